@@ -1,12 +1,15 @@
 /** Writes what is generated from the schemas of configs: those for editors, and the references in the documents. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { z } from 'zod';
 import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
+import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
+import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection-config.js';
 
 const references = () => ({
@@ -14,8 +17,19 @@ const references = () => ({
   collection: configSummary(collectionKind.json),
   training: configReference(trainingKind.json),
   rl: configReference(rlKind.json),
+  proposer: configReference(ownOf(proposerKind.schema, rlKind.schema)),
   numeric: configReference(numericKind.json),
 });
+
+/** The part of a schema that the other one lacks, or has otherwise. */
+function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
+  const { properties = {}, ...node } = jsonSchemaOf(schema);
+  const others = jsonSchemaOf(other).properties ?? {};
+  const own = Object.entries(properties).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(others[key]),
+  );
+  return { ...node, properties: Object.fromEntries(own) };
+}
 
 function update(file: string, content: (current: string) => string): void {
   const path = join(packageRoot(), file);
@@ -25,8 +39,10 @@ function update(file: string, content: (current: string) => string): void {
 update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
 update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
 update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
-// A language model is trained, or a policy of numbers.
-update('configs/rl.schema.json', () => schemaJson({ anyOf: [rlKind.json, numericKind.json] }, 'rl'));
+// A language model is trained, as an agent or as a proposer, or a policy of numbers.
+update('configs/rl.schema.json', () =>
+  schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),
+);
 for (const [name, reference] of Object.entries(references())) {
   update('docs/configuration.md', (text) => withReference(text, reference, name));
 }

@@ -19,6 +19,8 @@ export interface TrainingState {
   /** The lowest validation loss, and the values of the parameters then, in their order. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
+  /** What else the training goes on from, such as runs under way. */
+  progress?: string | undefined;
 }
 
 export interface CheckpointOwner {
@@ -32,6 +34,8 @@ interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
   readonly best: StepLoss | null;
+  /** That of the state. */
+  readonly progress?: string | undefined;
 }
 
 export function writeCheckpoint(file: string, state: TrainingState, owner: CheckpointOwner): void {
@@ -43,6 +47,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
     step,
     evaluationsWithoutGain,
     best: best ? { step: best.step, loss: best.loss } : null,
+    ...(state.progress !== undefined && { progress: state.progress }),
   };
   writeSafetensors(
     file,
@@ -75,7 +80,7 @@ export function readCheckpoint(
       message: 'this checkpoint belongs to a training with other settings, other data or other weights',
       remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
     });
-  const { step, evaluationsWithoutGain, best } = progress as Progress;
+  const { step, evaluationsWithoutGain, best, progress: elsewhere } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (prefix: string) =>
     parameters.map(({ name }) => {
@@ -89,6 +94,7 @@ export function readCheckpoint(
     step,
     best: best === null ? undefined : { ...best, values: read('best.') },
     evaluationsWithoutGain,
+    ...(elsewhere !== undefined && { progress: elsewhere }),
   };
 }
 

@@ -1,8 +1,6 @@
 /** How much better than expected answers were: pure functions from rewards to advantages. */
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
-
-/** What the advantages of a group are divided by. */
-export const advantageScales = ['group', 'batch', 'none'] as const;
+import type { advantageScales } from './learning/settings.js';
 
 /** Added to a divisor, as in TRL. */
 const epsilon = 1e-4;

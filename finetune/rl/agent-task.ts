@@ -7,8 +7,9 @@ import { UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
-import { episodeOf, type Group } from './episode.js';
-import type { SampledReply, Sampler } from './sampler.js';
+import { episodeOf } from './learning/episode.js';
+import type { SampledReply } from './learning/reply.js';
+import type { RlTask } from './learning/task.js';
 
 export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
@@ -20,16 +21,6 @@ export interface AgentSettings {
   readonly fallback: Fallback;
   readonly asks: number;
   readonly maxTurns: number;
-}
-
-/** What a model is trained on. */
-export interface RlTask {
-  /**
-   * Plays `size` episodes from each start.
-   * @param seed of the sampling
-   */
-  play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  close(): void;
 }
 
 /** Episodes that are played side by side. */
@@ -56,21 +47,28 @@ export async function openAgentTask(
       message: `the actions of ${id} can't be listed`,
       alternatives: ['ask-again', 'end'],
     });
+  const play: RlTask['play'] = async (sampler, starts, size, seed) => {
+    const setting: GameSetting<SampledReply> = {
+      ...{ environments, agent, ...playing },
+      speaker: sampler,
+    };
+    const samplings = deriveSeeds(seed, [], starts.length * size);
+    const games = await playGames(
+      setting,
+      samplings.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
+    );
+    const played = games.map(episodeOf);
+    return starts.map((_, group) => played.slice(group * size, (group + 1) * size));
+  };
   return {
-    async play(sampler, starts, size, seed) {
-      const setting: GameSetting<SampledReply> = {
-        ...{ environments, agent, ...playing },
-        speaker: sampler,
+    play,
+    async measure(sampler, starts, seed) {
+      const groups = await play(sampler, starts, 1, seed);
+      return {
+        values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)),
       };
-      const samplings = deriveSeeds(seed, [], starts.length * size);
-      const games = await playGames(
-        setting,
-        samplings.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
-      );
-      const played = games.map(episodeOf);
-      return starts.map((_, group) => played.slice(group * size, (group + 1) * size));
     },
-    close() {
+    async close() {
       for (const environment of environments) environment.close?.();
     },
   };

@@ -21,35 +21,40 @@ import {
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy-objective.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
-import { openAgentTask, type RlTask } from './agent-task.js';
+import { openAgentTask } from './agent-task.js';
+import type { Sampler } from './learning/reply.js';
+import type { RlTask } from './learning/task.js';
+import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
-import type { RlConfig } from './rl-config.js';
-import { openSampler, type Sampler } from './sampler.js';
+import { openProposerTask } from './proposer/proposer-task.js';
+import { openSampler } from './sampler.js';
 
 /** What is known of a learning before anything large is loaded. */
 export interface PlannedLearning {
-  readonly config: RlConfig;
+  readonly config: LearningConfig;
   readonly decoder: DecoderConfig;
   readonly method: Method;
   readonly objective: PolicyObjective;
   readonly checkpoint: string;
   readonly threads: number;
+  /** Environment variables, for environments outside this program. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** @throws UserError when the model can't be read, or another model is where the result will be */
-export function planLearning(config: RlConfig): PlannedLearning {
+export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
   const method = withOwnModules(methodOf(config.method), decoder);
   const checkpoint = path.join(config.output, 'checkpoint.safetensors');
   refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);
   const objective = policyObjective(config.objective, {
-    temperature: config.agent.temperature,
+    temperature: answeringOf(config).temperature,
     reused: config.epochs > 1,
-    maxCompletionTokens: config.agent.maxTokens,
+    maxCompletionTokens: answeringOf(config).maxTokens,
   });
   const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
-  return { config, decoder, method, objective, checkpoint, threads };
+  return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
 export interface OpenedLearning extends OnlineLearning {
@@ -65,8 +70,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
-  const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
-  const task = await openAgentTask({ environment: config.environment, ...config.agent }, episodes);
+  const task = await openTask(plan);
   const opened: (Sampler | TrainingSession)[] = [];
   try {
     const sampler = await openSampler({
@@ -118,22 +122,30 @@ const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): 
     values: new Float32Array(elementCount(shape)),
   }));
 
+function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
+  if (isProposer(config)) return openProposerTask(config, env);
+  const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
+  return openAgentTask({ environment: config.environment, ...config.agent }, episodes);
+}
+
 async function closeAll(opened: readonly { close(): Promise<void> }[], task: RlTask): Promise<void> {
-  task.close();
+  await task.close();
   await Promise.all(opened.map((one) => one.close()));
 }
 
-function samplerParts({ agent, model, template }: RlConfig, decoder: DecoderConfig) {
+function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
+  const { model, template } = config;
+  const { temperature, maxTokens } = answeringOf(config);
   const tokenizer = openTokenizer(model, template);
   return {
     tokenizer,
     eosTokens: endTokens(decoder, readGenerationDefaults(model), tokenizer),
-    temperature: agent.temperature,
-    maxTokens: agent.maxTokens,
+    temperature,
+    maxTokens,
   };
 }
 
-function readsReference({ objective }: RlConfig): boolean {
+function readsReference({ objective }: LearningConfig): boolean {
   if (!('kl' in objective)) return false;
   return (typeof objective.kl === 'number' ? objective.kl : objective.kl.coefficient) !== 0;
 }
@@ -150,25 +162,29 @@ function referenceOf(parameters: readonly Parameter[], trainable: Trainable): re
   }));
 }
 
-function settingsOf(config: RlConfig): OnlineSettings {
+/** What the trainer knows of rewards: those of candidates are given already. */
+const rewardOf = (config: LearningConfig) =>
+  isProposer(config) ? { gamma: 1, invalid: 0, shuffle: config.reward.shuffle } : config.reward;
+
+function settingsOf(config: LearningConfig): OnlineSettings {
   const { betas, epochs, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } = config;
   const { objective, schedule: kind, updates, warmupSteps } = config;
   return {
-    ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: config.reward },
-    credit: { objective, scale: config.advantages, invalid: config.reward.invalid },
+    ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: rewardOf(config) },
+    credit: { objective, scale: config.advantages, invalid: rewardOf(config).invalid },
     improvement: {
       ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, objective },
       schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },
       adamw: { betas, epsilon: 1e-8, weightDecay },
     },
     evaluateEvery: config.evaluation.every,
-    evaluationEpisodes: config.evaluation.episodes,
+    evaluationEpisodes: evaluationSize(config),
     checkpointEvery: config.checkpointEvery,
   };
 }
 
 /** The settings that change what is learnt, and the model by its contents. */
-function identityParts(config: RlConfig): unknown {
+function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,
     batchTokens,

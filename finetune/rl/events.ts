@@ -1,5 +1,7 @@
 /** What happens in a reinforcement learning, for console, log and page. */
+
 import type { Improvement } from './improvement.js';
+import type { Baseline } from './learning/task.js';
 
 export interface RlAlarm {
   readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drop';
@@ -13,6 +15,10 @@ export interface Evaluated {
   readonly meanReward: number;
   /** Half of the 95 % interval of the mean. */
   readonly margin: number;
+  /** Mean return of the policies that were proposed; of proposers. */
+  readonly policyReturn?: number | undefined;
+  /** Mean over held-out runs of the best return of each; of proposers. */
+  readonly bestReturn?: number | undefined;
 }
 
 export type RlEvent =
@@ -36,7 +42,9 @@ export type RlEvent =
       readonly spread: number;
       /** Share of groups whose returns are all equal. */
       readonly flat: number;
-      /** Share of replies that named an action. */
+      /** Mean return of the policies that were proposed; of proposers. */
+      readonly policyReturn?: number;
+      /** Share of replies that could be read: they named an action, or parameters. */
       readonly valid: number;
       /** Mean turns of an episode. */
       readonly turns: number;
@@ -47,6 +55,7 @@ export type RlEvent =
       readonly samplingSeconds: number;
     } & Improvement)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
+  | ({ readonly kind: 'baseline'; readonly step: number } & Baseline)
   | { readonly kind: 'checkpoint'; readonly step: number }
   | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm);
 

@@ -5,7 +5,8 @@ import { deriveSeeds } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { openLearning, type PlannedLearning } from './assemble.js';
-import type { Group } from './episode.js';
+import type { Group } from './learning/episode.js';
+import { answeringOf, evaluationSize, turnsOf } from './learning-config.js';
 
 export interface Forecast {
   /** In bytes, at the peak of an update. */
@@ -31,7 +32,7 @@ export async function forecast(plan: PlannedLearning, milliseconds: () => number
   const { config } = plan;
   const learning = await openLearning(plan);
   try {
-    const { agent, evaluation, groups, groupSize, limits, seed, updates } = config;
+    const { evaluation, groups, groupSize, limits, seed, updates } = config;
     learning.sampler.refresh(learning.parameters);
     const size = Math.min(groupSize, tried);
     const starts = deriveSeeds(seed, [0], Math.max(1, Math.floor(tried / size)));
@@ -42,7 +43,8 @@ export async function forecast(plan: PlannedLearning, milliseconds: () => number
     const played = await play();
     const perEpisode = (milliseconds() - started) / 1000 / (starts.length * size);
     const learnt = updates * groups * groupSize;
-    const evaluated = (2 + Math.floor(updates / evaluation.every)) * evaluation.episodes;
+    const evaluated =
+      (2 + Math.floor(updates / evaluation.every)) * evaluationSize(config) * turnsOf(config).evaluated;
     const episodes = learnt + evaluated;
     const all = played.flat();
     const tokens = all.reduce((sum, episode) => sum + episode.tokens, 0) / all.length;
@@ -53,7 +55,7 @@ export async function forecast(plan: PlannedLearning, milliseconds: () => number
       free: machineMemory().free,
       mostSampledTokens: Math.min(
         limits.tokens ?? Number.POSITIVE_INFINITY,
-        episodes * agent.maxTurns * agent.maxTokens,
+        episodes * turnsOf(config).most * answeringOf(config).maxTokens,
       ),
       sampledTokens: Math.round(episodes * tokens),
       episodes,

@@ -15,7 +15,7 @@ import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
-import type { SampledSequence } from './episode.js';
+import type { SampledSequence } from './learning/episode.js';
 
 export interface ImprovementSettings {
   /** Steps of the optimizer with the same episodes. */

@@ -12,14 +12,14 @@ import { zeroMoments } from '../engine/optimisers.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
-import type { RlTask } from './agent-task.js';
 import { AlarmWatch } from './alarms.js';
 import { type CreditSettings, credited } from './credit.js';
-import type { Group } from './episode.js';
 import type { Evaluated, RlEvent } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
+import type { Group } from './learning/episode.js';
+import type { Sampler } from './learning/reply.js';
+import type { RlTask } from './learning/task.js';
 import { type RewardSettings, returnsOf } from './rewards.js';
-import type { Sampler } from './sampler.js';
 
 export interface OnlineSettings {
   readonly seed: number;
@@ -81,7 +81,7 @@ const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, h
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const { epochs } = settings.improvement;
-  const state = restore(run);
+  const state = await restore(run);
   const watch = new AlarmWatch();
   const done = () => state.step / epochs;
   let last: Evaluated | undefined;
@@ -92,7 +92,11 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     episodes: settings.groups * settings.groupSize,
     best: bestOf(state, epochs),
   });
-  if (done() === 0) last = await evaluate(run, state, hooks);
+  if (done() === 0) {
+    for (const baseline of (await run.task.baselines?.()) ?? [])
+      hooks.onEvent?.({ kind: 'baseline', step: 0, ...baseline });
+    last = await evaluate(run, state, hooks);
+  }
   while (done() < settings.updates) {
     const step = await update(run, state, done(), hooks);
     hooks.onEvent?.(step);
@@ -103,6 +107,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     if (isLast || (!interrupted && done() % settings.evaluateEvery === 0))
       last = await evaluate(run, state, hooks);
     if (isLast || interrupted || done() % settings.checkpointEvery === 0) {
+      state.progress = run.task.progress?.save();
       writeCheckpoint(run.checkpoint, state, run.owner);
       hooks.onEvent?.({ kind: 'checkpoint', step: done() });
     }
@@ -153,12 +158,14 @@ async function update(
 function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
   const episodes = groups.flat();
   const replies = episodes.reduce((sum, { rewards }) => sum + rewards.length, 0);
+  const proposed = episodes.flatMap(({ policyReturn }) => (policyReturn === undefined ? [] : [policyReturn]));
   const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     reward: mean(returns.flat()),
     spread: mean(returns.map(standardDeviation)),
     flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
     valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),
+    ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
     turns: replies / episodes.length,
     replyTokens: sampledTokens / replies,
     sampledTokens,
@@ -173,14 +180,12 @@ async function evaluate(
 ): Promise<Evaluated> {
   const { evaluationEpisodes: episodes, improvement, seed } = settings;
   sampler.refresh(state.parameters);
-  const groups = await task.play(
+  const { values, ...measured } = await task.measure(
     sampler,
     deriveSeeds(seed, [streams.heldOutStarts], episodes),
-    1,
     deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
   );
-  const returns = groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0));
-  const meanReward = mean(returns);
+  const meanReward = mean(values);
   const step = state.step / improvement.epochs;
   const best = state.best === undefined || -meanReward < state.best.loss;
   if (best)
@@ -189,13 +194,15 @@ async function evaluate(
       loss: -meanReward,
       values: state.parameters.map(({ values }) => values.slice()),
     };
-  const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(returns)) / Math.sqrt(episodes);
-  hooks.onEvent?.({ kind: 'evaluation', step, meanReward, margin, episodes, best });
-  return { step, meanReward, margin };
+  const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
+  const evaluated = { step, meanReward, margin, ...measured };
+  hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
+  return evaluated;
 }
 
-function restore({ checkpoint, owner, parameters }: OnlineLearning): TrainingState {
+async function restore({ checkpoint, owner, parameters, task }: OnlineLearning): Promise<TrainingState> {
   const stored = readCheckpoint(checkpoint, parameters, owner.identity);
+  if (stored?.progress !== undefined) await task.progress?.restore(stored.progress);
   if (stored) return stored;
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };

@@ -1,7 +1,7 @@
 /** What episodes earn: discounted returns, and their permutation as a control. */
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { discountedReturns } from './advantages.js';
-import type { Group } from './episode.js';
+import type { Group } from './learning/episode.js';
 
 export interface RewardSettings {
   /** Discount for each turn that a reward lies ahead. */

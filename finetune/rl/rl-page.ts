@@ -15,13 +15,13 @@ import { largest } from '../../src/statistics/descriptive.js';
 import { methodText, servedAs } from '../train/method.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
-import type { RlConfig } from './rl-config.js';
+import { type LearningConfig, placeOf } from './learning-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
   /** The command line that made it, and goes on with it. */
   readonly command: string;
-  readonly config: RlConfig;
+  readonly config: LearningConfig;
   /** All metrics of the learning, in order; with a `start`. */
   readonly metrics: readonly RlMetric[];
   readonly status: TrainingStatus;
@@ -36,7 +36,7 @@ export function renderRlPage(report: RlReport): string {
     what: 'reinforcement learning',
     subject: basename(config.model),
     relation: 'in',
-    object: config.environment.id,
+    object: placeOf(config),
     unit: 'update',
     early: 'at a limit',
     facts: [

@@ -18,8 +18,8 @@ import { failed } from '../train/pages/frame.js';
 import { recordFiles } from '../train/training-record.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { describedForecast, forecast } from './forecast.js';
+import { type LearningConfig, loadLearningConfig, placeOf } from './learning-config.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
-import { loadRlConfig, type RlConfig } from './rl-config.js';
 import { createRlDisplay } from './rl-display.js';
 import { renderRlPage } from './rl-page.js';
 import { type RlMetric, RlRecord } from './rl-record.js';
@@ -48,9 +48,9 @@ interface Summary {
 
 /** Learns, or goes on from the checkpoint that is there. Returns the exit code. */
 export async function rl(args: RlArguments, context: CommandContext): Promise<number> {
-  const config = loadRlConfig(args.config, args.overrides, context.cwd, context.note);
+  const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
-  const plan = planLearning(config);
+  const plan = planLearning(config, context.env);
   if (args.dryRun) return dryRun(plan, args, context);
   mkdirSync(config.output, { recursive: true });
   const release = lockRun(join(config.output, 'training.lock'));
@@ -152,7 +152,7 @@ async function recorded(
   }
 }
 
-function isSpent({ limits }: RlConfig, metrics: readonly RlMetric[]): boolean {
+function isSpent({ limits }: LearningConfig, metrics: readonly RlMetric[]): boolean {
   const total = (of: (metric: RlMetric) => number) => metrics.reduce((sum, metric) => sum + of(metric), 0);
   const tokens = total((metric) => (metric.kind === 'step' ? metric.sampledTokens : 0));
   return (
@@ -162,11 +162,12 @@ function isSpent({ limits }: RlConfig, metrics: readonly RlMetric[]): boolean {
 }
 
 /** The episodes that it has learnt from stand where a training has its dataset. */
-function lineageOf(config: RlConfig, { best, ended, step }: OnlineOutcome): TrainingLineage {
-  const { environment, groups, groupSize, model, seed } = config;
+function lineageOf(config: LearningConfig, { best, ended, step }: OnlineOutcome): TrainingLineage {
+  const { groups, groupSize, model, seed } = config;
+  const environment = placeOf(config);
   const source = {
     run: 'played while learning',
-    environment: environment.id,
+    environment,
     model,
     seed,
     hash: '',
@@ -175,7 +176,7 @@ function lineageOf(config: RlConfig, { best, ended, step }: OnlineOutcome): Trai
     method: config.method.kind,
     model,
     dataset: {
-      path: environment.id,
+      path: environment,
       recipe: 'rl',
       sources: [{ ...source, split: 'train', kept: step * groups * groupSize }],
       files: {},
@@ -188,7 +189,7 @@ function lineageOf(config: RlConfig, { best, ended, step }: OnlineOutcome): Trai
 
 function described(
   { ended, step, best, meanReward, result, report }: Summary,
-  { method, model: path }: RlConfig,
+  { method, model: path }: LearningConfig,
   metrics: readonly RlMetric[],
   command: string,
   cwd: string,

@@ -2,10 +2,12 @@
  * Samples replies with the very parameters that are trained: the inference graph of the same decoder has them as inputs,
  * fed from the trainer's arrays, so that an update needs no reload.
  */
-import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
+import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import { plainSampling } from '../../src/models/language-model.js';
+import type { Constraint } from '../../src/models/local/constraint/constraint.js';
+import { constraintCache, opensThinking } from '../../src/models/local/engine/engine.js';
 import { TextGenerator } from '../../src/models/local/engine/generation.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
@@ -14,18 +16,8 @@ import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
-
-/** A reply by the token ids that were sampled. */
-export interface SampledReply extends Reply {
-  readonly promptIds: readonly number[];
-  /** The token that ended it included. */
-  readonly ids: readonly number[];
-  /** Natural logarithms of the probabilities, at the temperature of the sampling. */
-  readonly logp: readonly number[];
-  /** Whether the model ended it itself. */
-  readonly ended: boolean;
-}
+import { orOutOfMemory } from '../engine/training-session.js';
+import type { SampledReply, Sampler } from './learning/reply.js';
 
 export interface SamplerSettings {
   readonly config: DecoderConfig;
@@ -40,15 +32,6 @@ export interface SamplerSettings {
   readonly maxTokens: number;
 }
 
-export interface Sampler extends Speaker<SampledReply> {
-  /**
-   * To be called when parameters have changed: what was computed with the old ones is dropped. Those that are not the
-   * model's, such as a value head, are left out.
-   */
-  refresh(parameters: readonly Parameter[]): void;
-  close(): Promise<void>;
-}
-
 /** @throws UserError when memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
@@ -59,7 +42,44 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   );
   const generator = new TextGenerator(session, config, tokenizer.bytes);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
+  const constraints = constraintCache(tokenizer, config, eosTokens);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
+  const sample = async (asked: readonly Asked[]): Promise<readonly SampledReply[]> => {
+    const replies = new Map<Asked, SampledReply>();
+    for (const alike of groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()) {
+      const { constraint, ids: prompt } = alike[0]!;
+      const maxTokens = roomFor(prompt, settings);
+      if (constraint !== undefined && maxTokens < constraint.answerTokens)
+        throw new UserError({
+          field: 'answers.maxTokens',
+          value: maxTokens,
+          message: `an answer may need ${constraint.answerTokens} tokens`,
+        });
+      const { answers } = await generator.generate(
+        {
+          ...{ prompt, maxTokens, eosTokens },
+          adapter: inputs,
+          seeds: alike.map(({ seed }) => seed),
+          stop: [],
+          sampling: { ...plainSampling, temperature },
+          logProbabilities: false,
+          sampledLogProbabilities: true,
+          ...(constraint && { constraint }),
+        },
+        { aborted: () => false },
+      );
+      for (const [i, { text, ids, finishReason, sampledLogProbabilities, chosen }] of answers.entries())
+        replies.set(alike[i]!, {
+          text,
+          promptIds: prompt,
+          ids,
+          logp: sampledLogProbabilities!,
+          chosen: chosen!,
+          ended: finishReason === 'stop',
+        });
+    }
+    return asked.map((one) => replies.get(one)!);
+  };
   return {
     refresh(parameters) {
       // The generator keeps prompts by this object: a new one has none.
@@ -72,38 +92,28 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           ]),
       );
     },
-    async reply(conversations) {
-      const replies = new Map<Conversation<SampledReply>, SampledReply>();
-      const prompts = new Map(conversations.map((one) => [one, promptOf(tokenizer, one)]));
-      for (const alike of groupedBy(conversations, (one) => prompts.get(one)!.join()).values()) {
-        const prompt = prompts.get(alike[0]!)!;
-        const { answers } = await generator.generate(
-          {
-            prompt,
-            adapter: inputs,
-            seeds: alike.map(({ seed }) => seed),
-            maxTokens: roomFor(prompt, settings),
-            stop: [],
-            sampling: { ...plainSampling, temperature },
-            logProbabilities: false,
-            sampledLogProbabilities: true,
-            eosTokens,
-          },
-          { aborted: () => false },
-        );
-        for (const [i, { text, ids, finishReason, sampledLogProbabilities }] of answers.entries())
-          replies.set(alike[i]!, {
-            text,
-            promptIds: prompt,
-            ids,
-            logp: sampledLogProbabilities!,
-            ended: finishReason === 'stop',
-          });
-      }
-      return conversations.map((one) => replies.get(one)!);
-    },
+    reply: (conversations) =>
+      sample(conversations.map((one) => ({ ids: promptOf(tokenizer, one), seed: one.seed, form: '' }))),
+    answer: (prompts) =>
+      sample(
+        prompts.map(({ messages, grammar, seed }) => ({
+          ids: tokenizer.encodePrompt(messages),
+          seed,
+          form: JSON.stringify(grammar) ?? '',
+          constraint: grammar && constraints(grammar, opensThinking(tokenizer, messages)),
+        })),
+      ),
     close: () => session.close(),
   };
+}
+
+/** A prompt by its tokens. */
+interface Asked {
+  readonly ids: readonly number[];
+  readonly seed: number;
+  /** Of the answer: equal where the constraints are. */
+  readonly form: string;
+  readonly constraint?: Constraint | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   modelDirectory,
 } from '../../src/models/local/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
-import { overlaid, parseSettings } from '../../src/settings/settings.js';
+import { overlaid, parseSettings, type Settings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
 import { trainingMethod } from './settings/method-settings.js';
@@ -159,13 +159,20 @@ export function loadTrainConfig(
  * @throws UserError as that, and for an output in the package
  */
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
+  ...given: Parameters<typeof readTrainingSettings<T>>
+): T & { readonly output: string } {
+  return readTrainingSettings(...given).config;
+}
+
+/** The same, with what tells the place of a field. */
+export function readTrainingSettings<T extends { readonly output?: string | undefined }>(
   section: 'training' | 'rl',
   kind: SettingsKind<T>,
   file: string,
   overrides: readonly string[],
   cwd: string,
   note: (text: string) => void,
-): T & { readonly output: string } {
+): { readonly config: T & { readonly output: string }; readonly read: Settings } {
   const source = openConfig(section, file, { cwd });
   const read = overlaid(kind, source, overrides);
   const parsed = parseSettings(kind, read.content, read.where);
@@ -179,5 +186,5 @@ export function readTrainingConfig<T extends { readonly output?: string | undefi
       message: 'nothing is written into the package',
       remedy: 'name a directory of your own, e.g. tuned/mine',
     });
-  return { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) };
+  return { config: { ...config, output: config.output ?? resolve(cwd, join('tuned', source.stem)) }, read };
 }

@@ -43,7 +43,15 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   checkBound(experiment, buffer.entries);
 }
 
-function randomPolicies({ config, imported, seed, setting }: Experiment): readonly ParameterVector[] {
+/** The policies that a run begins with; they depend on its seed alone, and none is an imported one. */
+export function randomPolicies({
+  config,
+  imported,
+  seed,
+  setting,
+}: Pick<Experiment, 'config' | 'imported' | 'seed'> & {
+  readonly setting: Pick<EvaluationSetting, 'family'>;
+}): readonly ParameterVector[] {
   const random = warmupGenerator(seed);
   const drawn = new Set(imported.map(vectorKey));
   return Array.from({ length: config.warmup.policies }, () => {

@@ -19,8 +19,23 @@ import { overlaid, parseSettings, type Where } from '../settings/settings.js';
 export type Layer = Readonly<Record<string, unknown>>;
 
 const count = (minimum: number) => z.int().min(minimum);
-const layer = z.record(z.string(), z.unknown());
+export const layerSchema = z.record(z.string(), z.unknown());
 const weight = z.number().positive().default(1).describe('How often it is drawn, beside the others');
+
+/** Tasks that runs are drawn from. */
+export const tasksSchema = z
+  .array(
+    z.looseObject({
+      weight,
+      vary: z
+        .enum(['seed', 'nothing'])
+        .optional()
+        .describe(
+          '`seed`: `environment.options.seed` is another in each run (default: for `synthetic:` without a seed)',
+        ),
+    }),
+  )
+  .min(1);
 
 const settings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
@@ -32,21 +47,10 @@ const settings = z.strictObject({
     .meta({ format: 'path' }),
   runs: count(1).max(1_000_000).describe('How many; more can be asked for later'),
   seed: count(0).default(0).describe('Fixes what each run draws, and its own seed'),
-  experiment: layer.default({}).describe("What all runs have in common: a part of an experiment's config"),
-  tasks: z
-    .array(
-      z.looseObject({
-        weight,
-        vary: z
-          .enum(['seed', 'nothing'])
-          .optional()
-          .describe(
-            '`seed`: `environment.options.seed` is another in each run (default: for `synthetic:` without a seed)',
-          ),
-      }),
-    )
-    .min(1)
-    .describe('One is drawn for each run, and laid over `experiment`'),
+  experiment: layerSchema
+    .default({})
+    .describe("What all runs have in common: a part of an experiment's config"),
+  tasks: tasksSchema.describe('One is drawn for each run, and laid over `experiment`'),
   proposers: z
     .array(z.looseObject({ weight }))
     .min(1)
@@ -59,7 +63,7 @@ let layered: SchemaNode | undefined;
 export const collectionKind: SettingsKind<z.output<typeof settings>> = {
   schema: settings,
   get json() {
-    layered ??= withLayers(jsonSchemaOf(settings));
+    layered ??= withLayers(jsonSchemaOf(settings), reserved);
     return layered;
   },
   example: 'runs=100 or experiment.iterations=5',
@@ -73,7 +77,11 @@ const range: SchemaNode = {
   additionalProperties: false,
 };
 
-function withLayers(own: SchemaNode): SchemaNode {
+/**
+ * @param own the schema of settings, in which `experiment` is a layer, and the lists `tasks`, … are of layers
+ * @param reserved keys that a layer can't set, with what to do instead
+ */
+export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
   const { $schema: _, ...keys } = partOf(experimentKind.json).properties ?? {};
   const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
   const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
@@ -82,17 +90,22 @@ function withLayers(own: SchemaNode): SchemaNode {
     properties: { ...node.properties, ...said },
     additionalProperties: false,
   });
-  const { experiment, tasks, proposers } = own.properties ?? {};
+  const { experiment, ...others } = own.properties ?? {};
+  const lists = layerLists.flatMap((list) => {
+    const node = others[list];
+    return node === undefined ? [] : [[list, { ...node, items: over(node.items) }] as const];
+  });
   return {
     ...own,
-    properties: {
-      ...own.properties,
-      experiment: over(experiment),
-      tasks: { ...tasks, items: over(tasks?.items) },
-      proposers: { ...proposers, items: over(proposers?.items) },
-    },
+    properties: { ...own.properties, experiment: over(experiment), ...Object.fromEntries(lists) },
   };
 }
+
+/** The keys whose items are layers. */
+const layerLists = ['tasks', 'heldOut', 'proposers'] as const;
+
+/** Keys that a layer can't set, with what to do instead. */
+export type Reserved = Readonly<Record<string, string>>;
 
 /** The schema of a part of what `node` describes: nothing is required, and a number may be a range. */
 function partOf({
@@ -169,7 +182,7 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
   const read = overlaid(collectionKind, source, overrides);
   const { content, where } = read;
   const parsed = parseSettings(collectionKind, content, where);
-  const problems = layerProblems(content, where);
+  const problems = layerProblems(content, where, reserved);
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const { output, runs, seed, experiment, tasks, proposers } = read.absolute(parsed, source.folder, cwd);
   return {
@@ -177,16 +190,23 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
     runs,
     seed,
     experiment,
-    tasks: tasks.map(({ weight, vary, ...own }) => ({ weight, vary, layer: own })),
+    tasks: layersOf(tasks),
     proposers: proposers.map(({ weight, ...own }) => ({ weight, layer: own })),
     locate: (error, task, proposer) =>
-      new UserError(error.problems.map((problem) => located(problem, [task, proposer], content, where))),
+      locatedIn(error, [['experiment'], ['tasks', task], ['proposers', proposer]], content, where),
   };
 }
 
+export const layersOf = (tasks: z.output<typeof tasksSchema>): readonly Task[] =>
+  tasks.map(({ weight, vary, ...own }) => ({ weight, vary, layer: own }));
+
 /** Problems of layers: keys that a layer can't set, and empty ranges. */
-function layerProblems(content: Readonly<Record<string, unknown>>, where: Where): readonly Problem[] {
-  const layers = [['experiment'], ...['tasks', 'proposers'].flatMap((list) => indices(content[list], list))];
+export function layerProblems(
+  content: Readonly<Record<string, unknown>>,
+  where: Where,
+  reserved: Reserved,
+): readonly Problem[] {
+  const layers = [['experiment'], ...layerLists.flatMap((list) => indices(content[list], list))];
   return layers.flatMap((path) => {
     const own = valueAt(path, content);
     return [
@@ -215,7 +235,7 @@ function layerProblems(content: Readonly<Record<string, unknown>>, where: Where)
 const indices = (items: unknown, list: string) =>
   Array.isArray(items) ? items.map((_, i) => [list, i]) : [];
 
-const reserved: Readonly<Record<string, string>> = {
+const reserved: Reserved = {
   seed: 'each run has its own, which follows from the seed of the collection',
   repeats: 'raise runs',
 };
@@ -226,16 +246,14 @@ function emptyRanges(value: unknown, path: Path): readonly Path[] {
   return Object.entries(value).flatMap(([key, item]) => emptyRanges(item, [...path, key]));
 }
 
+/** An error of the config that layers make, with the places in the file that its problems come from. */
+export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
+  new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
+
 /** The topmost of the layers that go furthest towards the field is the one that it comes from. */
-function located(
-  problem: Problem,
-  [task, proposer]: readonly [number, number],
-  content: unknown,
-  where: Where,
-): Problem {
+function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
-  const layers: readonly Path[] = [['experiment'], ['tasks', task], ['proposers', proposer]];
   const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
   const furthest = Math.max(...layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;

@@ -3,8 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { loadLearningConfig } from '../../finetune/rl/learning-config.js';
 import { isNumericConfig, loadNumericConfig } from '../../finetune/rl/numeric/numeric-config.js';
-import { loadRlConfig, rlKind } from '../../finetune/rl/rl-config.js';
+import { rlKind } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
@@ -31,7 +32,7 @@ const loaders: Record<
   collection: loadCollection,
   training: loadTrainConfig,
   rl: (file, overrides = [], cwd = '') =>
-    (isNumericConfig(file, overrides, cwd) ? loadNumericConfig : loadRlConfig)(file, overrides, cwd),
+    (isNumericConfig(file, overrides, cwd) ? loadNumericConfig : loadLearningConfig)(file, overrides, cwd),
 };
 
 const samples: Record<ConfigKindName, string> = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { credited } from '../../../finetune/rl/credit.js';
-import { type Episode, episodeOf } from '../../../finetune/rl/episode.js';
+import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
+import type { SampledReply } from '../../../finetune/rl/learning/reply.js';
 import { returnsOf } from '../../../finetune/rl/rewards.js';
-import type { SampledReply } from '../../../finetune/rl/sampler.js';
 import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
 
@@ -11,6 +11,7 @@ const reply = (promptIds: readonly number[], ids: readonly number[]): SampledRep
   promptIds,
   ids,
   logp: ids.map((id) => -id),
+  chosen: ids.map(() => true),
   ended: true,
 });
 

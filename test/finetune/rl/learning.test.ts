@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import type { Group } from '../../../finetune/rl/episode.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
+import type { Group } from '../../../finetune/rl/learning/episode.js';
 import { learnOnline } from '../../../finetune/rl/online.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { learnt, tinyConfig } from './tiny-learning.js';

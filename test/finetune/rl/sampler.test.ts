@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
-import type { SampledSequence } from '../../../finetune/rl/episode.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
+import type { SampledSequence } from '../../../finetune/rl/learning/episode.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
 

@@ -1,5 +1,11 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
-import { type AnswerGrammar, chosenSampling, plainSampling, type Sampling } from '../../language-model.js';
+import {
+  type AnswerGrammar,
+  type ChatMessage,
+  chosenSampling,
+  plainSampling,
+  type Sampling,
+} from '../../language-model.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
@@ -78,7 +84,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
         );
       const maxTokens = Math.min(job.maxTokens, room);
-      const constraint = job.grammar && constraints(job.grammar, opensThinking(tokenizer, job));
+      const constraint = job.grammar && constraints(job.grammar, opensThinking(tokenizer, job.messages));
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
           `an answer of ${job.grammar?.labels.length} numbers may need ${constraint.answerTokens} tokens, ` +
@@ -150,13 +156,13 @@ export function endTokens(
 }
 
 /** Whether the prompt ends inside a block of thinking, as some templates have it. */
-function opensThinking(tokenizer: ChatTokenizer, job: GenerateJob): boolean {
-  const text = tokenizer.promptText(job.messages);
+export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatMessage[]): boolean {
+  const text = tokenizer.promptText(messages);
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
 /** Constraints of the grammars seen so far, with the masks that they have computed. */
-function constraintCache(
+export function constraintCache(
   tokenizer: ChatTokenizer,
   config: DecoderConfig,
   eosTokens: ReadonlySet<number>,

@@ -206,6 +206,7 @@ class Candidate {
   readonly #constraint: ConstraintState | undefined;
   readonly #logProbabilities: number[] = [];
   readonly #sampledLogProbabilities: number[] = [];
+  readonly #chosen: boolean[] = [];
   #mask: TokenMask | undefined;
   /** Whether stop strings count from here on. */
   #stoppable: boolean;
@@ -244,13 +245,19 @@ class Candidate {
     if (raw !== undefined && sampledLogProbabilities) {
       const { temperature } = sampling;
       const tempered = temperature === 1 ? raw : raw.map((logit) => logit / temperature);
-      this.#sampledLogProbabilities.push(logProbability(tempered, id));
+      const isChosen = this.#mask?.kind !== 'only' || this.#mask.ids.length > 1;
+      this.#sampledLogProbabilities.push(isChosen ? logProbability(tempered, id) : 0);
+      this.#chosen.push(isChosen);
     }
     this.#add(id);
     while (!this.finished) {
       this.#mask = this.#nextMask();
-      // The log-probability of a forced token needs its logits like that of any other.
-      if (raw !== undefined || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
+      // The log-probability of a forced token under the model itself needs its logits like that of any other.
+      if (logProbabilities || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
+      if (sampledLogProbabilities) {
+        this.#sampledLogProbabilities.push(0);
+        this.#chosen.push(false);
+      }
       this.#add(this.#mask.ids[0]!);
     }
   }
@@ -263,6 +270,7 @@ class Candidate {
       ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
+        chosen: this.#chosen,
       }),
     };
   }

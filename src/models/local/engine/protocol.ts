@@ -38,8 +38,13 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural logarithms, one a token, under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /** The same at the temperature of the sampling, before anything is filtered; where they were asked for. */
+  /**
+   * The same at the temperature of the sampling, before anything is filtered, and 0 where there was no choice; where they
+   * were asked for.
+   */
   readonly sampledLogProbabilities?: readonly number[];
+  /** Whether there was a choice: a constraint may leave one token only. Beside `sampledLogProbabilities`. */
+  readonly chosen?: readonly boolean[];
 }
 
 export interface Generation {

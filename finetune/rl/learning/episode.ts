@@ -1,7 +1,7 @@
 /** Episodes as a trainer sees them: sequences of tokens that were sampled, and what was earned. */
-import type { Game, Turn } from '../../src/agents/player.js';
-import type { TokenSequence } from '../engine/batch.js';
-import type { SampledReply } from './sampler.js';
+import type { Game, Turn } from '../../../src/agents/player.js';
+import type { TokenSequence } from '../../engine/batch.js';
+import type { SampledReply } from './reply.js';
 
 /** Tokens that were read and sampled in one go. Those that the environment wrote in between are not trained. */
 export interface SampledSequence extends TokenSequence {
@@ -16,15 +16,22 @@ export interface Episode {
   readonly rewards: readonly number[];
   /** Whether the reply of each turn named an action. */
   readonly valid: readonly boolean[];
-  /** Place of the last token of each turn's reply among the tokens of all completions. */
+  /** Place of the last trained token of each turn's reply among the tokens of all completions. */
   readonly ends: readonly number[];
   /** Whether a limit cut it off: more might have been earned. */
   readonly truncated: boolean;
   /** Tokens that the model sampled. */
   readonly tokens: number;
+  /** Mean return of the policy that it proposed. */
+  readonly policyReturn?: number;
 }
 
-export function episodeOf({ turns, truncated }: Game<SampledReply>): Episode {
+type Played = Pick<Turn<SampledReply>, 'reply' | 'reward' | 'valid'>;
+
+export function episodeOf({
+  turns,
+  truncated,
+}: Pick<Game<SampledReply>, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
   return {
     ...sequencesOf(turns),
     rewards: turns.map(({ reward }) => reward),
@@ -35,7 +42,7 @@ export function episodeOf({ turns, truncated }: Game<SampledReply>): Episode {
 }
 
 /** Turns whose prompts go on from the tokens before are one sequence. */
-function sequencesOf(turns: readonly Turn<SampledReply>[]): Pick<Episode, 'sequences' | 'ends'> {
+function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const ends: number[] = [];
   const sequences: { promptIds: readonly number[]; completion: Completion }[] = [];
   for (const { reply } of turns) {
@@ -48,7 +55,8 @@ function sequencesOf(turns: readonly Turn<SampledReply>[]): Pick<Episode, 'seque
       last.completion.read(between);
       last.completion.sampled(reply);
     }
-    ends.push(sequences.reduce((sum, { completion }) => sum + completion.completionIds.length, 0) - 1);
+    const trained = sequences.flatMap(({ completion }) => completion.trained);
+    ends.push(trained.lastIndexOf(true));
   }
   return {
     ends,
@@ -66,9 +74,9 @@ class Completion {
   readonly trained: boolean[] = [];
   readonly samplerLogp: number[] = [];
 
-  sampled({ ids, logp }: SampledReply): void {
+  sampled({ chosen, ids, logp }: SampledReply): void {
     this.completionIds.push(...ids);
-    this.trained.push(...ids.map(() => true));
+    this.trained.push(...chosen);
     this.samplerLogp.push(...logp);
   }
 

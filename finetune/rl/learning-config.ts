@@ -1,0 +1,42 @@
+/** The two kinds of learning of a language model: an agent's and a proposer's. */
+import { isMapping } from '../../src/settings/schema.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
+import { heldOutRuns } from './proposer/run-plans.js';
+import { loadRlConfig, type RlConfig } from './rl-config.js';
+
+export type LearningConfig = RlConfig | ProposerConfig;
+
+export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
+
+/** @throws UserError as `loadRlConfig` */
+export function loadLearningConfig(...given: Parameters<typeof loadRlConfig>): LearningConfig {
+  const [file, , cwd = ''] = given;
+  return isProposerConfig(file, cwd) ? loadProposerConfig(...given) : loadRlConfig(...given);
+}
+
+/** How the model answers: the longest reply in tokens, and the temperature of the sampling. */
+export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
+  isProposer(config) ? config.answers : config.agent;
+
+/** Episodes of an evaluation, or runs. */
+export const evaluationSize = (config: LearningConfig): number =>
+  isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
+
+/** The most replies of an episode, and the replies of what an evaluation counts, on average. */
+export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
+  if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
+  return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
+}
+
+/** Where the model acts, or whose policies it proposes, for titles. */
+export function placeOf(config: LearningConfig): string {
+  if (!isProposer(config)) return config.environment.id;
+  const ids = config.tasks.map(({ environment = config.experiment.environment }) =>
+    String(isMapping(environment) ? environment.id : environment),
+  );
+  const different = [...new Set(ids)];
+  return different.length > 3
+    ? `${different.slice(0, 2).join(', ')} and ${different.length - 2} more`
+    : different.join(', ');
+}

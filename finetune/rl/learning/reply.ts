@@ -1,0 +1,37 @@
+/** Answers as a trainer needs them: by the tokens that were sampled. */
+import type { Reply, Speaker } from '../../../src/agents/speaker.js';
+import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-model.js';
+import type { Parameter } from '../../engine/training-session.js';
+
+/** A reply by the token ids that were sampled. */
+export interface SampledReply extends Reply {
+  readonly promptIds: readonly number[];
+  /** The token that ended it included. */
+  readonly ids: readonly number[];
+  /** Natural logarithms of the probabilities, at the temperature of the sampling. */
+  readonly logp: readonly number[];
+  /** Whether there was a choice: a grammar may leave one token only. */
+  readonly chosen: readonly boolean[];
+  /** Whether the model ended it itself. */
+  readonly ended: boolean;
+}
+
+/** Messages that the model answers. */
+export interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  /** The form that the answer is held to. */
+  readonly grammar?: AnswerGrammar | undefined;
+  /** The seed of the sampling. */
+  readonly seed: number;
+}
+
+export interface Sampler extends Speaker<SampledReply> {
+  /**
+   * To be called when parameters have changed: what was computed with the old ones is dropped. Those that are not the
+   * model's, such as a value head, are left out.
+   */
+  refresh(parameters: readonly Parameter[]): void;
+  /** One answer to each prompt, in their order; equal prompts are read once. */
+  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+/** Searches that play the held-out runs in the place of the model. */
+import type { Config } from '../../../src/config/config.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { callSeed } from '../../../src/random/seeds.js';
+import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { openRun } from './run-underway.js';
+
+export interface PlayedBaseline {
+  /** For tables. */
+  readonly label: string;
+  /** The best return of each run. */
+  readonly returns: readonly number[];
+  /** Episodes of a run, on average. */
+  readonly episodes: number;
+}
+
+/** Each search with as many evaluations as the model has, on the same episodes, from the same random policies. */
+export function playBaselines(
+  names: readonly ControlName[],
+  configs: readonly Config[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly PlayedBaseline[]> {
+  return Promise.all(names.map((name) => playBaseline(name, configs, env)));
+}
+
+async function playBaseline(
+  name: ControlName,
+  configs: readonly Config[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<PlayedBaseline> {
+  const record = findControl(name)!;
+  const returns: number[] = [];
+  let episodes = 0;
+  for (const config of configs) {
+    const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
+    const run = await openRun(config, env);
+    const warmup = run.state.entries.length;
+    const history: { parameters: readonly number[]; score: number }[] = [...run.state.entries];
+    for (let iteration = 1; iteration <= config.iterations; iteration++) {
+      const random = createGenerator(callSeed(config.seed, iteration, 0, 0));
+      const parameters = await control.propose({ parameters: run.parameters, history, warmup }, random);
+      const { score } = await run.evaluate(parameters);
+      history.push({ parameters, score });
+    }
+    returns.push(Math.max(...history.map(({ score }) => score)));
+    episodes += history.length * config.evaluation.episodes;
+    await run.close();
+  }
+  return { label: record.label, returns, episodes: episodes / configs.length };
+}

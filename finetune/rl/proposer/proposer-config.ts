@@ -1,0 +1,193 @@
+/** The config of a learning whose prompts are iterations of runs. */
+import { z } from 'zod';
+import { type Problem, UserError } from '../../../src/base/errors.js';
+import type { Config } from '../../../src/config/config.js';
+import { openConfig } from '../../../src/config/file.js';
+import { modelDirectory } from '../../../src/models/local/settings.js';
+import { isModulePath } from '../../../src/modules/user-module.js';
+import { controlNames } from '../../../src/search/controls.js';
+import { oneScreen } from '../../../src/settings/issues.js';
+import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
+import type { Settings } from '../../../src/settings/settings.js';
+import {
+  collectionKind,
+  layerProblems,
+  layerSchema,
+  locatedIn,
+  type Reserved,
+  tasksSchema,
+  withLayers,
+} from '../../../src/studies/collection-config.js';
+import { checkCollection } from '../../../src/studies/collection-plan.js';
+import { readTrainingSettings } from '../../train/train-config.js';
+import { learningSettings } from '../learning/settings.js';
+import { rewardSchema, termsOf } from './reward-settings.js';
+import { runPlans } from './run-plans.js';
+
+const count = (minimum: number) => z.int().min(minimum);
+
+const proposerSettings = learningSettings.extend({
+  experiment: layerSchema
+    .default({})
+    .describe(
+      "What all runs have in common: a part of an experiment's config. A run begins anew, as another one, after `iterations`",
+    ),
+  tasks: tasksSchema.describe('One is drawn for each run, and laid over `experiment`'),
+  heldOut: tasksSchema
+    .optional()
+    .describe('The tasks of the evaluations (default: `tasks`, with seeds that are never trained on)'),
+  groups: count(1).default(8).describe('Runs under way: each gives a prompt an update'),
+  groupSize: count(1).default(8).describe('Candidates of a prompt'),
+  answers: z
+    .strictObject({
+      maxTokens: count(1).default(256).describe('Longest reply'),
+      temperature: z.number().positive().default(1).describe('Of the sampling'),
+      format: z
+        .enum(['text', 'constrained'])
+        .default('text')
+        .describe(
+          '`constrained` masks tokens that would break the answer format; where it leaves one, nothing is learnt',
+        ),
+    })
+    .prefault({})
+    .describe('How the model answers'),
+  reward: rewardSchema.prefault({ kind: 'rank' }).describe('What a candidate earns'),
+  evaluation: z
+    .strictObject({
+      every: count(1).default(20).describe('Updates between evaluations'),
+      runs: count(1)
+        .default(16)
+        .describe('Held-out runs, always the same, each played to its end with one candidate an iteration'),
+    })
+    .prefault({})
+    .describe('What the best weights are chosen by'),
+  baselines: z
+    .array(z.enum(controlNames))
+    .default(['random', 'hill-climb', 'cma-es'])
+    .describe('Searches that play the held-out runs, too, with the same number of episodes'),
+});
+
+const schema = proposerSettings.superRefine(({ epochs, groupSize, objective: { kind }, reward }, context) => {
+  const refuse = (path: readonly string[], message: string) =>
+    context.addIssue({ code: 'custom', path: [...path], message });
+  if (groupSize === 1 && kind !== 'ppo')
+    refuse(['groupSize'], `${kind} compares the candidates of a group, so that one alone teaches nothing`);
+  if (kind === 'ppo' && reward.shuffle)
+    refuse(['reward', 'shuffle'], 'ppo compares no candidates of a group: take grpo or rloo');
+  if (kind === 'reinforce' && epochs > 1)
+    refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
+  for (const term of termsOf(reward))
+    if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
+});
+
+type Written = z.output<typeof schema>;
+
+/** What a run under way can't say, for the learning does. */
+const reserved: Reserved = {
+  seed: 'each run has its own, which follows from the seed of the learning',
+  repeats: 'raise updates',
+  model: 'it is the model that learns: the key model beside experiment',
+  candidates: 'set groupSize',
+  corrections: 'a reply that can’t be read is not asked again: it earns reward.invalid',
+  target: 'a run ends after its iterations',
+  limits: 'set limits beside experiment',
+  confirmation: 'nothing is confirmed: evaluations of the learning are held out',
+  render: 'nothing is drawn',
+  record: 'nothing is recorded',
+};
+
+let layered: SchemaNode | undefined;
+
+export const proposerKind: SettingsKind<Written> = {
+  schema,
+  get json() {
+    layered ??= withLayers(jsonSchemaOf(schema), reserved);
+    return layered;
+  },
+  example: 'updates=20 or reward.kind=rank',
+  expand: withModules,
+  longForm: (path, value) => collectionKind.longForm?.(path, value),
+};
+
+/** Writes the short form of a reward of a module out: `{kind: ./my-reward.js}`. */
+function withModules(content: Record<string, unknown>): Record<string, unknown> {
+  const { reward } = content;
+  if (!isMapping(reward)) return content;
+  const out = (term: unknown) => {
+    if (!isMapping(term) || typeof term.kind !== 'string' || !isModulePath(term.kind)) return term;
+    const { kind, ...rest } = term;
+    return { kind: 'module', ...rest, path: kind };
+  };
+  const terms = Array.isArray(reward.terms) ? { terms: reward.terms.map(out) } : {};
+  return { ...content, reward: { ...(out(reward) as Record<string, unknown>), ...terms } };
+}
+
+export type ProposerConfig = Omit<Written, 'heldOut'> & {
+  readonly output: string;
+  readonly heldOut: Written['tasks'];
+};
+
+/**
+ * Whether a config of reinforcement learning is that of a proposer.
+ * @throws UserError where there is no such config
+ */
+export function isProposerConfig(file: string, cwd: string): boolean {
+  const { content } = openConfig('rl', file, { cwd });
+  return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
+}
+
+/**
+ * Reads the config of a proposer's learning; paths are resolved as those of a training's config.
+ * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ */
+export function loadProposerConfig(
+  file: string,
+  overrides: readonly string[] = [],
+  cwd = '',
+  note: (text: string) => void = () => undefined,
+): ProposerConfig {
+  const { config, read } = readTrainingSettings('rl', proposerKind, file, overrides, cwd, note);
+  const problems = layerProblems(read.content, read.where, reserved);
+  if (problems.length > 0) throw new UserError(oneScreen(problems));
+  const { heldOut = config.tasks } = config;
+  const found = { ...config, heldOut, model: modelDirectory(config.model, undefined, 'model') };
+  refuseUnplayable(found, read);
+  return found;
+}
+
+/** @throws UserError for runs whose prompts or evaluations would not be what is learnt from */
+function refuseUnplayable(config: ProposerConfig, { content, where }: Settings): void {
+  const locate = (error: UserError, list: 'tasks' | 'heldOut', task: number) =>
+    locatedIn(error, [['experiment'], [content[list] === undefined ? 'tasks' : list, task]], content, where);
+  const { training, heldOut } = runPlans(config, locate);
+  for (const [list, plan] of [
+    ['tasks', training],
+    ['heldOut', heldOut],
+  ] as const)
+    for (const { config: run, task } of checkCollection(plan)) {
+      const problems = unplayable(run);
+      if (problems.length > 0) throw locate(new UserError(problems), list, task);
+    }
+}
+
+function unplayable({ evaluation, prompts, warmup }: Config): readonly Problem[] {
+  const problems: (Problem | false)[] = [
+    prompts.conversation !== 'fresh' && {
+      field: 'prompts.conversation',
+      message: 'must be fresh: a prompt is learnt from with all that it shows',
+    },
+    evaluation.seeds !== 'common' && {
+      field: 'evaluation.seeds',
+      message: 'must be common: candidates and the best before them meet the same episodes',
+    },
+    evaluation.racing !== undefined && {
+      field: 'evaluation.racing',
+      message: 'must be left out: the returns of an evaluation that was cut short can’t be compared',
+    },
+    warmup.from !== undefined && {
+      field: 'warmup.from',
+      message: 'must be left out: a run begins with random policies',
+    },
+  ];
+  return problems.filter((problem) => problem !== false);
+}

@@ -1,0 +1,208 @@
+/** The model as a proposer: groups of candidates for the prompts of runs under way. */
+import type { Config } from '../../../src/config/config.js';
+import { deriveSeeds } from '../../../src/random/generator.js';
+import { bestEntry } from '../../../src/rollout/replay-buffer.js';
+import { largest, mean } from '../../../src/statistics/descriptive.js';
+import type { Collection } from '../../../src/studies/collection-config.js';
+import type { Group } from '../learning/episode.js';
+import type { Sampler } from '../learning/reply.js';
+import type { RlTask } from '../learning/task.js';
+import { type PlayedBaseline, playBaselines } from './baselines.js';
+import { episodeOfCandidate, type OpenedTerm, rewardsOf } from './candidates.js';
+import { openReward } from './open-reward.js';
+import type { ProposerConfig } from './proposer-config.js';
+import { isAbsolute } from './reward-settings.js';
+import { configOf, heldOutRuns, runPlans } from './run-plans.js';
+import { openRun, type RunState, type RunUnderway } from './run-underway.js';
+
+/** A run of a plan, by its number. */
+interface Slot {
+  readonly number: number;
+  /** Iterations after which another run takes its place. */
+  readonly until: number;
+  readonly run: RunUnderway;
+}
+
+/** What the next groups depend on, as JSON. */
+interface Saved {
+  /** Number of the next run. */
+  readonly next: number;
+  readonly slots: readonly (RunState & { readonly number: number; readonly until: number })[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** @throws UserError for a task or a reward that can't be used */
+export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
+  const terms = await openReward(config.reward);
+  const constrained = config.answers.format === 'constrained';
+  const training = new RunsUnderway(runPlans(config).training, config.groups, env);
+  const configs = heldOutRuns(config);
+  const heldOut = { configs, terms, constrained, env };
+  let baselines: Promise<readonly PlayedBaseline[]> | undefined;
+  const baselinesOf = () => {
+    baselines ??= playBaselines(config.baselines, configs, env);
+    return baselines;
+  };
+  return {
+    async play(sampler, starts, size, seed) {
+      const groups: Group[] = [];
+      const slots = await training.next(starts.length);
+      const prompts = slots.map(({ run }) => run.prompt());
+      const seeds = deriveSeeds(seed, [], slots.length * size);
+      const replies = await sampler.answer(
+        seeds.map((sampling, i) => {
+          const group = Math.floor(i / size);
+          const grammar = constrained ? slots[group]!.run.grammar : undefined;
+          return { messages: prompts[group]!, seed: sampling, grammar };
+        }),
+      );
+      for (const [i, { run }] of slots.entries()) {
+        const own = replies.slice(i * size, (i + 1) * size);
+        const group = await run.judge(own, constrained);
+        const rewards = rewardsOf(group, terms);
+        groups.push(own.map((reply, k) => episodeOfCandidate(reply, group.candidates[k]!, rewards[k]!)));
+        await run.advance(group);
+      }
+      return groups;
+    },
+    async measure(sampler, _, seed) {
+      const outcomes = await playHeldOut(sampler, heldOut, seed);
+      const beside = isAbsolute(config.reward) ? [] : await baselinesOf();
+      const proposed = outcomes.flatMap(({ scores }) => scores);
+      return {
+        values: outcomes.map(({ best, reward }, i) =>
+          beside.length === 0 ? reward : mean(beside.map(({ returns }) => wonBy(best, returns[i]!))),
+        ),
+        ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
+        bestReturn: mean(outcomes.map(({ best }) => best)),
+      };
+    },
+    baselines: async () =>
+      (await baselinesOf()).map(({ label, returns, episodes }) => ({
+        ...{ label, episodes },
+        bestReturn: mean(returns),
+      })),
+    progress: { save: () => training.save(), restore: (saved) => training.restore(saved) },
+    close: () => training.close(),
+  };
+}
+
+/** 1 for a higher return, a half for an equal one. */
+const wonBy = (own: number, other: number) => (own > other ? 1 : own === other ? 0.5 : 0);
+
+/** Runs that go on from update to update, and are followed by others. */
+class RunsUnderway {
+  readonly #plan: Collection;
+  readonly #env: Env;
+  readonly #count: number;
+  #slots: Slot[] = [];
+  #next = 0;
+
+  constructor(plan: Collection, count: number, env: Env) {
+    this.#plan = plan;
+    this.#count = count;
+    this.#env = env;
+  }
+
+  /** The first of them, each with an iteration to come. */
+  async next(count: number): Promise<readonly Slot[]> {
+    for (let place = 0; place < Math.min(count, this.#count); place++) {
+      const slot = this.#slots[place];
+      if (slot !== undefined && slot.run.state.iteration < slot.until) continue;
+      await slot?.run.close();
+      this.#slots[place] = await this.#begin(place, slot === undefined);
+    }
+    return this.#slots.slice(0, count);
+  }
+
+  /** The first runs end early, one after the other, so that later ones stand at different iterations. */
+  async #begin(place: number, first: boolean): Promise<Slot> {
+    const number = this.#next++;
+    const config = configOf(this.#plan, number);
+    const share = first ? (place + 1) / this.#count : 1;
+    return { number, until: Math.ceil(config.iterations * share), run: await openRun(config, this.#env) };
+  }
+
+  save(): string {
+    const saved: Saved = {
+      next: this.#next,
+      slots: this.#slots.map(({ number, until, run }) => ({ number, until, ...run.state })),
+    };
+    return JSON.stringify(saved);
+  }
+
+  async restore(text: string): Promise<void> {
+    const { next, slots } = JSON.parse(text) as Saved;
+    await this.close();
+    this.#next = next;
+    for (const { number, until, ...state } of slots) {
+      const run = await openRun(configOf(this.#plan, number), this.#env, state);
+      this.#slots.push({ number, until, run });
+    }
+  }
+
+  async close(): Promise<void> {
+    const slots = this.#slots;
+    this.#slots = [];
+    for (const { run } of slots) await run.close();
+  }
+}
+
+interface Outcome {
+  /** The best return of the run, warm-up included. */
+  readonly best: number;
+  /** Returns of the policies that were proposed. */
+  readonly scores: readonly number[];
+  /** Mean reward of the proposals. */
+  readonly reward: number;
+}
+
+/** Plays the held-out runs side by side, with one candidate an iteration, as a run is played. */
+async function playHeldOut(
+  sampler: Sampler,
+  {
+    constrained,
+    env,
+    configs,
+    terms,
+  }: {
+    readonly constrained: boolean;
+    readonly env: Env;
+    readonly configs: readonly Config[];
+    readonly terms: readonly OpenedTerm[];
+  },
+  seed: number,
+): Promise<readonly Outcome[]> {
+  const runs: RunUnderway[] = [];
+  const played = configs.map(() => ({ scores: [] as number[], rewards: [] as number[] }));
+  try {
+    for (const config of configs) runs.push(await openRun(config, env));
+    const longest = largest(configs.map(({ iterations }) => iterations));
+    for (let iteration = 0; iteration < longest; iteration++) {
+      const going = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
+      const seeds = deriveSeeds(seed, [iteration], configs.length);
+      const replies = await sampler.answer(
+        going.map((i) => ({
+          messages: runs[i]!.prompt(),
+          seed: seeds[i]!,
+          grammar: constrained ? runs[i]!.grammar : undefined,
+        })),
+      );
+      for (const [k, i] of going.entries()) {
+        const group = await runs[i]!.judge([replies[k]!], constrained);
+        const [candidate] = group.candidates;
+        played[i]!.rewards.push(rewardsOf(group, terms)[0]!);
+        if (candidate?.kind === 'evaluated') played[i]!.scores.push(candidate.score);
+        await runs[i]!.advance(group);
+      }
+    }
+    return runs.map((run, i) => ({
+      best: bestEntry(run.state.entries)?.score ?? Number.NEGATIVE_INFINITY,
+      scores: played[i]!.scores,
+      reward: mean(played[i]!.rewards),
+    }));
+  } finally {
+    for (const run of runs) await run.close();
+  }
+}

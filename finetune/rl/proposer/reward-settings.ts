@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+const invalid = (fallback: number) =>
+  z
+    .number()
+    .default(fallback)
+    .describe(
+      'Reward of a reply that can’t be read; never more than that of the worst of its group that can',
+    );
+const file = z.string().min(1).describe('Path of a module of yours').meta({ format: 'path' });
+
+const improvement = {
+  kind: z
+    .literal('improvement')
+    .describe(
+      'By how much the mean return is above that of the best policy in the prompt, on the same episodes',
+    ),
+  scale: z
+    .union([z.literal('run'), z.number().positive()])
+    .default('run')
+    .describe(
+      'What it is divided by: `run` is the standard deviation of the returns in the memory of the run',
+    ),
+  gainsOnly: z
+    .boolean()
+    .default(false)
+    .describe('Whether policies below the best one all earn 0: what counts is what a search would keep'),
+  invalid: invalid(-1),
+};
+const scaledReturn = {
+  kind: z.literal('return').describe('The mean return, from `low` (0) to `high` (1), and cut there'),
+  low: z.number().describe('Mean return that earns 0'),
+  high: z.number().describe('Mean return that earns 1'),
+  invalid: invalid(0),
+};
+const rank = {
+  kind: z
+    .literal('rank')
+    .describe(
+      'The place in the group: 1 for the highest return, equal steps down to 1/n for the lowest of n',
+    ),
+  invalid: invalid(0),
+};
+const format = { kind: z.literal('format').describe('1 for a reply that can be read, 0 for another') };
+const module = {
+  kind: z
+    .literal('module')
+    .describe('By a function of yours, from the candidates of a group to their rewards'),
+  path: file,
+  invalid: invalid(0),
+};
+const weight = { weight: z.number().default(1).describe('Factor in the sum') };
+
+const termSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ ...improvement, ...weight }),
+  z.strictObject({ ...scaledReturn, ...weight }),
+  z.strictObject({ ...rank, ...weight }),
+  z.strictObject({ ...format, ...weight }),
+  z.strictObject({ ...module, ...weight }),
+]);
+
+const shared = {
+  shuffle: z
+    .boolean()
+    .default(false)
+    .describe('Permute the rewards within each group: a control that must not learn'),
+};
+
+/** What a candidate earns. */
+export const rewardSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ ...improvement, ...shared }),
+  z.strictObject({ ...scaledReturn, ...shared }),
+  z.strictObject({ ...rank, ...shared }),
+  z.strictObject({ ...format, ...shared }),
+  z.strictObject({ ...module, ...shared }),
+  z.strictObject({
+    kind: z.literal('sum').describe('A weighted sum of the others'),
+    terms: z.array(termSchema).min(1).describe('What is added up'),
+    ...shared,
+  }),
+]);
+
+export type CandidateReward = z.output<typeof rewardSchema>;
+export type RewardTerm = z.output<typeof termSchema>;
+
+/** The terms of a reward: one, but for sums. */
+export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
+  if (reward.kind === 'sum') return reward.terms;
+  const { shuffle: _, ...term } = reward;
+  return [{ ...term, weight: 1 }];
+}
+
+/** Whether a reward tells something of a candidate alone: ranks and improvements are about those beside or before it. */
+export const isAbsolute = (reward: CandidateReward): boolean =>
+  termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');

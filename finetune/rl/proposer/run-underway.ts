@@ -1,0 +1,136 @@
+/** A run that goes on while a model learns: its prompts, its evaluations, what it remembers. */
+import type { Config } from '../../../src/config/config.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { Prompter } from '../../../src/experiment/prompter.js';
+import { randomPolicies } from '../../../src/experiment/stages.js';
+import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
+import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { remembered } from '../../../src/prompting/context/history.js';
+import { evaluationSeeds } from '../../../src/random/seeds.js';
+import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
+import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
+import { nothingRecorded } from '../../../src/runs/reader.js';
+import type { SampledReply } from '../learning/reply.js';
+import type { Candidate, CandidateGroup } from './candidates.js';
+
+/** What a run goes on from. */
+export interface RunState {
+  /** Iterations that are complete. */
+  readonly iteration: number;
+  /** The evaluations that it remembers. */
+  readonly entries: readonly BufferEntry[];
+}
+
+export interface RunUnderway {
+  readonly parameters: ParameterSpec;
+  readonly state: RunState;
+  /** The prompt of the next iteration. */
+  prompt(): readonly ChatMessage[];
+  /** The form of an answer. */
+  readonly grammar: AnswerGrammar;
+  /** Evaluates the answers to that prompt. Parameters that were evaluated before cost no episodes again. */
+  judge(
+    replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
+    constrained: boolean,
+  ): Promise<CandidateGroup>;
+  /** The same for parameters. */
+  evaluate(
+    parameters: ParameterVector,
+  ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
+  /** Completes the iteration: the run remembers the best of the group that was judged. */
+  advance(group: CandidateGroup): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A run's model where answers come from elsewhere. */
+const noModel: LanguageModel = {
+  id: 'learning',
+  generate: () => Promise.reject(new Error('the sampler answers')),
+};
+
+/**
+ * Begins a run with its random policies, or goes on with one.
+ * @throws UserError for an unknown environment, or policies or prompts that don't fit it
+ */
+export async function openRun(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  from?: RunState,
+): Promise<RunUnderway> {
+  const assembly = await assemble(config, env, [], { model: noModel });
+  const { environment, family, prompts } = assembly;
+  const { evaluation, memory, seed } = config;
+  const shown = memory.trajectories !== 'none';
+  const setting: EvaluationSetting = {
+    ...{ environment, family, maxSteps: evaluation.maxSteps, record: shown ? 'first' : 'none' },
+    workers: assembly.workers,
+  };
+  const seeds = evaluationSeeds(seed, evaluation.episodes);
+  const buffer = createReplayBuffer(from?.entries);
+  const prompter = new Prompter({
+    ...{ config: assembly.config, environment, family, prompts, buffer },
+    recorded: nothingRecorded,
+  });
+  let completed = from?.iteration ?? 0;
+  const known = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
+  const evaluated = async (parameters: ParameterVector, iteration: number, candidate: number) => {
+    const source = iteration === 0 ? 'warm-up' : 'proposal';
+    const place = { iteration, group: iteration, candidate, source } as const;
+    const before = known.get(vectorKey(parameters));
+    if (before !== undefined) return { ...before, ...place };
+    const { entry } = await measure(setting, parameters, seeds, place);
+    known.set(vectorKey(parameters), entry);
+    return entry;
+  };
+  const showFirstEpisode = async (entry: BufferEntry) => {
+    if (shown)
+      prompter.remember((await measure(setting, entry.parameters, seeds.slice(0, 1), entry)).episodes);
+  };
+  const remember = async (entry: BufferEntry) => {
+    buffer.append([entry]);
+    await showFirstEpisode(entry);
+  };
+  if (from === undefined)
+    for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
+      await remember(await evaluated(parameters, 0, i));
+  else for (const entry of buffer.entries) await showFirstEpisode(entry);
+  return {
+    parameters: family.parameters,
+    get state() {
+      return { iteration: completed, entries: [...buffer.entries] };
+    },
+    prompt: () => prompter.messages(completed + 1),
+    grammar: answerGrammar(family.parameters),
+    async judge(replies, constrained) {
+      const candidates: Candidate[] = [];
+      for (const { text, ended } of replies) {
+        const finishReason = ended ? 'stop' : 'length';
+        const context = { finishReason, ...(constrained && { constrained }) } as const;
+        const read = parseParameters(text, family.parameters, context);
+        if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
+        else {
+          const { parameters, returns, score } = await evaluated(
+            read.value,
+            completed + 1,
+            candidates.length,
+          );
+          candidates.push({ kind: 'evaluated', text, parameters, returns, score });
+        }
+      }
+      return { history: [...buffer.entries], candidates, environment: environment.id };
+    },
+    evaluate: (parameters) => evaluated(parameters, completed + 1, 0),
+    async advance({ candidates }) {
+      completed++;
+      const entries: BufferEntry[] = [];
+      for (const [i, one] of candidates.entries())
+        if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
+          entries.push(await evaluated(one.parameters, completed, i));
+      const ofGroup = memory.ofGroup ?? candidates.length;
+      for (const entry of remembered(entries, { ofGroup })) await remember(entry);
+    },
+    close: () => closeEnvironment(assembly),
+  };
+}
