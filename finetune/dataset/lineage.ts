@@ -15,11 +15,12 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** In the output directory of a training, and in the adapter or model directory that it wrote. */
-export const lineageFile = 'training.json';
+export const lineageFile = trainingFiles.about;
 
 const sourceSchema = z.looseObject({
   run: z.string(),
@@ -86,6 +87,8 @@ export interface Training {
     readonly ended: string;
     readonly step: number;
     readonly best?: StepLoss | undefined;
+    /** Why it failed. */
+    readonly message?: string;
   };
 }
 
@@ -104,7 +107,42 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     },
     dataset,
     config: JSON.parse(JSON.stringify(config)) as Record<string, unknown>,
-    outcome: { ended: outcome.ended, step: outcome.step, best: outcome.best ?? null },
+    outcome: { ...outcome, best: outcome.best ?? null },
+  };
+}
+
+/** `training.json` in the output directory of a training, kept true while it goes on. */
+export interface TrainingState {
+  /** To be called once its checkpoint is known to be its own: a refused training changes nothing. */
+  begin(): void;
+  /**
+   * @param dataset in place of what was known before
+   * @returns the lineage of the result
+   */
+  end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
+  /** Says why it failed, where it had begun. */
+  fail(outcome: Training['outcome']): void;
+}
+
+/** @param given the command that goes on with it, and the directory that it was given in */
+export function trainingState(
+  output: string,
+  about: Omit<Training, 'outcome'>,
+  given: { readonly command: string; readonly folder: string },
+): TrainingState {
+  let begun = false;
+  const write = (outcome: Training['outcome'], dataset = about.dataset) => {
+    const lineage = trainingLineage({ ...about, dataset, outcome });
+    writeLineage(output, { ...lineage, ...given });
+    return lineage;
+  };
+  return {
+    begin() {
+      begun = true;
+      write({ ended: 'running', step: 0 });
+    },
+    end: write,
+    fail: (outcome) => begun && write(outcome),
   };
 }
 

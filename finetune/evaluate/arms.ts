@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/config.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
@@ -150,7 +151,10 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
     };
   }
   if (isControl(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
-  const directory = weightsIn(modelDirectory(spec, cwd, `--${name}`), `--${name}`);
+  const given = modelDirectory(spec, cwd, `--${name}`);
+  requireProposer(given, name);
+  const directory = weightsIn(given, `--${name}`);
+  requireProposer(directory, name);
   const local = isAdapter(directory)
     ? { model: modelOfAdapter(directory, base, cwd), adapter: directory }
     : { model: directory };
@@ -173,6 +177,24 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   };
 }
 
+/** @throws UserError for what was trained to act: it was never asked for parameters */
+function requireProposer(directory: string, name: Arm['name']): void {
+  const lineage = readLineage(directory);
+  const actor =
+    lineage?.config.algorithm !== undefined
+      ? 'a policy of numbers'
+      : lineage?.config.agent !== undefined
+        ? 'an agent'
+        : undefined;
+  if (actor === undefined) return;
+  throw new UserError({
+    field: `--${name}`,
+    value: directory,
+    message: `is ${actor}, trained in ${lineage!.dataset.path}: it acts there, and proposes no policies that experiments could play`,
+    remedy: 'policyloop show on the directory of its training tells the return of its last held-out episodes',
+  });
+}
+
 /** `tuned/adapter` where the last part alone says nothing. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
@@ -187,7 +209,7 @@ function weightsIn(directory: string, field: string): string {
   const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
   if (found !== undefined) return found;
-  const interrupted = existsSync(join(directory, 'checkpoint.safetensors'));
+  const interrupted = existsSync(join(directory, trainingFiles.checkpoint));
   throw new UserError({
     field,
     message: interrupted
@@ -197,7 +219,7 @@ function weightsIn(directory: string, field: string): string {
         : 'there is no such directory',
     value: directory,
     remedy: interrupted
-      ? 'policyloop finetune train with the same config goes on with it'
+      ? 'policyloop finetune train, or rl, with the same config goes on with it; policyloop show names the command'
       : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
   });
 }

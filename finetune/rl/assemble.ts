@@ -7,6 +7,7 @@ import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
@@ -46,7 +47,7 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
   const method = withOwnModules(methodOf(config.method), decoder);
-  const checkpoint = path.join(config.output, 'checkpoint.safetensors');
+  const checkpoint = path.join(config.output, trainingFiles.checkpoint);
   refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);
   const objective = policyObjective(config.objective, {
     temperature: answeringOf(config).temperature,

@@ -1,10 +1,10 @@
 /** The record of a reinforcement learning beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../train/metrics.js';
 import type { TrainingStatus } from '../train/pages/frame.js';
 import { EventFile, type Scalars } from '../train/tensorboard.js';
-import { recordFiles } from '../train/training-record.js';
 import type { RlEvent, RlEventOf } from './events.js';
 
 export type RlMetric = Timed<RlEvent>;
@@ -28,8 +28,8 @@ export class RlRecord {
   constructor(output: string, render: (metrics: readonly RlMetric[], status: TrainingStatus) => string) {
     this.#output = output;
     this.#render = render;
-    this.#log = new MetricsLog(join(output, recordFiles.metrics));
-    this.#events = new EventFile(join(output, recordFiles.eventFiles), scalars);
+    this.#log = new MetricsLog(join(output, trainingFiles.metrics));
+    this.#events = new EventFile(join(output, trainingFiles.eventFiles), scalars);
   }
 
   /** Those of the whole learning, earlier sessions included. */
@@ -65,7 +65,7 @@ export class RlRecord {
   #writePage(status: TrainingStatus): void {
     if (this.metrics.length === 0) return;
     this.#unwritten = 0;
-    replaceFile(join(this.#output, recordFiles.page), this.#render(this.metrics, status));
+    replaceFile(join(this.#output, trainingFiles.page), this.#render(this.metrics, status));
   }
 }
 

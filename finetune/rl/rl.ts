@@ -9,13 +9,19 @@ import { formatDuration, formatNumber } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
-import { type TrainingLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import {
+  type DatasetLineage,
+  type Training,
+  type TrainingState,
+  trainingState,
+  writeLineage,
+} from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { servedAs, writeResult } from '../train/method.js';
 import { createMeter } from '../train/metrics.js';
-import { failed } from '../train/pages/frame.js';
-import { recordFiles } from '../train/training-record.js';
+import { failed, failedOutcome } from '../train/pages/frame.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { describedForecast, forecast } from './forecast.js';
 import { type LearningConfig, loadLearningConfig, placeOf } from './learning-config.js';
@@ -53,7 +59,7 @@ export async function rl(args: RlArguments, context: CommandContext): Promise<nu
   const plan = planLearning(config, context.env);
   if (args.dryRun) return dryRun(plan, args, context);
   mkdirSync(config.output, { recursive: true });
-  const release = lockRun(join(config.output, 'training.lock'));
+  const release = lockRun(join(config.output, trainingFiles.lock));
   try {
     return await learnInto(plan, args, context);
   } finally {
@@ -80,10 +86,17 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
   const record = new RlRecord(config.output, (metrics, status) =>
     renderRlPage({ command, config, metrics, status }),
   );
-  const outcome = await recorded(plan, record, args, context);
+  const state = trainingState(config.output, aboutOf(config), { command, folder: cwd });
+  const outcome = await recorded(plan, record, state, args, context).catch((error: unknown) => {
+    state.fail(failedOutcome(error, record.metrics));
+    throw error;
+  });
   const { ended, step, best, last, result } = outcome;
-  for (const directory of [config.output, ...(result === undefined ? [] : [result])])
-    writeLineage(directory, lineageOf(config, outcome));
+  const lineage = state.end(
+    { ended, step, best: best && { step: best.step, loss: -best.meanReward } },
+    episodesOf(config, step),
+  );
+  if (result !== undefined) writeLineage(result, lineage);
   await record.end(
     result === undefined
       ? { kind: 'interrupted' }
@@ -95,7 +108,7 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
     meanReward: last?.meanReward ?? null,
     best: best ?? null,
     result: result === undefined ? null : shownPath(result, cwd),
-    report: shownPath(join(config.output, recordFiles.page), cwd),
+    report: shownPath(join(config.output, trainingFiles.page), cwd),
     output: shownPath(config.output, cwd),
   };
   context.print(
@@ -113,6 +126,7 @@ type Learnt = OnlineOutcome & {
 async function recorded(
   plan: PlannedLearning,
   record: RlRecord,
+  state: TrainingState,
   args: RlArguments,
   context: CommandContext,
 ): Promise<Learnt> {
@@ -127,9 +141,10 @@ async function recorded(
         learnOnline(learning, {
           onEvent(event) {
             const metric: RlMetric = measured(event);
+            if (metric.kind === 'start') state.begin();
             record.add(metric);
             if (metric.kind === 'start' && !args.json && !args.quiet)
-              context.note(`follow it in ${shownPath(join(config.output, recordFiles.page), context.cwd)}`);
+              context.note(`follow it in ${shownPath(join(config.output, trainingFiles.page), context.cwd)}`);
             display.show(metric, record.secondsLeft);
           },
           milliseconds,
@@ -161,30 +176,23 @@ function isSpent({ limits }: LearningConfig, metrics: readonly RlMetric[]): bool
   );
 }
 
+const aboutOf = (config: LearningConfig): Omit<Training, 'outcome'> => ({
+  ...{ method: config.method.kind, model: config.model, config },
+  dataset: episodesOf(config, 0),
+});
+
 /** The episodes that it has learnt from stand where a training has its dataset. */
-function lineageOf(config: LearningConfig, { best, ended, step }: OnlineOutcome): TrainingLineage {
+function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
   const environment = placeOf(config);
-  const source = {
-    run: 'played while learning',
-    environment,
-    model,
-    seed,
-    hash: '',
-  } as const;
-  return trainingLineage({
-    method: config.method.kind,
-    model,
-    dataset: {
-      path: environment,
-      recipe: 'rl',
-      sources: [{ ...source, split: 'train', kept: step * groups * groupSize }],
-      files: {},
-      changed: false,
-    },
-    config,
-    outcome: { ended, step, best: best && { step: best.step, loss: -best.meanReward } },
-  });
+  const source = { run: 'played while learning', environment, model, seed, hash: '' } as const;
+  return {
+    path: environment,
+    recipe: 'rl',
+    sources: [{ ...source, split: 'train', kept: step * groups * groupSize }],
+    files: {},
+    changed: false,
+  };
 }
 
 function described(

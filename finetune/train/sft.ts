@@ -5,6 +5,7 @@ import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import type { LocalConfig } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
@@ -53,7 +54,7 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   requireGradients(config);
   const device = await chooseDevice(given.device, 'device');
   const job = { ...given, method: withOwnModules(given.method, config) };
-  const checkpoint = path.join(job.output, 'checkpoint.safetensors');
+  const checkpoint = path.join(job.output, trainingFiles.checkpoint);
   refuseOtherModel(job, checkpoint);
   const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>
     firstParameters({ ...job, seed: job.settings.seed }, config),

@@ -8,18 +8,25 @@ import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
-import { type DatasetLineage, datasetLineage, trainingLineage, writeLineage } from '../dataset/lineage.js';
+import {
+  type DatasetLineage,
+  datasetLineage,
+  type TrainingState,
+  trainingState,
+  writeLineage,
+} from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 import { type MemoryEstimate, machineMemory } from './memory-estimate.js';
 import { methodOf, servedAs } from './method.js';
 import { createMeter, type Metric } from './metrics.js';
-import { failed, type TrainingStatus } from './pages/frame.js';
+import { failed, failedOutcome, type TrainingStatus } from './pages/frame.js';
 import { createTrainingDisplay } from './progress.js';
 import { type FineTuned, type FineTuning, fineTune } from './sft.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
-import { recordFiles, TrainingRecord } from './training-record.js';
+import { TrainingRecord } from './training-record.js';
 
 interface TrainArguments {
   readonly config: string;
@@ -51,7 +58,7 @@ export async function train(args: TrainArguments, context: CommandContext): Prom
     dataset: datasetLineage(config.dataset),
   };
   mkdirSync(config.output, { recursive: true });
-  const release = lockRun(join(config.output, 'training.lock'));
+  const release = lockRun(join(config.output, trainingFiles.lock));
   try {
     return await trainOn(data, config, args, context);
   } finally {
@@ -75,25 +82,23 @@ async function trainOn(
   const file = shownPath(resolve(cwd, args.config), cwd);
   const command = ['policyloop finetune train', ...[file, ...args.overrides].map(shellWord)].join(' ');
   const record = new TrainingRecord({ command, config, dataset });
-  const outcome = await recorded(data, config, record, args, context);
-  const { ended, step, best, result } = outcome;
-  const lineage = trainingLineage({
-    method: config.method.kind,
-    model: config.model,
-    dataset,
-    config,
-    outcome,
+  const { method, model, output } = config;
+  const about = { method: method.kind, model, dataset, config };
+  const state = trainingState(output, about, { command, folder: cwd });
+  const outcome = await recorded(data, config, record, state, args, context).catch((error: unknown) => {
+    state.fail(failedOutcome(error, record.metrics));
+    throw error;
   });
-  for (const directory of [config.output, ...(result === undefined ? [] : [result])]) {
-    writeLineage(directory, lineage);
-  }
+  const { ended, step, best, result } = outcome;
+  const lineage = state.end({ ended, step, best });
+  if (result !== undefined) writeLineage(result, lineage);
   await record.end(statusOf(outcome, cwd));
   const summary: Summary = {
     ended,
     step,
     best: best ?? null,
     result: result === undefined ? null : shownPath(result, cwd),
-    report: shownPath(join(config.output, recordFiles.page), cwd),
+    report: shownPath(join(config.output, trainingFiles.page), cwd),
     output: shownPath(config.output, cwd),
   };
   context.print(
@@ -107,6 +112,7 @@ async function recorded(
   { training, validation }: TrainingData,
   config: TrainConfig,
   record: TrainingRecord,
+  state: TrainingState,
   args: TrainArguments,
   context: CommandContext,
 ): Promise<FineTuned> {
@@ -122,9 +128,10 @@ async function recorded(
       {
         onEvent(event) {
           const metric = measured(event);
+          if (metric.kind === 'start') state.begin();
           record.add(metric);
           if (metric.kind === 'start' && !args.json && !args.quiet)
-            context.note(`follow it in ${shownPath(join(output, recordFiles.page), context.cwd)}`);
+            context.note(`follow it in ${shownPath(join(output, trainingFiles.page), context.cwd)}`);
           display.show(metric);
         },
         onMemory: (estimate) => showMemory(estimate, args, context),

@@ -1,18 +1,12 @@
 /** The record of a training beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { Pace } from './pace.js';
 import type { TrainingStatus } from './pages/frame.js';
 import { EventFile, trainingScalars } from './tensorboard.js';
 import { renderTrainingPage, type TrainingReport } from './training-page.js';
-
-/** Names in the output directory. */
-export const recordFiles = {
-  metrics: 'metrics.jsonl',
-  eventFiles: 'tensorboard',
-  page: 'index.html',
-} as const;
 
 /** Seconds of training between two pages. */
 const pageEvery = 5;
@@ -28,9 +22,9 @@ export class TrainingRecord {
 
   constructor(about: Omit<TrainingReport, 'metrics' | 'status'>) {
     this.#about = about;
-    this.#log = new MetricsLog(join(about.config.output, recordFiles.metrics));
+    this.#log = new MetricsLog(join(about.config.output, trainingFiles.metrics));
     this.#pace = new Pace(about.config);
-    this.#events = new EventFile(join(about.config.output, recordFiles.eventFiles), trainingScalars);
+    this.#events = new EventFile(join(about.config.output, trainingFiles.eventFiles), trainingScalars);
   }
 
   /** The metrics of the whole training, earlier sessions included. */
@@ -59,6 +53,6 @@ export class TrainingRecord {
     if (this.metrics.length === 0) return;
     this.#unwritten = 0;
     const page = renderTrainingPage({ ...this.#about, metrics: this.metrics, status });
-    replaceFile(join(this.#about.config.output, recordFiles.page), page);
+    replaceFile(join(this.#about.config.output, trainingFiles.page), page);
   }
 }

@@ -9,12 +9,12 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { contentHash, fileHash } from '../../finetune/dataset/lineage.js';
 import type { Metric } from '../../finetune/train/metrics.js';
-import { recordFiles } from '../../finetune/train/training-record.js';
 import { exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
 import { heapMegabytes, Interrupted } from './command.js';
 import { heldOut } from './held-out.js';
@@ -167,7 +167,7 @@ function tellCost(plan: Plan): void {
 }
 
 function validationLosses({ places }: Round): readonly number[] {
-  const metrics = readJsonLines<Metric>(join(places.trained, recordFiles.metrics), { repair: false }) ?? [];
+  const metrics = readJsonLines<Metric>(join(places.trained, trainingFiles.metrics), { repair: false }) ?? [];
   return metrics.flatMap((metric) => (metric.kind === 'validation' ? [metric.loss] : []));
 }
 
@@ -180,7 +180,7 @@ function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored:
     return first === undefined
       ? []
       : [
-          `round ${index + 1}     validation loss ${first.toFixed(4)} at first, ${Math.min(first, ...others).toFixed(4)} at best; ${shown(join(round.places.trained, recordFiles.page))}`,
+          `round ${index + 1}     validation loss ${first.toFixed(4)} at first, ${Math.min(first, ...others).toFixed(4)} at best; ${shown(join(round.places.trained, trainingFiles.page))}`,
         ];
   });
   process.stdout.write(

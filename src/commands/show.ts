@@ -16,14 +16,18 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example('$0 show cartpole', 'a run below buffers/, by its name')
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
+    .example('$0 show tuned/bandit', 'a training: how far it came, what it reached, how it goes on')
     .example('$0 show cartpole --iteration 12', 'what the model was asked, and what it answered');
 
 type Args = Arguments<typeof options>;
 
-/** `policyloop show <run>`. */
+/** `policyloop show <run>`: a run, or a training. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
+  const { findTraining } = await import('../runs/trainings.js');
+  const training = findTraining(args.run, { cwd, runsDir: args.runsDir });
+  if (training !== undefined) return showTraining(training, args, context);
   const { openRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');
@@ -39,5 +43,19 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   // What is broken within a line is known once it was read.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
+  return 0;
+}
+
+async function showTraining(
+  path: string,
+  { iteration, json }: Args,
+  { columns, cwd, print }: CommandContext,
+): Promise<number> {
+  const { refuseIteration, trainingFacts } = await import('../runs/trainings.js');
+  const { trainingFigures, trainingText } = await import('../runs/training-text.js');
+  const { fitted } = await import('../format/width.js');
+  refuseIteration(iteration);
+  const facts = trainingFacts(path);
+  print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
   return 0;
 }

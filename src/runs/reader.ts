@@ -12,6 +12,7 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { LogFiles } from './log-lines.js';
 import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
+import { isTraining } from './training-files.js';
 
 /** The files of a run directory. */
 export const runFiles = {
@@ -135,6 +136,13 @@ export function noRun(path: string): UserError {
       message: 'this directory holds repeats; name one of them',
       value: path,
       alternatives: readGroup(path).runs.map((name) => join(path, name)),
+    });
+  }
+  if (isTraining(path)) {
+    return new UserError({
+      message: 'this directory is that of a training, not of a run',
+      value: path,
+      remedy: `policyloop show ${path} tells how far it came and what its result is for`,
     });
   }
   return new UserError({

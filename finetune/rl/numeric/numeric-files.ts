@@ -4,18 +4,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import { readSafetensors, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
+import { trainingFiles } from '../../../src/runs/training-files.js';
 import { replaceFile } from '../../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import type { LearnerState } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 
 /** Names in the output directory. */
-export const numericFiles = {
-  checkpoint: 'checkpoint.safetensors',
-  policy: 'policy',
-  metrics: 'metrics.jsonl',
-  lock: 'training.lock',
-} as const;
+export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
 /** Weights that were better than all others in an evaluation, and the normalisation that they were trained with. */
 export interface BestPolicy {

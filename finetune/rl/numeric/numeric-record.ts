@@ -1,9 +1,9 @@
 /** The record of a training beside its result: the log of metrics, and a page. */
 import { join } from 'node:path';
+import { trainingFiles } from '../../../src/runs/training-files.js';
 import { replaceFile } from '../../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../../train/metrics.js';
 import type { TrainingStatus } from '../../train/pages/frame.js';
-import { recordFiles } from '../../train/training-record.js';
 import type { NumericEvent } from './train-numeric.js';
 
 export type NumericMetric = Timed<NumericEvent>;
@@ -23,9 +23,9 @@ export class NumericRecord {
   #unwritten = Number.POSITIVE_INFINITY;
 
   constructor(output: string, render: (metrics: readonly NumericMetric[], status: TrainingStatus) => string) {
-    this.#page = join(output, recordFiles.page);
+    this.#page = join(output, trainingFiles.page);
     this.#render = render;
-    this.#log = new MetricsLog(join(output, recordFiles.metrics));
+    this.#log = new MetricsLog(join(output, trainingFiles.metrics));
   }
 
   /** Those of the whole training, earlier sessions included. */

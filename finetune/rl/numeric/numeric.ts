@@ -8,12 +8,13 @@ import { formatDuration, formatNumber } from '../../../src/format/numbers.js';
 import { createProgress, type Progress } from '../../../src/format/progress.js';
 import { shellWord } from '../../../src/format/shell-word.js';
 import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
+import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { lockRun } from '../../../src/storage/lock.js';
+import { type Training, type TrainingState, trainingState, writeLineage } from '../../dataset/lineage.js';
 import { createMeter } from '../../train/metrics.js';
-import { failed } from '../../train/pages/frame.js';
-import { recordFiles } from '../../train/training-record.js';
-import { loadNumericConfig, type NumericConfig } from './numeric-config.js';
+import { failed, failedOutcome } from '../../train/pages/frame.js';
+import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
 import { renderNumericPage } from './numeric-page.js';
 import { type NumericMetric, NumericRecord } from './numeric-record.js';
 import { forecastNumeric, type NumericOutcome, trainNumeric } from './train-numeric.js';
@@ -52,7 +53,7 @@ export async function numeric(args: NumericArguments, context: CommandContext): 
     return 0;
   }
   mkdirSync(config.output, { recursive: true });
-  const release = lockRun(join(config.output, 'training.lock'));
+  const release = lockRun(join(config.output, trainingFiles.lock));
   try {
     return await trainInto(config, args, context);
   } finally {
@@ -72,8 +73,14 @@ async function trainInto(
   const record = new NumericRecord(config.output, (metrics, status) =>
     renderNumericPage({ command, config, metrics, status }),
   );
-  const outcome = await recorded(config, record, args, context);
+  const state = trainingState(config.output, aboutOf(config, 0), { command, folder: cwd });
+  const outcome = await recorded(config, record, state, args, context).catch((error: unknown) => {
+    state.fail(failedOutcome(error, record.metrics));
+    throw error;
+  });
   const { ended, step, episodes, steps, returns, baselines } = outcome;
+  const lineage = state.end({ ended, step, best: bestOf(record.metrics) }, aboutOf(config, episodes).dataset);
+  if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
   const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
   await record.end(result === null ? { kind: 'interrupted' } : { kind: 'complete', result });
   const summary: Summary = {
@@ -81,17 +88,48 @@ async function trainInto(
     meanReturn: returns === undefined ? null : mean(returns),
     baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
     result,
-    report: shownPath(join(config.output, recordFiles.page), cwd),
+    report: shownPath(join(config.output, trainingFiles.page), cwd),
     output: shownPath(config.output, cwd),
   };
   context.print(args.json ? JSON.stringify(summary) : described(summary, record.metrics, command));
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
+/** @param episodes that it has learnt from */
+function aboutOf(config: NumericConfig, episodes: number): Omit<Training, 'outcome'> {
+  const { environment, policy, seed } = config;
+  const model = policy.kind === 'transformer' ? policy.path : policyText(policy);
+  const source = {
+    run: 'played while learning',
+    environment: environment.id,
+    model,
+    seed,
+    hash: '',
+  } as const;
+  return {
+    method: policy.kind === 'mlp' ? 'scratch' : policy.trained === 'head' ? 'head' : 'full',
+    model,
+    dataset: {
+      path: environment.id,
+      recipe: 'rl',
+      sources: [{ ...source, split: 'train', kept: episodes }],
+      files: {},
+      changed: false,
+    },
+    config,
+  };
+}
+
+function bestOf(metrics: readonly NumericMetric[]): Training['outcome']['best'] {
+  const best = metrics.findLast((metric) => metric.kind === 'evaluation' && metric.best);
+  return best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReturn } : undefined;
+}
+
 /** Trains while the record and the display follow; a failure is recorded, too. */
 async function recorded(
   config: NumericConfig,
   record: NumericRecord,
+  state: TrainingState,
   args: NumericArguments,
   context: CommandContext,
 ): Promise<NumericOutcome> {
@@ -103,6 +141,7 @@ async function recorded(
       note,
       onEvent(event) {
         const metric: NumericMetric = measured(event);
+        if (metric.kind === 'start') state.begin();
         record.add(metric);
         if (args.json) progress.emit(metric);
         else show(progress, metric, record.secondsLeft);

@@ -24,6 +24,13 @@ export function failed(error: unknown): TrainingStatus {
   return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
+/** The same for `training.json`. */
+export function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
+  const message = error instanceof Error ? error.message : String(error);
+  const { message: said } = { message, ...failed(error) };
+  return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: said };
+}
+
 export const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
 
 /** What the frame reads of the metrics of any training. */

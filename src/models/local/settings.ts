@@ -17,13 +17,13 @@ export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
  * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else
- * relative to `cwd`, or as it stands without one.
+ * relative to `cwd`, or as it stands without one. The directory of a training stands for the adapter or model in it.
  * @param field that named it
  * @throws UserError when the package holds no such directory
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
-  if (!isPackaged(path)) return cwd === undefined ? path : resolve(cwd, path);
+  if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
   const directory = join(packageRoot(), path.slice(scheme.length));
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
@@ -32,6 +32,14 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
     value: path,
     remedy: 'install the package again, or name the directory of a Hugging Face model',
   });
+}
+
+/** The adapter or the model in the directory of a training; any other directory is itself. */
+function resultIn(directory: string): string {
+  const has = (name: string) => existsSync(join(directory, name));
+  if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;
+  const result = ['adapter', 'model'].find(has);
+  return result === undefined ? directory : join(directory, result);
 }
 
 /** The directory of a model as commands print it: that of the package by its name there. */

@@ -1,0 +1,127 @@
+/** Trainings on a terminal: their table, and one of them. */
+import { basename, isAbsolute, join } from 'node:path';
+import { styleText } from 'node:util';
+import { shownPath } from '../base/context.js';
+import { formatCompact, formatCount, formatDuration, formatNumber, plural } from '../format/numbers.js';
+import { shellWord } from '../format/shell-word.js';
+import { number, terminalTable, text } from '../format/table.js';
+import { shownModel } from '../models/local/settings.js';
+import { trainingFiles } from './training-files.js';
+import type { Measured, TrainingFacts } from './trainings.js';
+
+/**
+ * A line a training.
+ * @param width see `CommandContext`
+ */
+export function trainingTable(trainings: readonly TrainingFacts[], cwd: string, width?: number): string {
+  const columns = [
+    text('training', ({ path }: TrainingFacts) => shownPath(path, cwd)),
+    text('status', ({ status }: TrainingFacts) => status),
+    text('trained', ({ model }: TrainingFacts) => model && basename(model)),
+    text('by', ({ objective }: TrainingFacts) => objective),
+    text('on', ({ on }: TrainingFacts) => on && basename(on)),
+    number('steps', ({ steps }: TrainingFacts) => `${steps.done}/${steps.of}`),
+    number('best', ({ best }: TrainingFacts) => best && `${best.kind} ${valueText(best)}`),
+    text('started (UTC)', ({ started }: TrainingFacts) => started?.slice(0, 16).replace('T', ' ')),
+  ];
+  return terminalTable(trainings, columns, width);
+}
+
+/** What `list --json` and `show --json` print, paths relative to the working directory. */
+export function trainingFigures(facts: TrainingFacts, cwd: string) {
+  const { path, result } = facts;
+  return {
+    name: shownPath(path, cwd),
+    ...facts,
+    result: result && shownPath(result, cwd),
+    report: shownPath(join(path, trainingFiles.page), cwd),
+  };
+}
+
+/** What `show` prints. */
+export function trainingText(facts: TrainingFacts, cwd: string): string {
+  const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = facts;
+  const why = note === null || status === 'running' ? '' : `: ${note}`;
+  const learnt = [
+    ...(episodes === null ? [] : [`${formatCount(episodes)} episodes`]),
+    ...(tokens === null ? [] : [`${formatCompact(tokens)} ${episodes === null ? '' : 'sampled '}tokens`]),
+  ];
+  const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
+  const lines: (readonly [string, string] | undefined)[] = [
+    ['trained', trainedText(facts, cwd)],
+    ['best', bestText(facts)],
+    learnt.length > 0 ? ['learnt from', learnt.join(', ')] : undefined,
+    final.length === 0
+      ? undefined
+      : [
+          'at the end',
+          `mean return of ${final.map(({ name, meanReturn }) => `${name} ${formatNumber(meanReturn, 4)}`).join(', ')}`,
+        ],
+    ...[...raised.values()].map(
+      ({ message, remedy, step }) =>
+        ['alarm', `${unit} ${step}: ${message}${remedy === null ? '' : `\n  remedy: ${remedy}`}`] as const,
+    ),
+    ...useOf(facts, cwd),
+    ['report', shownPath(join(path, trainingFiles.page), cwd)],
+  ];
+  return [
+    styleText('bold', `${shownPath(path, cwd)}  ${status}${why}`),
+    `${formatCount(steps.done)} of ${plural(steps.of, unit)}, ${formatDuration(1000 * seconds)}`,
+    '',
+    ...lines.flatMap((line) => (line === undefined ? [] : `${line[0].padEnd(12)}${line[1]}`)),
+  ].join('\n');
+}
+
+function trainedText({ method, model, objective, on, unit }: TrainingFacts, cwd: string): string {
+  if (model === null || on === null) return 'it ended before it wrote what it trains';
+  const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
+  return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
+}
+
+/** A policy of numbers has no path. */
+const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
+
+const valueText = ({ kind, value }: Measured) =>
+  kind === 'loss' ? value.toFixed(4) : formatNumber(value, 4);
+
+function bestText({ best, first, unit }: TrainingFacts): string {
+  if (best === null) return 'nothing was evaluated yet';
+  const what = best.kind === 'loss' ? 'validation loss' : 'held-out mean return';
+  const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
+  const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
+  const before =
+    first === null || first.step === best.step ? '' : `; ${valueText(first)} after ${unit} ${first.step}`;
+  return `${what} ${valueText(best)}${margin}${over} after ${unit} ${formatCount(best.step)}${before}`;
+}
+
+/** How its result is used, or how it goes on. */
+function useOf(facts: TrainingFacts, cwd: string): readonly (readonly [string, string])[] {
+  const { command, folder, method, model, path, quantization, result, status } = facts;
+  if (status === 'running') return [];
+  if (status !== 'completed') {
+    const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
+    return [['go on', command === null ? goOnAsBefore : `${there}${command}`]];
+  }
+  if (result === null) return [];
+  const place = shownPath(result, cwd);
+  if (basename(result) === 'policy' || model === null) return [['result', place]];
+  const settings =
+    method === 'lora' || basename(result) === 'adapter'
+      ? `${shellWord(`model.path=${modelText(model, cwd)}`)} ${shellWord(`model.adapter=${place}`)}${quantization === null ? '' : ` model.quantization=${quantization}`}`
+      : shellWord(`model.path=${place}`);
+  return [
+    ['result', place],
+    ['run it', `model.provider=local ${settings}`],
+    ...(basename(result) === 'adapter'
+      ? [
+          [
+            'merge it',
+            `policyloop finetune merge ${shellWord(place)} --out ${shellWord(join(shownPath(path, cwd), 'merged'))}`,
+          ] as const,
+        ]
+      : []),
+  ];
+}
+
+const goOnAsBefore =
+  'the command that began it, with the same config and output, goes on from its checkpoint';

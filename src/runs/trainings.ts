@@ -1,0 +1,248 @@
+/** The directories of trainings, of every kind, read to be listed and shown: what was trained on what, and how far it came. */
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { mean } from '../statistics/descriptive.js';
+import { checkedValue, readJson } from '../storage/files.js';
+import { readJsonLines } from '../storage/json-lines.js';
+import { isLocked } from '../storage/lock.js';
+import type { RunPlaces } from './finder.js';
+import { runFiles } from './reader.js';
+import { isTraining, trainingFiles, trainingsFolder } from './training-files.js';
+
+export interface TrainingFacts {
+  readonly kind: 'training';
+  readonly path: string;
+  /** `crashed`: no process holds it, and none came to its end. */
+  readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
+  /** Why it failed, or that it ended before its last step. */
+  readonly note: string | null;
+  /** Path of the model that was trained, or what a policy of numbers is; null where that was never written. */
+  readonly model: string | null;
+  /** `lora`, `full`, `scratch`, or how a policy of numbers learns. */
+  readonly method: string | null;
+  /** Bits that the result of an adapter's training is served with; null: as the model has them. */
+  readonly quantization: string | null;
+  /** `sft`, `dpo`, `grpo`, `ppo`, … */
+  readonly objective: string | null;
+  /** The dataset, or the environment. */
+  readonly on: string | null;
+  /** What `of` counts: steps of the optimizer, or updates, each with episodes of its own. */
+  readonly unit: 'step' | 'update';
+  readonly steps: { readonly done: number; readonly of: number };
+  /** The evaluation that the result's weights are from. */
+  readonly best: Measured | null;
+  /** The first one. */
+  readonly first: Measured | null;
+  /** Mean return of a policy of numbers on starts that nothing else saw, and of the searches beside it. */
+  readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
+  /** Episodes that it learnt from; null without any. */
+  readonly episodes: number | null;
+  /** Tokens that were sampled, or read in the steps; null for policies of numbers. */
+  readonly tokens: number | null;
+  readonly seconds: number;
+  readonly alarms: readonly {
+    readonly step: number;
+    readonly message: string;
+    readonly remedy: string | null;
+  }[];
+  /** ISO 8601; null where nothing began. */
+  readonly started: string | null;
+  /** Directory of the adapter, the model or the policy. */
+  readonly result: string | null;
+  /** The command that made it, and goes on with it; null in those of earlier versions. */
+  readonly command: string | null;
+  /** The directory that it was given in. */
+  readonly folder: string | null;
+}
+
+/** A held-out return, the higher the better, or a validation loss. */
+export interface Measured {
+  readonly step: number;
+  readonly kind: 'return' | 'loss';
+  readonly value: number;
+  /** Half of the 95 % interval. */
+  readonly margin?: number;
+  readonly episodes?: number;
+}
+
+const aboutShape = z.looseObject({
+  method: z.string(),
+  base: z.looseObject({ model: z.string() }),
+  dataset: z.looseObject({ path: z.string() }),
+  config: z.looseObject({
+    method: z.looseObject({ quantization: z.string().optional() }).optional(),
+    objective: z.looseObject({ kind: z.string() }).optional(),
+    /** Of every reinforcement learning. */
+    updates: z.number().optional(),
+    algorithm: z.looseObject({ kind: z.string() }).optional(),
+  }),
+  outcome: z.looseObject({ ended: z.string(), step: z.number(), message: z.string().optional() }),
+  command: z.string().optional(),
+  folder: z.string().optional(),
+});
+
+/** JSON has null for what is no number. */
+const amount = z
+  .number()
+  .nullish()
+  .transform((value) => value ?? undefined);
+
+/** What is read of a line of metrics; their kinds are those of the trainings' events. */
+const metricShape = z.looseObject({
+  ...{ kind: z.string(), step: z.number() },
+  seconds: z.number().default(0),
+  ...{ time: z.string().optional(), totalSteps: amount },
+  ...{ episodes: amount, tokens: amount, sampledTokens: amount },
+  ...{ reward: amount, meanReward: amount, meanReturn: amount, margin: amount, loss: amount },
+  best: z.unknown().optional(),
+  returns: z.array(z.number()).optional(),
+  ...{ label: z.string().optional(), message: z.string().optional(), remedy: z.string().optional() },
+});
+
+type Metric = z.output<typeof metricShape>;
+
+/**
+ * The trainings below folders, those that began first at the top, and the paths of those whose record is damaged.
+ * @param cwd what these are given relative to
+ */
+export function listTrainings(
+  folders: readonly string[],
+  cwd: string,
+): { readonly trainings: readonly TrainingFacts[]; readonly damaged: readonly string[] } {
+  const damaged: string[] = [];
+  const trainings = folders
+    .flatMap((folder) => trainingsBelow(folder))
+    .flatMap((path) => {
+      try {
+        return [trainingFacts(path)];
+      } catch (error) {
+        if (!(error instanceof UserError)) throw error;
+        damaged.push(shownPath(path, cwd));
+        return [];
+      }
+    });
+  return {
+    damaged,
+    trainings: trainings.toSorted((a, b) => ((a.started ?? '') < (b.started ?? '') ? -1 : 1)),
+  };
+}
+
+/** Levels of folders that are searched. */
+const deepest = 3;
+
+/** Paths of the trainings in a folder and the folders in it, by name. */
+function trainingsBelow(folder: string, depth = 0): readonly string[] {
+  if (isTraining(folder)) return [folder];
+  if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((item) => item.isDirectory() && !item.name.startsWith('.') && item.name !== 'node_modules')
+    .map(({ name }) => name)
+    .toSorted()
+    .flatMap((name) => trainingsBelow(join(folder, name), depth + 1));
+}
+
+/** Path of the training that a name means, or its result: from the working directory, the runs directory, or `tuned`. */
+export function findTraining(name: string, { cwd, runsDir }: RunPlaces): string | undefined {
+  const roots = isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir), join(cwd, trainingsFolder)];
+  const places = roots.map((root) => resolve(root, name));
+  const holders = places.filter((place) => existsSync(join(place, trainingFiles.about))).map(dirname);
+  return [...places, ...holders].find(isTraining);
+}
+
+/** @throws UserError when its files are damaged */
+export function trainingFacts(path: string): TrainingFacts {
+  const aboutFile = join(path, trainingFiles.about);
+  const raw = readJson(aboutFile);
+  const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
+  const metrics = metricsOf(join(path, trainingFiles.metrics));
+  const steps = metrics.filter(({ kind }) => kind === 'step');
+  const measured = metrics.flatMap(measuredIn);
+  const last = steps.at(-1);
+  const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
+  const hasEpisodes = last?.episodes !== undefined;
+  const start = metrics.findLast(({ kind }) => kind === 'start');
+  const done = last?.step ?? about?.outcome.step ?? 0;
+  const result = ['adapter', 'model', 'policy']
+    .map((name) => join(path, name))
+    .find((one) => existsSync(one));
+  const status = statusOf(path, about?.outcome.ended);
+  return {
+    kind: 'training',
+    ...{ path, status },
+    note: about?.outcome.message ?? (about?.outcome.ended === 'early' ? 'ended before its last step' : null),
+    model: about?.base.model ?? null,
+    method: about?.method ?? null,
+    quantization: quantizationOf(about?.config.method),
+    objective: about === undefined ? null : objectiveOf(about.config),
+    on: about?.dataset.path ?? null,
+    unit: about?.config.updates === undefined && !isRl ? 'step' : 'update',
+    steps: { done, of: start?.totalSteps ?? done },
+    best: measured.findLast(({ best }) => best)?.measured ?? null,
+    first: measured[0]?.measured ?? null,
+    final: metrics.flatMap(({ kind, label, returns }) =>
+      returns === undefined || returns.length === 0
+        ? []
+        : [{ name: kind === 'final' ? 'this policy' : (label ?? kind), meanReturn: mean(returns) }],
+    ),
+    episodes: hasEpisodes
+      ? last.episodes!
+      : start?.episodes === undefined
+        ? null
+        : start.episodes * steps.length,
+    tokens: steps.some(({ tokens }) => tokens !== undefined)
+      ? steps.reduce((sum, { sampledTokens, tokens = 0 }) => sum + (sampledTokens ?? tokens), 0)
+      : null,
+    seconds: metrics.reduce((sum, { seconds }) => sum + seconds, 0),
+    alarms: metrics.flatMap(({ kind, message, remedy, step }) =>
+      kind === 'alarm' && message !== undefined ? [{ step, message, remedy: remedy ?? null }] : [],
+    ),
+    started: metrics[0]?.time ?? null,
+    result: status === 'completed' ? (result ?? null) : null,
+    command: about?.command ?? null,
+    folder: about?.folder ?? null,
+  };
+}
+
+function metricsOf(file: string): readonly Metric[] {
+  const lines = readJsonLines<unknown>(file, { repair: false }) ?? [];
+  return lines.map((line, i) => checkedValue(metricShape, line, file, { prefix: `line ${i + 1}: ` }));
+}
+
+const objectiveOf = ({ algorithm, objective }: z.output<typeof aboutShape>['config']) =>
+  (algorithm ?? objective)?.kind ?? 'sft';
+
+const quantizationOf = (method: { readonly quantization?: string | undefined } | undefined) =>
+  method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
+
+/** What was running, and is held by nobody, was cut off. */
+function statusOf(path: string, ended: string | undefined): TrainingFacts['status'] {
+  if (isLocked(join(path, trainingFiles.lock))) return 'running';
+  if (ended === 'interrupted' || ended === 'failed') return ended;
+  return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
+}
+
+function measuredIn(metric: Metric): readonly { readonly measured: Measured; readonly best: boolean }[] {
+  const { best, episodes, kind, loss, margin, meanReturn, meanReward, step } = metric;
+  const earned = meanReward ?? meanReturn;
+  if (kind === 'evaluation' && earned !== undefined) {
+    const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
+    return [{ measured: { step, kind: 'return', value: earned, ...counted }, best: best === true }];
+  }
+  if (kind === 'validation' && loss !== undefined)
+    return [{ measured: { step, kind: 'loss', value: loss }, best: best === true }];
+  return [];
+}
+
+/** @throws UserError for an option of runs that trainings have nothing for */
+export function refuseIteration(iteration: number | undefined): void {
+  if (iteration === undefined) return;
+  throw new UserError({
+    field: '--iteration',
+    value: iteration,
+    message: 'a training has no iterations to be shown',
+    remedy: 'leave it out; index.html in the directory of the training shows its course',
+  });
+}

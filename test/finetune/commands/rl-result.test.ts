@@ -1,0 +1,249 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { execute as evaluateCommand } from '../../../finetune/commands/evaluate.js';
+import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
+import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
+import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
+import { execute as rlCommand } from '../../../finetune/commands/rl.js';
+import { execute as listCommand } from '../../../src/commands/list.js';
+import { execute as modelsCommand } from '../../../src/commands/models.js';
+import { execute as resumeCommand } from '../../../src/commands/resume.js';
+import { execute as runCommand } from '../../../src/commands/run.js';
+import { execute as serveCommand } from '../../../src/commands/serve.js';
+import { execute as showCommand } from '../../../src/commands/show.js';
+import { openGguf } from '../../../src/models/local/weights/gguf.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { tinyConfig } from '../rl/tiny-learning.js';
+
+const place = temporaryDirectory();
+const at = (...parts: readonly string[]) => join(place, ...parts);
+
+const learning = { environment: 'bandit', updates: 2, groups: 2, groupSize: 8, checkpointEvery: 1 };
+const numbers = `environment: CartPole-v1
+policy: { kind: mlp, hidden: [4] }
+value: { hidden: [4] }
+algorithm: { kind: ppo, epochs: 1 }
+updates: 2
+batchEpisodes: 2
+environments: 1
+evaluation: { every: 1, episodes: 2 }
+baselines: [random]
+`;
+
+const quietly = { quiet: true, json: true, dryRun: false };
+const learn = (config: string, overrides: readonly string[], changes = {}) =>
+  rlCommand({ config, overrides, ...quietly }, recordingContext(place, changes).context);
+
+/** Ctrl-C has been pressed. */
+function pressed() {
+  const controller = new AbortController();
+  controller.abort();
+  return { stop: { finish: controller.signal, abort: new AbortController().signal } };
+}
+
+beforeAll(async () => {
+  tinyConfig(learning, place);
+  writeFileSync(at('numbers.yaml'), numbers);
+  await learn('rl.yaml', ['output=tuned/whole']);
+  await learn('rl.yaml', [
+    ...['output=tuned/lora', 'model=package:models/tiny-improver', 'agent.maxTokens=4'],
+    'method={kind: lora, rank: 2}',
+  ]);
+  await learn('numbers.yaml', ['output=tuned/numbers']);
+  await learn('rl.yaml', ['output=tuned/cut'], pressed());
+});
+
+type Facts = Record<string, unknown>;
+
+async function shown(run: string) {
+  const { context, printed } = recordingContext(place);
+  const args = { run, runsDir: 'buffers', top: 10, iteration: undefined, candidate: undefined };
+  await showCommand({ ...args, json: false }, context);
+  await showCommand({ ...args, json: true }, context);
+  return { text: printed[0]!, facts: JSON.parse(printed[1]!) as Facts };
+}
+
+describe('the result of finetune rl, named by its directory or that of its training', () => {
+  it.each(['tuned/lora', 'tuned/lora/adapter'])('%s is merged, and becomes a GGUF file', async (adapter) => {
+    const out = at(`merged-${adapter.length}`);
+    const merging = { adapter, out, dtype: 'stored' as const, quiet: true, json: true };
+    expect(await mergeCommand(merging, recordingContext(place).context)).toBe(0);
+    expect(openWeights(out).size).toBeGreaterThan(10);
+    const writing = { out: `${out}.gguf`, dtype: 'f16' as const, quiet: true, json: true };
+    expect(await ggufCommand({ ...writing, directory: adapter }, recordingContext(place).context)).toBe(0);
+    expect(openGguf(`${out}.gguf`).tensors.size).toBe(openWeights(out).size);
+  });
+
+  it('gets a Modelfile', async () => {
+    const out = at('Modelfile');
+    const wanted = { adapter: 'tuned/lora', from: 'tiny', out, json: true };
+    expect(await ollamaCommand(wanted, recordingContext(place).context)).toBe(0);
+    expect(readFileSync(out, 'utf8')).toMatch(/FROM tiny\nADAPTER \.\/Modelfile\.adapter\.gguf/);
+    expect(openGguf(at('Modelfile.adapter.gguf')).tensors.size).toBeGreaterThan(4);
+  });
+
+  it.each(['model.adapter=tuned/lora', 'model.adapter=tuned/lora/adapter'])(
+    'proposes in a run: %s',
+    async (override) => {
+      const runsDir = `buffers-${override.length}`;
+      const overrides = ['iterations=1', 'model={provider: local}', override];
+      const { context, printed } = recordingContext(place);
+      const args = { config: 'quickstart', overrides, runsDir, quiet: true, json: true, dryRun: false };
+      expect(await runCommand(args as unknown as Parameters<typeof runCommand>[0], context)).toBe(0);
+      expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed', iterations: 1 });
+    },
+  );
+
+  it.each(['tuned/whole', 'tuned/whole/model'])('is a model like any other: %s', async (directory) => {
+    const { context, printed } = recordingContext(place);
+    const args = { directory, json: true } as unknown as Parameters<typeof modelsCommand>[0];
+    expect(await modelsCommand(args, context)).toBe(0);
+    expect(printed.join()).toContain(join('tuned', 'whole', 'model'));
+  });
+
+  it('is served', async () => {
+    const finish = new AbortController();
+    const changes = { stop: { finish: finish.signal, abort: finish.signal } };
+    const { context, printed } = recordingContext(place, {
+      ...changes,
+      print(text: string) {
+        printed.push(text);
+        finish.abort();
+      },
+    });
+    const args = { model: 'tuned/whole', adapter: [], port: 0, host: '127.0.0.1', device: 'cpu', json: true };
+    const more = { quantization: 'none', template: [], threads: 1 };
+    await serveCommand({ ...args, ...more } as unknown as Parameters<typeof serveCommand>[0], context);
+    expect(printed.join()).toContain('http://127.0.0.1:');
+  });
+
+  it.each([
+    ['tuned/lora', /is an agent, trained in bandit/],
+    ['tuned/whole/model', /is an agent, trained in bandit/],
+    ['tuned/numbers', /is a policy of numbers, trained in CartPole-v1/],
+    ['tuned/cut', /is an agent/],
+  ])('is no proposer: finetune evaluate says so of %s', async (tuned, message) => {
+    const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], control: [], repeats: 1 };
+    const given = { ...args, seed: 0, jobs: 1, quiet: true, json: true };
+    await expect(
+      evaluateCommand(
+        given as unknown as Parameters<typeof evaluateCommand>[0],
+        recordingContext(place).context,
+      ),
+    ).rejects.toThrow(message);
+  });
+});
+
+describe('list and show', () => {
+  it('tell what was trained on what, how far it came, what it reached, and what is next', async () => {
+    const { facts, text } = await shown('tuned/whole');
+    expect(facts).toMatchObject({
+      ...{ kind: 'training', status: 'completed', objective: 'grpo', method: 'scratch', on: 'bandit' },
+      ...{ unit: 'update', steps: { done: 2, of: 2 }, episodes: 32, tokens: 32 },
+      best: { kind: 'return', value: expect.any(Number), episodes: 64 },
+      result: join('tuned', 'whole', 'model'),
+    });
+    expect(text).toMatch(/2 of 2 updates/);
+    expect(text).toMatch(/model \(scratch\) by grpo in bandit/);
+    expect(text).toContain(`model.path=${join('tuned', 'whole', 'model')}`);
+    expect(text).not.toContain('go on');
+    expect((await shown('whole')).facts).toEqual(facts);
+    expect((await shown('tuned/whole/model')).facts).toEqual(facts);
+  });
+
+  it('name the command that goes on with what was interrupted, and what was cut off', async () => {
+    const { facts, text } = await shown('cut');
+    const command = 'policyloop finetune rl rl.yaml output=tuned/cut';
+    expect(facts).toMatchObject({ status: 'interrupted', steps: { done: 1, of: 2 }, command, folder: place });
+    expect(text).toContain(`go on       ${command}`);
+    cpSync(at('tuned', 'cut'), at('tuned', 'killed'), { recursive: true });
+    const file = at('tuned', 'killed', 'training.json');
+    const about = JSON.parse(readFileSync(file, 'utf8')) as Facts & { outcome: object };
+    writeFileSync(file, JSON.stringify({ ...about, outcome: { ...about.outcome, ended: 'running' } }));
+    expect((await shown('killed')).facts.status).toBe('crashed');
+    const release = lockRun(at('tuned', 'killed', 'training.lock'));
+    expect((await shown('killed')).facts.status).toBe('running');
+    release();
+  });
+
+  it('know policies of numbers, and the searches beside them', async () => {
+    const { facts, text } = await shown('tuned/numbers');
+    expect(facts).toMatchObject({
+      ...{ status: 'completed', model: 'mlp 4 tanh', objective: 'ppo', episodes: 4, tokens: null },
+      final: [{ name: 'this policy' }, { name: 'random search' }],
+    });
+    expect(text).toContain('mlp 4 tanh (scratch) by ppo in CartPole-v1');
+  });
+
+  it('list them beside the runs, and those of a folder alone where it is named', async () => {
+    const { context, printed } = recordingContext(place);
+    await listCommand({ runsDir: 'buffers', json: true }, context);
+    const names = (JSON.parse(printed[0]!) as readonly { name: string; kind: string }[]).map(
+      ({ name }) => name,
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(['whole', 'lora', 'numbers', 'cut'].map((name) => join('tuned', name))),
+    );
+    await listCommand({ runsDir: 'buffers', json: false }, context);
+    expect(printed[1]).toMatch(/tuned.whole +completed +model +grpo +bandit +2\/2 +return/);
+    mkdirSync(at('elsewhere'));
+    await listCommand({ runsDir: 'elsewhere', json: true }, context);
+    expect(JSON.parse(printed[2]!)).toEqual([]);
+  });
+
+  it('say so of a damaged record, and list the others', async () => {
+    mkdirSync(at('damaged', 'one'), { recursive: true });
+    writeFileSync(at('damaged', 'one', 'training.json'), '{"method": 3}');
+    cpSync(at('tuned', 'numbers'), at('damaged', 'two'), { recursive: true });
+    const { context, noted, printed } = recordingContext(place);
+    await listCommand({ runsDir: 'damaged', json: true }, context);
+    expect((JSON.parse(printed[0]!) as readonly object[]).length).toBe(1);
+    expect(noted.join()).toMatch(/damaged.one: its record is damaged/);
+    await expect(shown('damaged/one')).rejects.toThrow(/method/);
+  });
+
+  it('other commands of runs name show', async () => {
+    const args = { run: 'tuned/whole', runsDir: 'buffers', overrides: [], quiet: true, json: true };
+    await expect(
+      resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
+    ).rejects.toThrow(/that of a training, not of a run[\s\S]*policyloop show/);
+  });
+});
+
+describe('the record of a training', () => {
+  it('stays as it is where the same output is refused to other settings', async () => {
+    const file = at('tuned', 'whole', 'training.json');
+    const before = readFileSync(file, 'utf8');
+    await expect(learn('rl.yaml', ['output=tuned/whole', 'learningRate=0.5'])).rejects.toThrow(
+      /other settings/,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  it('says why it failed', async () => {
+    const overrides = ['output=tuned/diverging', 'learningRate=1e39', 'updates=4', 'objective.entropy=1'];
+    await expect(learn('rl.yaml', overrides)).rejects.toThrow(/diverged/);
+    const { facts, text } = await shown('diverging');
+    expect(facts).toMatchObject({ status: 'failed', note: expect.stringMatching(/diverged/) });
+    expect(text).toContain('go on');
+  });
+
+  it('does not travel with the result: its command and folder are of this machine', () => {
+    const about = (...parts: readonly string[]) =>
+      JSON.parse(readFileSync(at('tuned', ...parts, 'training.json'), 'utf8')) as Facts;
+    expect(about('whole').command).toBeDefined();
+    for (const result of [
+      ['whole', 'model'],
+      ['lora', 'adapter'],
+      ['numbers', 'policy'],
+    ]) {
+      expect(about(...result).command).toBeUndefined();
+      expect(about(...result).folder).toBeUndefined();
+    }
+    expect(existsSync(at('tuned', 'cut', 'model'))).toBe(false);
+    expect(readdirSync(at('tuned', 'whole')).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+});
