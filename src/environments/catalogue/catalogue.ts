@@ -43,6 +43,7 @@ import { TextGameTask } from '../text/text-game-task.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
+import { isStory, loadStory } from '../text/textworld/story-play.js';
 import { textWorlds } from '../text/worlds/worlds.js';
 import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
@@ -148,11 +149,13 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** A game that was made by TextWorld: `textworld:` and the path of its file. */
+/** A game that was made by TextWorld: `textworld:` and the path of its file, a `.json` or a compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
+  const file = id.slice(textWorldPrefix.length);
+  if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
   const schema = z.strictObject({ dialect: z.enum(dialects).default('z8') });
   return entry(id, {}, schema, ({ dialect }) => {
-    const game = loadGame(readGame(id.slice(textWorldPrefix.length)), dialect);
+    const game = loadGame(readGame(file), dialect);
     return new TextGameTask(() => new TextWorldPlay(game));
   });
 }

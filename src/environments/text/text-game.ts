@@ -4,15 +4,15 @@ export interface TextGame {
   start(): string;
   /** Does what the command says. One that is not admissible changes nothing. */
   step(command: string): TextTurn;
-  /** What can be done now: sorted, each once. */
-  readonly admissible: readonly string[];
+  /** What can be done now: sorted, each once; null where it is not known. */
+  readonly admissible: readonly string[] | null;
   readonly score: number;
-  /** The score of a game that is won. */
-  readonly maxScore: number;
+  /** The score of a game that is won; null where it is not known. */
+  readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Commands that were understood. */
-  readonly moves: number;
+  /** Commands that were understood; null where it is not known. */
+  readonly moves: number | null;
   /** Commands that win from the start on; undefined where none are known. */
   readonly gold: readonly string[] | undefined;
 }

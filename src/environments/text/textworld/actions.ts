@@ -11,6 +11,8 @@ export interface Action {
   readonly after: readonly Fact[];
   /** What a player types. */
   readonly command: string;
+  /** How the compiled game names it. */
+  readonly event: string;
 }
 
 interface CompiledPattern {
@@ -19,6 +21,9 @@ interface CompiledPattern {
   /** Slots of the rule's placeholders. */
   readonly slots: readonly number[];
 }
+
+/** A template in pieces: texts, and slots whose names are said. */
+type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
@@ -30,8 +35,8 @@ interface CompiledRule {
   readonly after: readonly CompiledPattern[];
   /** Slots that only the postconditions have: any unused object of the type. */
   readonly free: readonly number[];
-  /** The command in pieces: texts, and slots whose names are said. */
-  readonly command: readonly (string | number)[];
+  readonly command: Template;
+  readonly event: Template;
   /** The predicates of the preconditions: without a change of these, its actions stay. */
   readonly reads: ReadonlySet<string>;
   /** Actions found before, by the objects bound. */
@@ -62,6 +67,11 @@ export class ActionFinder {
       return stays ? this.#found[i]! : this.#actions(rule, facts);
     });
     return this.#found;
+  }
+
+  /** What the last `find` found. */
+  found(): readonly Action[] {
+    return this.#found.flat();
   }
 
   #actions(rule: CompiledRule, facts: Facts): Action[] {
@@ -108,10 +118,15 @@ export class ActionFinder {
           slots.map((slot) => bound[slot]!),
         ),
       );
-    let command = '';
-    for (const piece of rule.command)
-      command += typeof piece === 'string' ? piece : this.#names[bound[piece]!]!;
-    const action = { rule: rule.name, before: facts(rule.before), after: facts(rule.after), command };
+    const filled = (template: Template) =>
+      template.map((piece) => (typeof piece === 'string' ? piece : this.#names[bound[piece]!]!)).join('');
+    const action = {
+      rule: rule.name,
+      before: facts(rule.before),
+      after: facts(rule.after),
+      command: filled(rule.command),
+      event: filled(rule.event),
+    };
     rule.actions.set(key, action);
     return action;
   }
@@ -167,8 +182,8 @@ const isConstant = (type: string) => /^[A-Z]/.test(type);
 
 /** @returns no rule where nothing can ask for it, or a constant that it speaks of is not in the game */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
-  if (rule.command === undefined) return [];
-  const { command } = rule;
+  if (rule.said === undefined) return [];
+  const { command, event } = rule.said;
   const placeholders = new Map(
     [...rule.preconditions, ...rule.postconditions].flatMap((pattern) =>
       pattern.placeholders.map(({ name, type }) => [name, type] as const),
@@ -196,12 +211,16 @@ function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): Compi
       before,
       after: rule.postconditions.map(pattern),
       free: names.flatMap((_, slot) => (matched.has(slot) || constants[slot]! >= 0 ? [] : [slot])),
-      command: command.split(/\{([^}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : names.indexOf(piece))),
+      command: template(command, names),
+      event: template(event, names),
       reads: new Set(before.map(({ predicate }) => predicate)),
       actions: new Map(),
     },
   ];
 }
+
+const template = (text: string, placeholders: readonly string[]): Template =>
+  text.split(/\{([^}]*)\}/).map((piece, i) => (i % 2 === 0 ? piece : placeholders.indexOf(piece)));
 
 function withDescendants(type: string, parents: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set([type]);

@@ -153,11 +153,26 @@ export class TextWorldPlay implements TextGame {
       if (missing !== undefined) return { text: missing, understood: true };
     }
     const before = this.score;
+    this.#do(action);
+    return { text: this.#text(action, this.score - before), understood: true };
+  }
+
+  /**
+   * Does what the compiled game says that it has done, such as `opening the trunk`.
+   * @returns false where no action is named so: then nothing changes
+   */
+  follow(event: string): boolean {
+    const named = this.#finder.found().filter((action) => action.event === event);
+    const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
+    if (action !== undefined) this.#do(action);
+    return action !== undefined;
+  }
+
+  #do(action: Action): void {
     this.#moves++;
     const changed = this.#apply(action);
     this.#quests.update(this.#facts, action);
     if (changed.size > 0) this.#find(changed);
-    return { text: this.#text(action, this.score - before), understood: true };
   }
 
   #refusal(command: string): string {

@@ -22,8 +22,16 @@ export interface Rule {
   readonly preconditions: readonly Pattern[];
   /** Holds the preconditions that are kept, too. */
   readonly postconditions: readonly Pattern[];
-  /** Such as `insert {o} into {c}`; undefined for a rule that no command is for. */
-  readonly command: string | undefined;
+  /** Undefined for a rule that no command is for. */
+  readonly said: Said | undefined;
+}
+
+/** Templates of what is said about an action. */
+interface Said {
+  /** What a player types, such as `insert {o} into {c}`. */
+  readonly command: string;
+  /** How the compiled game names it, such as `inserting the {o} into the {c}`. */
+  readonly event: string;
 }
 
 export interface Logic {
@@ -66,7 +74,7 @@ class LogicReader {
   readonly parents = new Map<string, readonly string[]>();
   readonly rules: WrittenRule[] = [];
   readonly aliases = new Map<string, Alias>();
-  readonly commands = new Map<string, string>();
+  readonly commands = new Map<string, Said>();
   readonly reverse = new Map<string, string>();
   readonly #tokens: readonly LogicToken[];
   #at = 0;
@@ -154,9 +162,9 @@ class LogicReader {
   #command(): void {
     const rule = this.#name();
     this.#expect('::');
-    this.commands.set(rule, this.#text());
+    const command = this.#text();
     this.#expect('::');
-    this.#text();
+    this.commands.set(rule, { command, event: this.#text() });
   }
 
   #patterns(): Pattern[] {
@@ -253,14 +261,14 @@ const signature = (predicate: string, { length }: { readonly length: number }) =
 function expanded(
   { name, before, after }: WrittenRule,
   aliases: ReadonlyMap<string, Alias>,
-  command: string | undefined,
+  said: Said | undefined,
 ): Rule {
   const plain = (pattern: Pattern) => withoutAliases(pattern, aliases, 0);
   const typed = typesAsDeclared([...before.map(({ pattern }) => pattern), ...after]);
   const preconditions = before.flatMap(({ pattern }) => plain(typed(pattern)));
   const kept = before.filter((one) => one.kept).flatMap(({ pattern }) => plain(typed(pattern)));
   const gained = after.flatMap((pattern) => plain(typed(pattern)));
-  return { name, preconditions, postconditions: [...kept, ...gained], command };
+  return { name, preconditions, postconditions: [...kept, ...gained], said };
 }
 
 /** A placeholder has the type that it is given anywhere in its rule. */
