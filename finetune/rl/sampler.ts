@@ -32,6 +32,9 @@ export interface SamplerSettings {
   readonly maxTokens: number;
 }
 
+/** Prompts whose replies are decoded together, as far as memory allows. */
+const mostPrompts = 64;
+
 /** @throws UserError when memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
@@ -40,13 +43,13 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const session = await orOutOfMemory('loading the sampler', () =>
     openSession(graph, config, { device, threads }),
   );
-  const generator = new TextGenerator(session, config, tokenizer.bytes);
+  const generator = new TextGenerator(session, config, tokenizer.bytes, mostPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   const constraints = constraintCache(tokenizer, config, eosTokens);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
   const sample = async (asked: readonly Asked[]): Promise<readonly SampledReply[]> => {
-    const replies = new Map<Asked, SampledReply>();
-    for (const alike of groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()) {
+    const groups = [...groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
+    const requests = groups.map((alike) => {
       const { constraint, ids: prompt } = alike[0]!;
       const maxTokens = roomFor(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
@@ -55,34 +58,38 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens`,
         });
-      const { answers } = await generator.generate(
-        {
-          ...{ prompt, maxTokens, eosTokens },
-          adapter: inputs,
-          seeds: alike.map(({ seed }) => seed),
-          stop: [],
-          sampling: { ...plainSampling, temperature },
-          logProbabilities: false,
-          sampledLogProbabilities: true,
-          ...(constraint && { constraint }),
-        },
-        { aborted: () => false },
-      );
-      for (const [i, { text, ids, finishReason, sampledLogProbabilities, chosen }] of answers.entries())
-        replies.set(alike[i]!, {
-          text,
-          promptIds: prompt,
-          ids,
-          logp: sampledLogProbabilities!,
-          chosen: chosen!,
-          ended: finishReason === 'stop',
+      return {
+        ...{ prompt, maxTokens, eosTokens },
+        adapter: inputs,
+        seeds: alike.map(({ seed }) => seed),
+        stop: [],
+        sampling: { ...plainSampling, temperature },
+        logProbabilities: false,
+        sampledLogProbabilities: true,
+        ...(constraint && { constraint }),
+      };
+    });
+    const settled = await Promise.allSettled(
+      requests.map((request) => generator.generate(request, { aborted: () => false })),
+    );
+    const replies = new Map<Asked, SampledReply>();
+    for (const [group, result] of settled.entries()) {
+      if (result.status === 'rejected') throw result.reason;
+      for (const [i, answer] of result.value.answers.entries())
+        replies.set(groups[group]![i]!, {
+          text: answer.text,
+          promptIds: requests[group]!.prompt,
+          ids: answer.ids,
+          logp: answer.sampledLogProbabilities!,
+          chosen: answer.chosen!,
+          ended: answer.finishReason === 'stop',
         });
     }
     return asked.map((one) => replies.get(one)!);
   };
   return {
     refresh(parameters) {
-      // The generator keeps prompts by this object: a new one has none.
+      generator.forget();
       inputs = Object.fromEntries(
         parameters
           .filter(({ name }) => names.has(name))

@@ -97,6 +97,40 @@ test('a run that was interrupted and resumed is the uninterrupted one', async ()
   expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
 });
 
+test('runs side by side are answered in one batch by one process, and are what they are one after the other', async () => {
+  const cwd = temporaryDirectory();
+  const children: ChildProcess[] = [];
+  onFork.listener = (child) => children.push(child);
+  const written = {
+    ...experiment,
+    model: { ...experiment.model, batch: 4, temperature: 1 },
+    iterations: 3,
+    repeats: 4,
+  };
+  writeFileSync(join(cwd, 'config.json'), JSON.stringify(written));
+  const play = async (jobs: number) => {
+    children.length = 0;
+    const { context } = recordingContext(cwd);
+    const runDir = `jobs-${jobs}`;
+    const args = { config: join(cwd, 'config.json'), overrides: [], runsDir: 'buffers', runDir, jobs };
+    expect(await runCommand({ ...args, dryRun: false, quiet: true, json: false }, context)).toBe(0);
+    const runs = [1, 2, 3, 4].map((repeat) => join(cwd, runDir, `repeat-${repeat}`));
+    return {
+      evaluations: runs.map((run) => readRunFile(run, 'evaluations')),
+      usage: runs.map((run) => callsOf(run).map(({ completion }) => completion?.usage)),
+      processes: children.length,
+    };
+  };
+  const apart = await play(1);
+  const beside = await play(4);
+  onFork.listener = undefined;
+  expect(beside.evaluations).toEqual(apart.evaluations);
+  // What was cached is what each run had before, too.
+  expect(beside.usage).toEqual(apart.usage);
+  expect([apart.processes, beside.processes]).toEqual([4, 1]);
+  expect(children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null)).toBe(true);
+});
+
 test('when the process of the model is killed in the middle of an answer, one more call mends it', async () => {
   let killed = 0;
   onFork.listener = (child) => {
@@ -163,5 +197,6 @@ test('where it runs may change within a run; what it is and how it samples may n
   expect(changed({ device: 'auto', threads: 3 })).toEqual([]);
   expect(changed({ path: '/elsewhere' })).toEqual(['model.path']);
   expect(changed({ quantization: 'int4' })).toEqual(['model.quantization']);
+  expect(changed({ batch: 4 })).toEqual(['model.batch']);
   expect(changed({ temperature: 0.5, format: 'text' })).toEqual(['model.format', 'model.temperature']);
 });

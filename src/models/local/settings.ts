@@ -88,6 +88,12 @@ export const localSchema = z.strictObject({
       'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `int4-block128` is the fastest and the least exact. `float32` unpacks a quantised GGUF file: larger and slower, exact. `float16` is for GPUs: half the memory, nearly exact',
     ),
   threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
+  batch: count(1)
+    .max(64)
+    .optional()
+    .describe(
+      'Calls of several runs (`--jobs`) or agents that are answered in one batch by one copy of the model, on the processor (default: one after the other)',
+    ),
   contextTokens: count(16)
     .optional()
     .describe("Longest prompt and answer together (default: the model's own)"),
@@ -124,3 +130,6 @@ export const localSchema = z.strictObject({
 });
 
 export type LocalConfig = z.output<typeof localSchema>;
+
+/** Whether models of this config in one program share a process, where their calls are answered in one batch. */
+export const sharesProcess = ({ batch = 1 }: Pick<LocalConfig, 'batch'>): boolean => batch > 1;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TurnQueue } from '../../../src/models/local/process/child.js';
+import { TurnQueue } from '../../../src/models/local/engine/turn-queue.js';
 
 const lanes = fc.constantFrom('a', 'b', 'c');
 
@@ -8,7 +8,7 @@ test('nothing is lost, each lane keeps its order, and who waits sees each other 
   const steps = fc.array(fc.oneof(lanes, fc.constant('take' as const)), { maxLength: 60 });
   fc.assert(
     fc.property(steps, (script) => {
-      const queue = new TurnQueue<{ readonly lane: string; readonly place: number }>();
+      const queue = new TurnQueue<string, { readonly lane: string; readonly place: number }>();
       const waiting = new Map<string, number[]>();
       /** By lane: those that had a turn while it waited. */
       const passed = new Map<string, string[]>();
@@ -41,7 +41,7 @@ test('nothing is lost, each lane keeps its order, and who waits sees each other 
 });
 
 test('a late lane does not wait for all of an early one', () => {
-  const queue = new TurnQueue<string>();
+  const queue = new TurnQueue<string, string>();
   for (const job of ['a1', 'a2', 'a3']) queue.add('a', job);
   queue.add('b', 'b1');
   expect(Array.from({ length: 5 }, () => queue.take())).toEqual(['a1', 'b1', 'a2', 'a3', undefined]);

@@ -102,6 +102,10 @@ class DeviceCache implements TokenCache {
     return this.#rows;
   }
 
+  get lengths(): readonly number[] {
+    return Array<number>(this.#rows).fill(this.#length);
+  }
+
   get length(): number {
     return this.#length;
   }
@@ -143,14 +147,14 @@ class DeviceCache implements TokenCache {
   }
 
   async keepRows(kept: readonly number[]): Promise<void> {
-    this.#hold(await this.#taken(kept, this.capacity));
+    this.#hold(await this.#taken(kept, 0, this.capacity));
     this.#rows = kept.length;
   }
 
-  async entries(row: number): Promise<NewEntries> {
-    const taken = await this.#taken([row], this.#length);
+  async entries(row: number, from = 0, to = this.#length): Promise<NewEntries> {
+    const taken = await this.#taken([row], from, to);
     const { layers } = this.#shape;
-    return { keys: taken.slice(0, layers), values: taken.slice(layers), tokens: this.#length };
+    return { keys: taken.slice(0, layers), values: taken.slice(layers), tokens: to - from };
   }
 
   #hold(tensors: readonly ort.Tensor[] | undefined): void {
@@ -170,12 +174,12 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: 2 * layers }, slot);
   }
 
-  /** New tensors of some rows and of the first slots. */
-  #taken(rows: readonly number[], slots: number): Promise<ort.Tensor[]> {
+  /** New tensors of some rows and slots. */
+  #taken(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
     return this.#rearranged(
       this.#zeros(this.#rows),
       rows,
-      Int32Array.from({ length: slots }, (_, slot) => slot),
+      Int32Array.from({ length: to - from }, (_, slot) => from + slot),
     );
   }
 

@@ -32,14 +32,16 @@ import {
   adapterInputs,
   fedAdapterParameters,
 } from './adapter-inputs.js';
+import type { GenerationHooks } from './candidate.js';
 import { chooseDevice, freeCores, requireFloat16 } from './device.js';
-import { type GenerationHooks, TextGenerator } from './generation.js';
+import { TextGenerator } from './generation.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 import { openSession } from './runtime.js';
 
 export interface Engine {
   readonly report: LoadReport;
   /**
+   * Calls may overlap.
    * @throws RequestError when the prompt or the answer doesn't fit
    * @throws AbortedError when `hooks.aborted()` turns true
    */
@@ -70,7 +72,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
-  const generator = new TextGenerator(session, config, tokenizer.bytes);
+  const generator = new TextGenerator(session, config, tokenizer.bytes, settings.batch);
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },

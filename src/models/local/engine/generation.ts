@@ -1,35 +1,14 @@
-import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
-import type { Sampling } from '../../language-model.js';
-import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
-import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
+import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
-import { type HeldPrompt, PromptCaches, type TokenCache } from './key-value-cache.js';
-import type { GeneratedAnswer, GenerateJob, Generation } from './protocol.js';
+import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
+import { cacheShape, type TokenCache, tokenBytes } from './key-value-cache.js';
+import { type HeldPrompt, PromptCaches } from './prompt-caches.js';
+import type { Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
-import { keptStates, type States, tiledStates } from './states.js';
-
-interface GenerationRequest extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities'> {
-  /** Factors of the adapter; the same object each time, as prompts are kept by it. */
-  readonly adapter: AdapterInputs;
-  readonly prompt: readonly number[];
-  readonly sampling: Sampling;
-  /** Whether log-probabilities at the temperature of the sampling are wanted. */
-  readonly sampledLogProbabilities?: boolean;
-  /** Tokens that end an answer. */
-  readonly eosTokens: ReadonlySet<number>;
-  /** Stop texts count only once its answer is complete. */
-  readonly constraint?: Constraint;
-}
-
-export interface GenerationHooks {
-  /** Receives more text of a candidate, as soon as it is certain. */
-  onText?(candidate: number, text: string): void;
-  /** Asked before every run of the model; true ends the generation with `AbortedError`. */
-  aborted(): boolean;
-}
+import { joinedStates, keptStates, type States, tiledStates } from './states.js';
+import { TurnQueue } from './turn-queue.js';
 
 export class AbortedError extends Error {
   override readonly name = 'AbortedError';
@@ -47,12 +26,39 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Slots by which the cache of a candidate grows. */
+/** Slots by which the cache of the candidates grows: with whole blocks, spare slots don't change a sum's last bits. */
 const ownBlock = 32;
+
+/** Memory of the rows of a batch, and of the prompts that are held. */
+const batchBytes = 2 ** 29;
+
+/** A request from when it came to its last answer. */
+interface Work {
+  readonly request: GenerationRequest;
+  readonly hooks: GenerationHooks;
+  resolve(generation: Generation): void;
+  reject(error: unknown): void;
+}
+
+/** A request whose prompt is read, or was. */
+interface Begun extends Work {
+  readonly held: HeldPrompt;
+  readonly cachedTokens: number;
+  readonly candidates: Candidate[];
+  /** Tokens of `held` when its prompt was read: the same list while no other request uses it. */
+  read?: readonly number[];
+}
+
+interface Row {
+  readonly work: Begun;
+  readonly candidate: Candidate;
+}
 
 /**
  * Generates answers. The prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
- * the next call, which computes only what its prompt adds. Calls share caches: they must not overlap.
+ * later calls, which compute only what their prompts add. Calls may overlap: they are met one after the other, or `most`
+ * at the same time. Then each step of the model decodes a token of all of them; others join between two steps, and those
+ * that have ended leave.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
@@ -60,73 +66,125 @@ export class TextGenerator {
   /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #bytes: TokenBytes;
+  /** Requests at the same time. */
+  readonly #most: number;
+  /** Tokens that the rows of a batch may hold. */
+  readonly #tokens: number;
   readonly #prompts: PromptCaches;
+  /** Holds nothing. */
+  readonly #none: TokenCache;
+  /** What the candidates have generated; where requests share a batch, their prompts, too. */
   readonly #own: TokenCache;
-  /** Those of the candidates. */
+  readonly #waiting = new TurnQueue<AdapterInputs, Work>();
+  #entering: Begun | undefined;
+  #rows: Row[] = [];
+  /** Those of the rows. */
   #states: States = [];
+  /** Whether each row holds its prompt, so that others can join. A request too large for that shares one among its rows. */
+  #batched = false;
+  /** Requests that joined since there were no rows. */
+  #joined = 0;
+  #working = false;
 
-  constructor(session: DecoderSession, config: DecoderConfig, bytes: TokenBytes) {
+  /**
+   * @param most requests at the same time, where the session's caches allow for rows of different lengths
+   * @param memory of the keys and values of all rows of a batch, in bytes, and that of the prompts that are held
+   */
+  constructor(
+    session: DecoderSession,
+    config: DecoderConfig,
+    bytes: TokenBytes,
+    most = 1,
+    memory = batchBytes,
+  ) {
     this.#session = session;
     this.#config = config;
     this.#carries = stateShapes(config).length > 0;
     this.#bytes = bytes;
-    this.#prompts = new PromptCaches(() => session.newCache());
+    this.#none = session.newCache();
     this.#own = session.newCache();
+    this.#most = this.#own.join === undefined ? 1 : most;
+    this.#tokens = Math.floor(memory / tokenBytes(cacheShape(config)));
+    this.#prompts = new PromptCaches(() => session.newCache(), {
+      requests: this.#most,
+      tokens: this.#tokens,
+      carries: this.#carries,
+    });
   }
 
-  /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for the next call. */
-  async generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
-    const held = this.#prompts.of(request.adapter);
-    const cachedTokens = this.#reusable(held, request);
-    held.cache.truncate(cachedTokens);
-    held.tokens.length = cachedTokens;
-    const first = await this.#prefill(held, request, hooks);
-    const candidates = request.seeds.map(
-      (seed, index) => new Candidate(index, seed, request, this.#bytes, hooks),
-    );
-    for (const candidate of candidates) candidate.take(first.slice());
-    let running = candidates.filter((candidate) => !candidate.finished);
-    this.#own.reset(Math.max(1, running.length));
-    this.#states = tiledStates(held.states.at(held.cache.length), running.length);
-    while (running.length > 0) {
-      if (hooks.aborted()) throw new AbortedError();
-      await this.#step(held, request, running);
-      const kept = [...running.keys()].filter((row) => !running[row]!.finished);
-      if (kept.length < running.length && kept.length > 0) {
-        await this.#own.keepRows(kept);
-        this.#states = keptStates(this.#states, running.length, kept);
-      }
-      if (kept.length === 0 && candidates.length === 1) await this.#keepAnswer(held, candidates[0]!);
-      running = kept.map((row) => running[row]!);
+  /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for later calls. */
+  generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
+      if (!this.#working) void this.#work();
+    });
+  }
+
+  /** Drops the prompts that are kept. */
+  forget(): void {
+    this.#prompts.clear();
+  }
+
+  /** Prompts come first: the more rows a step has, the less a token costs. */
+  async #work(): Promise<void> {
+    this.#working = true;
+    for (;;) {
+      await this.#dropAborted();
+      const next = this.#entering === undefined ? this.#next() : undefined;
+      if (next !== undefined) await this.#begin(next);
+      else if (this.#entering !== undefined) await this.#prefill(this.#entering);
+      else if (this.#rows.length > 0) await this.#step();
+      else break;
     }
-    return {
-      answers: candidates.map((candidate) => candidate.answer()),
-      promptTokens: request.prompt.length,
-      cachedTokens,
-    };
+    this.#working = false;
   }
 
-  /** Tokens of the prompt whose keys and values are there, turned as those of this call will be. */
-  #reusable(held: HeldPrompt, { prompt, maxTokens }: GenerationRequest): number {
+  /** A request that can be met now, beside those that are. Who waits for another adapter waits for one batch at most. */
+  #next(): Work | undefined {
+    const [row] = this.#rows;
+    if (row === undefined) {
+      const first = this.#waiting.take();
+      if (this.#batched) this.#own.reset(0);
+      this.#joined = 1;
+      this.#batched = this.#most > 1 && first !== undefined && this.#fits(first);
+      return first;
+    }
+    const { adapter } = row.work.request;
+    const work = this.#waiting.first(adapter);
+    const places = this.#batched ? this.#most - new Set(this.#rows.map((one) => one.work)).size : 0;
+    const isTurn = this.#joined < this.#most || !this.#waiting.othersThan(adapter);
+    if (work === undefined || places < 1 || !isTurn || !this.#fits(work)) return undefined;
+    this.#joined++;
+    return this.#waiting.take(adapter);
+  }
+
+  /** Whether the batch stays within its memory with the longest answers that there may be. */
+  #fits({ request }: Work): boolean {
+    const rows = this.#rows.length + request.seeds.length;
+    const lengths = [request, ...this.#rows.map(({ work }) => work.request)].map(
+      ({ prompt, maxTokens }) => prompt.length + maxTokens,
+    );
+    return rows * Math.max(this.#own.capacity, ...lengths) <= this.#tokens;
+  }
+
+  async #begin(work: Work): Promise<void> {
+    const { adapter, conversation, maxTokens, prompt } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
-    if (long !== held.long) held.tokens = [];
-    held.long = long;
-    const common = Math.min(commonPrefix(held.tokens, prompt), prompt.length - 1);
-    return this.#carries ? held.states.cut(common) : common;
+    try {
+      const held = await this.#prompts.of({ adapter, conversation, long }, prompt.slice(0, -1));
+      this.#entering = { ...work, held, cachedTokens: held.cache.length, candidates: [] };
+    } catch (error) {
+      work.reject(error);
+    }
   }
 
-  /** @returns the logits after the last token of the prompt */
-  async #prefill(
-    held: HeldPrompt,
-    { prompt: ids, adapter, maxTokens }: GenerationRequest,
-    hooks: GenerationHooks,
-  ): Promise<Float32Array> {
+  /** Reads a part of the prompt; its candidates begin at its end. */
+  async #prefill(work: Begun): Promise<void> {
+    const { held, request } = work;
+    const { adapter, prompt: ids, maxTokens } = request;
     const prompt = held.cache;
-    this.#own.reset(1);
-    let logits = new Float32Array();
-    while (prompt.length < ids.length) {
-      if (hooks.aborted()) throw new AbortedError();
+    try {
       const chunk = ids.slice(prompt.length, prompt.length + chunkLength(this.#config, prompt.length));
       const last = prompt.length + chunk.length === ids.length;
       const output = await this.#session.forward({
@@ -136,181 +194,140 @@ export class TextGenerator {
         sequenceTokens: ids.length + maxTokens,
         adapter,
         prompt,
-        own: this.#own,
+        own: this.#none,
         states: held.states.at(prompt.length),
         logitsOf: last ? [chunk.length - 1] : [],
       });
       await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
-      logits = output.logits.slice();
+      if (last) await this.#join(work, output.logits);
+    } catch (error) {
+      this.#entering = undefined;
+      work.reject(error);
     }
-    return logits;
+  }
+
+  /** @param logits after the last token of the prompt */
+  async #join(work: Begun, logits: Float32Array): Promise<void> {
+    const { candidates, held, hooks, request } = work;
+    work.read = held.tokens;
+    candidates.push(
+      ...request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
+    );
+    for (const candidate of candidates) candidate.take(logits.slice());
+    const running = candidates.filter((candidate) => !candidate.finished);
+    if (this.#rows.length === 0) {
+      this.#own.reset(this.#batched ? 0 : running.length);
+      this.#states = [];
+    }
+    if (running.length > 0) {
+      const states = tiledStates(held.states.at(held.cache.length), running.length);
+      if (this.#batched) this.#own.join!(await held.cache.entries(0), running.length, ownBlock);
+      this.#states = joinedStates(this.#states, states);
+    }
+    this.#entering = undefined;
+    this.#rows.push(...running.map((candidate) => ({ work, candidate })));
+    this.#resolveFinished([work]);
   }
 
   /** Runs the model on chosen tokens; candidates without unread tokens then choose the next one. */
-  async #step(
-    { cache: prompt }: HeldPrompt,
-    { prompt: { length }, maxTokens, adapter }: GenerationRequest,
-    running: readonly Candidate[],
-  ): Promise<void> {
-    // Tokens that a constraint leaves no choice about are read together with the one before them.
-    const tokens = Math.min(...running.map((candidate) => candidate.unread.length));
-    const ready = running.flatMap((candidate, row) => (candidate.unread.length === tokens ? [row] : []));
+  async #step(): Promise<void> {
+    const rows = this.#rows;
+    try {
+      await this.#read(rows);
+    } catch (error) {
+      for (const { work } of rows) work.reject(error);
+      this.#rows = [];
+    }
+  }
+
+  async #read(rows: readonly Row[]): Promise<void> {
+    const [{ work }] = rows as [Row, ...Row[]];
+    const shared = this.#batched ? this.#none : work.held.cache;
+    // Tokens that a constraint leaves no choice about are read together with the one before them. In a batch of
+    // requests, they would make the rounding of one depend on the others.
+    const tokens = this.#batched ? 1 : Math.min(...rows.map(({ candidate }) => candidate.unread.length));
+    const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
+    const places = rows.flatMap(({ candidate }, row) =>
+      Array.from({ length: tokens }, (_, place) => ({ row, place, next: chosen[row]![place + 1] })).filter(
+        ({ place, next }) =>
+          next === undefined ? place === tokens - 1 && !candidate.ended : candidate.scored,
+      ),
+    );
+    const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
     const { logits, entries, states } = await this.#session.forward({
-      ids: running.flatMap((candidate) => candidate.unread.splice(0, tokens)),
-      rows: running.length,
-      position: prompt.length + this.#own.length,
-      sequenceTokens: length + maxTokens,
-      adapter,
-      prompt,
+      ids: chosen.flatMap((ids) => ids.slice(0, tokens)),
+      rows: rows.length,
+      position: this.#batched ? this.#own.lengths : shared.length + this.#own.length,
+      sequenceTokens: this.#batched ? lengths : lengths[0]!,
+      adapter: work.request.adapter,
+      prompt: shared,
       own: this.#own,
       states: this.#states,
-      logitsOf: ready.map((row) => (row + 1) * tokens - 1),
+      logitsOf: places.map(({ row, place }) => row * tokens + place),
     });
     await this.#own.append(entries, ownBlock);
     this.#states = states;
+    for (const { candidate } of rows) candidate.unread.splice(0, tokens);
     const { vocabulary } = this.#config;
-    ready.forEach((row, i) => {
-      running[row]!.take(logits.subarray(i * vocabulary, (i + 1) * vocabulary));
+    const failed = new Set<Work>();
+    places.forEach(({ row, next }, i) => {
+      const { candidate, work: one } = rows[row]!;
+      const values = logits.subarray(i * vocabulary, (i + 1) * vocabulary);
+      try {
+        if (next === undefined) candidate.take(values);
+        else candidate.score(values, next);
+      } catch (error) {
+        failed.add(one);
+        one.reject(error);
+      }
     });
+    await this.#keepAnswers(rows);
+    await this.#keep(({ work: one, candidate }) => !candidate.finished && !failed.has(one));
+    this.#resolveFinished(rows.map((row) => row.work).filter((one) => !failed.has(one)));
+  }
+
+  async #dropAborted(): Promise<void> {
+    const asked = new Set<Begun>(this.#rows.map(({ work }) => work));
+    if (this.#entering !== undefined) asked.add(this.#entering);
+    const aborted = new Set([...asked].filter(({ hooks }) => hooks.aborted()));
+    if (aborted.size === 0) return;
+    for (const work of aborted) work.reject(new AbortedError());
+    if (this.#entering !== undefined && aborted.has(this.#entering)) this.#entering = undefined;
+    await this.#keep(({ work }) => !aborted.has(work));
+  }
+
+  /** Rows that don't stay leave the batch. */
+  async #keep(stays: (row: Row) => boolean): Promise<void> {
+    const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
+    if (kept.length < this.#rows.length && kept.length > 0) {
+      await this.#own.keepRows(kept);
+      this.#states = keptStates(this.#states, this.#rows.length, kept);
+    }
+    this.#rows = kept.map((row) => this.#rows[row]!);
+  }
+
+  #resolveFinished(works: readonly Begun[]): void {
+    for (const { candidates, request, cachedTokens, resolve } of new Set(works))
+      if (candidates.every((candidate) => candidate.finished))
+        resolve({
+          answers: candidates.map((candidate) => candidate.answer()),
+          promptTokens: request.prompt.length,
+          cachedTokens,
+        });
   }
 
   /** A conversation that goes on after a single answer finds its keys and values there. */
-  async #keepAnswer(held: HeldPrompt, candidate: Candidate): Promise<void> {
-    await held.cache.append(await this.#own.entries(0));
-    if (this.#carries) held.states.add(held.cache.length, this.#states);
-    held.tokens = [...held.tokens, ...candidate.ids.slice(0, this.#own.length)];
-  }
-}
-
-function commonPrefix(a: readonly number[], b: readonly number[]): number {
-  const limit = Math.min(a.length, b.length);
-  let length = 0;
-  while (length < limit && a[length] === b[length]) length++;
-  return length;
-}
-
-/** An unfinished answer. It has its own random numbers, so the candidates beside it don't change it. */
-class Candidate {
-  readonly ids: number[] = [];
-  /** Chosen tokens that the model has yet to read, at least one until the answer is finished. */
-  readonly unread: number[] = [];
-  readonly #index: number;
-  readonly #request: GenerationRequest;
-  readonly #hooks: GenerationHooks;
-  readonly #random: RandomGenerator;
-  readonly #occurred: Set<number>;
-  readonly #stream: TextStream;
-  readonly #stops: StopStrings;
-  readonly #constraint: ConstraintState | undefined;
-  readonly #logProbabilities: number[] = [];
-  readonly #sampledLogProbabilities: number[] = [];
-  readonly #chosen: boolean[] = [];
-  #mask: TokenMask | undefined;
-  /** Whether stop strings count from here on. */
-  #stoppable: boolean;
-  #text = '';
-  #finish: 'stop' | 'length' | undefined;
-
-  constructor(
-    index: number,
-    seed: number,
-    request: GenerationRequest,
-    bytes: TokenBytes,
-    hooks: GenerationHooks,
-  ) {
-    this.#index = index;
-    this.#request = request;
-    this.#hooks = hooks;
-    this.#random = createGenerator(seed);
-    this.#occurred = new Set(request.prompt);
-    this.#stream = new TextStream(bytes);
-    this.#stops = new StopStrings(request.stop);
-    this.#constraint = request.constraint?.start();
-    this.#stoppable = this.#constraint === undefined;
-    this.#mask = this.#nextMask();
-  }
-
-  get finished(): boolean {
-    return this.#finish !== undefined;
-  }
-
-  /** Chooses the next token from its logits, which are changed, and those that follow without choice. */
-  take(logits: Float32Array): void {
-    const { sampling, logProbabilities, sampledLogProbabilities } = this.#request;
-    const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
-    const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
-    if (raw !== undefined && logProbabilities) this.#logProbabilities.push(logProbability(raw, id));
-    if (raw !== undefined && sampledLogProbabilities) {
-      const { temperature } = sampling;
-      const tempered = temperature === 1 ? raw : raw.map((logit) => logit / temperature);
-      const isChosen = this.#mask?.kind !== 'only' || this.#mask.ids.length > 1;
-      this.#sampledLogProbabilities.push(isChosen ? logProbability(tempered, id) : 0);
-      this.#chosen.push(isChosen);
+  async #keepAnswers(rows: readonly Row[]): Promise<void> {
+    for (const [row, { work, candidate }] of rows.entries()) {
+      const { candidates, held, read } = work;
+      if (candidates.length > 1 || !candidate.finished || held.tokens !== read) continue;
+      const from = this.#batched ? work.request.prompt.length : 0;
+      const entries = await this.#own.entries(row, from);
+      await held.cache.append(entries);
+      if (this.#carries) held.states.add(held.cache.length, keptStates(this.#states, rows.length, [row]));
+      held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
     }
-    this.#add(id);
-    while (!this.finished) {
-      this.#mask = this.#nextMask();
-      // The log-probability of a forced token under the model itself needs its logits like that of any other.
-      if (logProbabilities || this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
-      if (sampledLogProbabilities) {
-        this.#sampledLogProbabilities.push(0);
-        this.#chosen.push(false);
-      }
-      this.#add(this.#mask.ids[0]!);
-    }
-  }
-
-  answer(): GeneratedAnswer {
-    return {
-      text: this.#text,
-      ids: this.ids,
-      finishReason: this.#finish ?? 'length',
-      ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
-      ...(this.#request.sampledLogProbabilities && {
-        sampledLogProbabilities: this.#sampledLogProbabilities,
-        chosen: this.#chosen,
-      }),
-    };
-  }
-
-  #nextMask(): TokenMask | undefined {
-    return this.#constraint?.mask(this.#request.maxTokens - this.ids.length);
-  }
-
-  #add(id: number): void {
-    this.ids.push(id);
-    this.unread.push(id);
-    this.#occurred.add(id);
-    if (this.#request.eosTokens.has(id)) {
-      this.#end('stop');
-      return;
-    }
-    this.#constraint?.take(id);
-    this.#show(this.#beforeStop(this.#stream.push(id)));
-    if (this.#stops.stopped) this.#end('stop');
-    else if (this.ids.length >= this.#request.maxTokens) this.#end('length');
-  }
-
-  #end(reason: 'stop' | 'length'): void {
-    this.#finish = reason;
-    this.#show(this.#beforeStop(this.#stream.end()) + this.#stops.end());
-  }
-
-  /** The part of the new text that can be shown. */
-  #beforeStop(text: string): string {
-    if (this.#stoppable) return this.#stops.push(text);
-    const reply = this.#text + text;
-    const end = this.#constraint?.answerEnd(reply) ?? 0;
-    if (end < 0) return text;
-    this.#stoppable = true;
-    return reply.slice(this.#text.length, end) + this.#stops.push(reply.slice(end));
-  }
-
-  #show(text: string): void {
-    if (text === '') return;
-    this.#text += text;
-    this.#hooks.onText?.(this.#index, text);
   }
 }

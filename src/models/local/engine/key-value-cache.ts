@@ -1,7 +1,5 @@
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
-import type { AdapterInputs } from './adapter-inputs.js';
 import { ort } from './onnx-runtime.js';
-import { StatePlaces } from './states.js';
 
 /** Shape of the keys (and of the values) of one token: layers × kvHeads × headDim float32 numbers. */
 export interface CacheShape {
@@ -10,6 +8,10 @@ export interface CacheShape {
   readonly kvHeads: number;
   readonly headDim: number;
 }
+
+/** Bytes of the keys and values of one token. */
+export const tokenBytes = ({ layers, kvHeads, headDim }: CacheShape): number =>
+  8 * layers * kvHeads * headDim;
 
 export const cacheShape = (config: DecoderConfig): CacheShape => ({
   layers: attentionLayers(config).length,
@@ -24,10 +26,12 @@ export interface NewEntries {
   readonly tokens: number;
 }
 
-/** Keys and values of a batch of sequences that have the same length, in the memory of the device that reads them. */
+/** Keys and values of a batch of sequences, in the memory of the device that reads them. */
 export interface TokenCache {
   readonly rows: number;
   /** Tokens held for each row. */
+  readonly lengths: readonly number[];
+  /** The largest of them. */
   readonly length: number;
   /** Slots for each row, at least 1. Those beyond `length` are spare. */
   readonly capacity: number;
@@ -39,10 +43,12 @@ export interface TokenCache {
   truncate(length: number): void;
   /** Adds tokens to every row, which takes the entries' memory. Capacity becomes a multiple of `block`, or of more. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
+  /** Adds `rows` sequences that have the tokens of `entries`. Absent where all rows must have the same length. */
+  join?(entries: NewEntries, rows: number, block: number): void;
   /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
-  /** The tokens of one row, in the form that `append` takes. */
-  entries(row: number): NewEntries | Promise<NewEntries>;
+  /** Tokens `from` to `to` of one row, by default all, in the form that `append` takes. */
+  entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
 /**
@@ -53,8 +59,8 @@ export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: keys of each layer, then values of each layer. */
   readonly #buffers: Float32Array[];
-  #rows = 1;
-  #length = 0;
+  /** Tokens of each row. */
+  #lengths: number[] = [0];
   #capacity = 1;
   /** Made anew when a shape or a buffer changes. */
   #tensors: readonly ort.Tensor[] | undefined;
@@ -68,11 +74,15 @@ export class KeyValueCache implements TokenCache {
   }
 
   get rows(): number {
-    return this.#rows;
+    return this.#lengths.length;
+  }
+
+  get lengths(): readonly number[] {
+    return this.#lengths;
   }
 
   get length(): number {
-    return this.#length;
+    return Math.max(0, ...this.#lengths);
   }
 
   get capacity(): number {
@@ -85,142 +95,105 @@ export class KeyValueCache implements TokenCache {
   }
 
   #views(): readonly ort.Tensor[] {
-    const shape = [this.shape.kvHeads, this.#rows, this.#capacity, this.shape.headDim];
+    const shape = [this.shape.kvHeads, this.rows, this.#capacity, this.shape.headDim];
     const size = shape.reduce((product, one) => product * one);
     return this.#buffers.map((buffer) => new ort.Tensor('float32', buffer.subarray(0, size), shape));
   }
 
   reset(rows: number): void {
-    this.#rows = rows;
-    this.#length = 0;
-    this.#setCapacity(1);
+    this.#layOut(Array<number>(rows).fill(0), 1, []);
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(length, this.#length);
-    this.#setCapacity(Math.max(1, this.#length));
+    const lengths = this.#lengths.map((held) => Math.min(length, held));
+    this.#layOut(lengths, Math.max(1, ...lengths), [...lengths.keys()]);
   }
 
   /** With a longer `block` most single tokens move nothing. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
-    const length = this.#length + entries.tokens;
-    if (length > this.#capacity) this.#setCapacity(Math.ceil(length / block) * block);
+    const length = this.length + entries.tokens;
+    if (length > this.#capacity)
+      this.#layOut(this.#lengths, Math.ceil(length / block) * block, [...this.#lengths.keys()]);
     const strip = entries.tokens * headDim;
     for (let i = 0; i < 2 * layers; i++) {
       const source = (i < layers ? entries.keys[i]! : entries.values[i - layers]!).data as Float32Array;
       const target = this.#buffers[i]!;
-      for (let line = 0; line < kvHeads * this.#rows; line++) {
-        const start = (line * this.#capacity + this.#length) * headDim;
+      for (let line = 0; line < kvHeads * this.rows; line++) {
+        const start = (line * this.#capacity + this.#lengths[line % this.rows]!) * headDim;
         target.set(source.subarray(line * strip, (line + 1) * strip), start);
       }
     }
-    this.#length = length;
+    this.#lengths = this.#lengths.map((held) => held + entries.tokens);
+  }
+
+  join({ keys, values, tokens }: NewEntries, rows: number, block: number): void {
+    const { kvHeads, headDim } = this.shape;
+    const before = [...this.#lengths.keys()];
+    const lengths = [...this.#lengths, ...Array<number>(rows).fill(tokens)];
+    const capacity = Math.ceil(Math.max(this.length, tokens) / block) * block;
+    this.#layOut(lengths, Math.max(this.#capacity, capacity), before);
+    [...keys, ...values].forEach(({ data }, i) => {
+      for (let head = 0; head < kvHeads; head++) {
+        const source = (data as Float32Array).subarray(
+          head * tokens * headDim,
+          (head + 1) * tokens * headDim,
+        );
+        for (let row = before.length; row < this.rows; row++)
+          this.#buffers[i]!.set(source, (head * this.rows + row) * this.#capacity * headDim);
+      }
+    });
   }
 
   keepRows(kept: readonly number[]): void {
-    const { kvHeads, headDim } = this.shape;
-    const line = this.#capacity * headDim;
-    for (const buffer of this.#buffers) {
-      let target = 0;
-      for (let head = 0; head < kvHeads; head++) {
-        for (const row of kept) {
-          const start = (head * this.#rows + row) * line;
-          buffer.copyWithin(target, start, start + line);
-          target += line;
-        }
-      }
-    }
-    this.#rows = kept.length;
-    this.#tensors = undefined;
+    this.#layOut(
+      kept.map((row) => this.#lengths[row]!),
+      this.#capacity,
+      kept,
+    );
   }
 
-  entries(row: number): NewEntries {
+  entries(row: number, from = 0, to = this.#lengths[row]!): NewEntries {
     const { kvHeads, headDim, layers } = this.shape;
-    const line = this.#length * headDim;
+    const tokens = to - from;
+    const line = tokens * headDim;
     const copies = this.#buffers.map((buffer) => {
       const copy = new Float32Array(kvHeads * line);
       for (let head = 0; head < kvHeads; head++) {
-        const start = (head * this.#rows + row) * this.#capacity * headDim;
+        const start = ((head * this.rows + row) * this.#capacity + from) * headDim;
         copy.set(buffer.subarray(start, start + line), head * line);
       }
-      return new ort.Tensor('float32', copy, [kvHeads, 1, this.#length, headDim]);
+      return new ort.Tensor('float32', copy, [kvHeads, 1, tokens, headDim]);
     });
-    return { keys: copies.slice(0, layers), values: copies.slice(layers), tokens: this.#length };
+    return { keys: copies.slice(0, layers), values: copies.slice(layers), tokens };
   }
 
-  /** Moves the held tokens to where a new capacity puts them. */
-  #setCapacity(capacity: number): void {
+  /**
+   * Moves the held tokens to where other rows and another capacity put them. Rows and capacity may not change in
+   * opposite directions.
+   * @param lengths tokens of the rows to come
+   * @param kept the row that each of the first ones was
+   */
+  #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
-    const lines = kvHeads * this.#rows;
-    const needed = lines * capacity * headDim;
-    const held = this.#length * headDim;
-    const oldLine = this.#capacity * headDim;
-    const newLine = capacity * headDim;
+    const moves = Array.from({ length: kvHeads }, (_, head) =>
+      kept.map((row, i) => ({
+        from: (head * this.rows + row) * this.#capacity * headDim,
+        to: (head * lengths.length + i) * capacity * headDim,
+        size: lengths[i]! * headDim,
+      })),
+    ).flat();
+    // Lines move apart from the last to the first, and together from the first to the last: none is overwritten before
+    // it has moved.
+    if (moves.some(({ from, to }) => to > from)) moves.reverse();
+    const needed = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {
-      let target = buffer;
-      if (needed > buffer.length) {
-        target = new Float32Array(Math.ceil(needed * 1.25));
-        this.#buffers[index] = target;
-      }
-      // Lines move apart from the last to the first, and together from the first to the last: none is overwritten
-      // before it has moved.
-      for (let i = 0; i < lines; i++) {
-        const line = newLine > oldLine ? lines - 1 - i : i;
-        const start = line * oldLine;
-        if (target === buffer) buffer.copyWithin(line * newLine, start, start + held);
-        else target.set(buffer.subarray(start, start + held), line * newLine);
-      }
+      const target = needed > buffer.length ? new Float32Array(Math.ceil(needed * 1.25)) : buffer;
+      for (const { from, to, size } of moves) target.set(buffer.subarray(from, from + size), to);
+      this.#buffers[index] = target;
     });
+    this.#lengths = lengths;
     this.#capacity = capacity;
     this.#tensors = undefined;
-  }
-}
-
-/** A prompt whose keys and values are there. */
-export interface HeldPrompt {
-  readonly cache: TokenCache;
-  readonly states: StatePlaces;
-  /** Tokens that `cache` holds the keys and values of. */
-  tokens: number[];
-  /** Whether the keys are turned as longrope does for long sequences. */
-  long: boolean;
-}
-
-/** Adapters whose last prompt stays in memory. */
-const mostPrompts = 4;
-
-/**
- * The last prompt of each adapter (and of the base): keys and values that one made are wrong for any other. When there
- * are more, the one that was not used for longest gives its memory to the next.
- */
-export class PromptCaches {
-  readonly #newCache: () => TokenCache;
-  /** Least recently used first. */
-  readonly #prompts = new Map<AdapterInputs, HeldPrompt>();
-
-  constructor(newCache: () => TokenCache) {
-    this.#newCache = newCache;
-  }
-
-  of(adapter: AdapterInputs): HeldPrompt {
-    const prompt = this.#prompts.get(adapter) ?? {
-      cache: this.#free(),
-      states: new StatePlaces(),
-      tokens: [],
-      long: false,
-    };
-    this.#prompts.delete(adapter);
-    this.#prompts.set(adapter, prompt);
-    return prompt;
-  }
-
-  #free(): TokenCache {
-    const oldest = this.#prompts.entries().next();
-    if (oldest.done || this.#prompts.size < mostPrompts) return this.#newCache();
-    const [adapter, { cache }] = oldest.value;
-    this.#prompts.delete(adapter);
-    cache.reset(1);
-    return cache;
   }
 }

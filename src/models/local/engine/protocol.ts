@@ -7,7 +7,15 @@ import type { LocalConfig } from '../settings.js';
 export interface LoadSettings
   extends Pick<
     LocalConfig,
-    'path' | 'adapter' | 'device' | 'quantization' | 'threads' | 'contextTokens' | 'template' | 'ignoreKeys'
+    | 'path'
+    | 'adapter'
+    | 'device'
+    | 'quantization'
+    | 'threads'
+    | 'batch'
+    | 'contextTokens'
+    | 'template'
+    | 'ignoreKeys'
   > {
   /** Directories of adapters that jobs choose from. */
   readonly adapters?: readonly string[];
@@ -29,6 +37,8 @@ export interface GenerateJob {
   readonly logProbabilities: boolean;
   /** The form that answers must have, if any. */
   readonly grammar?: AnswerGrammar;
+  /** Jobs go on from prompts of jobs with the same name, never of others. */
+  readonly conversation?: string;
 }
 
 export interface GeneratedAnswer {

@@ -23,10 +23,13 @@ interface ForwardInput {
   /** Token ids, row after row: rows × tokens. */
   readonly ids: ArrayLike<number>;
   readonly rows: number;
-  /** Place of the first new token in its sequence. */
-  readonly position: number;
-  /** Tokens that the sequences may grow to, where that changes their positions (longrope); else those so far. */
-  readonly sequenceTokens?: number;
+  /** Place of the first new token in its sequence; of each row where they differ. */
+  readonly position: number | readonly number[];
+  /**
+   * Tokens that the sequences (each of them, where their positions differ) may grow to, where that changes their
+   * rotation (longrope); else those so far.
+   */
+  readonly sequenceTokens?: number | readonly number[];
   /** For a graph that has such inputs. */
   readonly adapter?: AdapterInputs;
   /** Shared by all rows (one row itself). */
@@ -132,18 +135,24 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
 function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.Tensor> {
   const { prompt, own, rows } = input;
   const tokens = input.ids.length / rows;
+  const starts = [input.position].flat();
   const tensors: Record<string, ort.Tensor> = {
     ...input.adapter,
     ids: int32(Int32Array.from(input.ids), [rows, tokens]),
     positions: int32(
-      Int32Array.from({ length: tokens }, (_, i) => input.position + i),
-      [tokens],
+      Int32Array.from(
+        { length: starts.length * tokens },
+        (_, i) => starts[Math.floor(i / tokens)]! + (i % tokens),
+      ),
+      [starts.length, tokens],
     ),
-    cached_positions: cachedPositions(prompt, own),
+    cached_positions: cachedPositions(prompt, own, starts.length),
     rows: int32(Int32Array.from(input.logitsOf), [input.logitsOf.length]),
   };
-  if (longSequences(config.layers) !== undefined)
-    tensors.sequence_tokens = int32(Int32Array.of(input.sequenceTokens ?? input.position + tokens), [1]);
+  if (longSequences(config.layers) !== undefined) {
+    const lengths = [input.sequenceTokens ?? starts.map((start) => start + tokens)].flat();
+    tensors.sequence_tokens = int32(Int32Array.from(lengths), [lengths.length]);
+  }
   for (const [name, cache] of [['prompt', prompt] as const, ['own', own] as const]) {
     const parts = cache.tensors();
     const layers = parts.length / 2;
@@ -160,11 +169,16 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-function cachedPositions(prompt: TokenCache, own: TokenCache): ort.Tensor {
-  const positions = new Int32Array(prompt.capacity + own.capacity).fill(beyondAnyContext);
-  for (let i = 0; i < prompt.length; i++) positions[i] = i;
-  for (let i = 0; i < own.length; i++) positions[prompt.capacity + i] = prompt.length + i;
-  return int32(positions, [positions.length]);
+/** @param distinct rows whose places differ, or 1 */
+function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
+  const slots = prompt.capacity + own.capacity;
+  const positions = new Int32Array(distinct * slots).fill(beyondAnyContext);
+  for (let row = 0; row < distinct; row++) {
+    const at = row * slots;
+    for (let i = 0; i < prompt.length; i++) positions[at + i] = i;
+    for (let i = 0; i < own.lengths[row]!; i++) positions[at + prompt.capacity + i] = prompt.length + i;
+  }
+  return int32(positions, [distinct, slots]);
 }
 
 function int32(data: Int32Array, shape: number[]): ort.Tensor {

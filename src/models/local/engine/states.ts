@@ -13,6 +13,17 @@ export function tiledStates(states: States, rows: number): States {
   });
 }
 
+/** Those of more sequences behind others. */
+export function joinedStates(states: States, more: States): States {
+  if (states.length === 0) return more;
+  return states.map((state, i) => {
+    const joined = new Float32Array(state.length + more[i]!.length);
+    joined.set(state);
+    joined.set(more[i]!, state.length);
+    return joined;
+  });
+}
+
 /** @param rows that there are */
 export function keptStates(states: States, rows: number, kept: readonly number[]): States {
   return states.map((state) => {
@@ -31,7 +42,15 @@ const mostPlaces = 8;
 /** States of one sequence at some of its places, the latest of them. */
 export class StatePlaces {
   /** By the tokens before them, in rising order. */
-  readonly #places = new Map<number, States>();
+  readonly #places: Map<number, States>;
+
+  constructor(places: ReadonlyMap<number, States> = new Map()) {
+    this.#places = new Map(places);
+  }
+
+  copy(): StatePlaces {
+    return new StatePlaces(this.#places);
+  }
 
   /** The last place that is no later than `tokens`; 0 where there is none. Later ones are dropped. */
   cut(tokens: number): number {

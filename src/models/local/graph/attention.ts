@@ -86,8 +86,9 @@ export interface Places extends TokenPlaces {
   /** For rows that hold several sequences; positions are then [B, S] and nothing is cached. */
   readonly packing?: Packing;
   /**
-   * int32 [T₁ + T₂ + …]: place of each cached key, segment after segment. A key at a place later than a query is
-   * masked, so spare capacity is marked by a place beyond any context. Undefined without segments.
+   * int32 [P, T₁ + T₂ + …], P being that of the positions: place of each cached key, segment after segment. A key at a
+   * place later than a query is masked, so spare capacity is marked by a place beyond any context. Undefined without
+   * segments.
    */
   readonly cachedPositions?: Value;
 }
@@ -105,7 +106,7 @@ export function emitBias(
   const ofQueries = (value: Value) => g.op('Unsqueeze', [value, g.integers([-1])]);
   const ofKeys = (value: Value) => g.op('Unsqueeze', [value, g.integers([-2])]);
   const all =
-    cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: 0 });
+    cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: -1 });
   const [queries, keys] = [ofQueries(positions), ofKeys(all)];
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
@@ -123,12 +124,15 @@ export function emitBias(
     visible = g.op('And', [visible, related]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
-  // [S, T + S] → [g·S, T + S], or [B, S, S] → [B, g·S, S]: the query heads of a group follow one another.
+  // [·, S, T + S] → [·, g·S, T + S]: the query heads of a group follow one another.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
   const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
-  const rows = packing === undefined ? [] : [shapes.batch];
-  const width = packing === undefined ? g.op('Shape', [all]) : shapes.tokens;
+  const ends = (value: Value, from: number, to: number) =>
+    g.op('Slice', [g.op('Shape', [value]), g.integers([from]), g.integers([to])]);
+  const rows =
+    packing !== undefined ? [shapes.batch] : cachedPositions !== undefined ? [ends(positions, 0, 1)] : [];
+  const width = cachedPositions === undefined ? shapes.tokens : ends(all, 1, 2);
   return g.op('Reshape', [repeated, g.op('Concat', [...rows, g.integers([-1]), width], { axis: 0 })]);
 }
 

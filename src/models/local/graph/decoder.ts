@@ -100,7 +100,7 @@ function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: 
   return g.op('Reshape', [all, flat]);
 }
 
-/** Factors of the new tokens' queries: [S, 1, 1, 1] or [B, S, 1, 1, 1]. */
+/** Factors of the new tokens' queries: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
 function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
   const { g, precision } = build;
   const { queryGrowth } = build.config;
@@ -180,11 +180,11 @@ export function buildInferenceGraph(
   const g = new GraphBuilder(device);
   const build = { g, config, parameters: parametersOf(g), precision: 'float32' } as const;
   const ids = g.input('ids', 'int32', ['B', 'S']);
-  const positions = g.input('positions', 'int32', ['S']);
-  const cachedPositions = g.input('cached_positions', 'int32', ['T']);
+  const positions = g.input('positions', 'int32', ['P', 'S']);
+  const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
   const long = longSequences(config.layers) !== undefined;
-  const sequence = long ? { sequenceTokens: g.input('sequence_tokens', 'int32', [1]) } : {};
+  const sequence = long ? { sequenceTokens: g.input('sequence_tokens', 'int32', ['P']) } : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {
     const shape = [config.kvHeads, batch, tokens, config.headDim];
     const inputs = attentionLayers(config).map((_, layer) => ({

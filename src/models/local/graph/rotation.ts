@@ -80,9 +80,9 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 
 /** Where the new tokens stand. */
 export interface TokenPlaces {
-  /** int32 [S], or [B, S] where rows differ: place of each new token in its sequence. */
+  /** int32 [S], or [P, S] with P = B where rows differ, else 1: place of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [1]: tokens that the sequences of the call may grow to; undefined: no more than the positions show. */
+  /** int32 [P]: tokens that the sequences of the call may grow to; undefined: no more than the positions show. */
   readonly sequenceTokens?: Value;
 }
 
@@ -113,9 +113,12 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** Whether a sequence is longer than `context`: [1], or [B, 1, 1, 1, 1] by the last position of each row. */
+/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1], by the last position of each row where nothing tells. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
-  if (sequenceTokens !== undefined) return g.op('Less', [g.int32s([context]), sequenceTokens]);
+  if (sequenceTokens !== undefined) {
+    const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-4, -3, -2, -1])]);
+    return g.op('Less', [g.int32s([context]), tokens]);
+  }
   const last = g.op('ReduceMax', [positions], { axes: [-1], keepdims: 1 });
   return g.op('LessOrEqual', [g.int32s([context]), g.op('Unsqueeze', [last, g.integers([-3, -2, -1])])]);
 }

@@ -3,36 +3,10 @@ import { type Engine, loadEngine, RequestError } from '../engine/engine.js';
 import { AbortedError } from '../engine/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../engine/protocol.js';
 
-/**
- * Takes turns between lanes, first come, first served within each: many jobs of one adapter do not delay those of
- * another.
- */
-export class TurnQueue<T> {
-  /** Lanes with waiting items, the next one first. */
-  readonly #lanes = new Map<string, T[]>();
-
-  add(lane: string, item: T): void {
-    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
-  }
-
-  /** The next item; undefined when none waits. */
-  take(): T | undefined {
-    const [next] = this.#lanes;
-    if (next === undefined) return undefined;
-    const [lane, waiting] = next;
-    const item = waiting.shift();
-    this.#lanes.delete(lane);
-    if (waiting.length > 0) this.#lanes.set(lane, waiting);
-    return item;
-  }
-}
-
 // The model's own process, started by `model-process.ts`: a crash, an abort or a kill leaves the experiment running.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };
-const waiting = new TurnQueue<Job>();
-let working = false;
 /** Jobs that wait or run, and whether they were aborted. */
 const jobs = new Map<number, { aborted: boolean }>();
 
@@ -45,24 +19,16 @@ process.on('message', (message: ToProcess) => {
         (error: unknown) => send({ kind: 'load-failed', failure: failureOf(error) }),
       );
       break;
-    case 'generate': {
+    case 'generate':
       jobs.set(message.id, { aborted: false });
-      waiting.add(message.job.adapter ?? '', message);
-      if (!working) void work();
+      void runJob(message);
       break;
-    }
     case 'abort': {
       const state = jobs.get(message.id);
       if (state !== undefined) state.aborted = true;
     }
   }
 });
-
-async function work(): Promise<void> {
-  working = true;
-  for (let next = waiting.take(); next !== undefined; next = waiting.take()) await runJob(next);
-  working = false;
-}
 
 async function runJob({ id, job }: Job): Promise<void> {
   try {

@@ -8,11 +8,11 @@ import {
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
-import type { GeneratedAnswer, JobResult } from '../engine/protocol.js';
+import type { GeneratedAnswer, GenerateJob, JobResult } from '../engine/protocol.js';
 import { requireRuntime } from '../engine/require-runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openAdapter } from '../graph/adapter.js';
-import { type LocalConfig, modelDirectory } from '../settings.js';
+import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
@@ -29,8 +29,50 @@ export function createLocalModel(config: LocalConfig): LanguageModel {
   const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
   checkFiles(located, adapter === undefined ? [] : [adapter]);
   const id = modelId(nameable(config.path), adapter);
+  if (sharesProcess(config)) return sharingModel(id, located);
   const process = new ModelProcess(id, located);
   return { ...languageModel(id, located, process), close: () => process.close() };
+}
+
+/** Processes that are shared, by their settings, and the models that use them. */
+const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
+let conversations = 0;
+
+/** Its calls go on from its own prompts only, so that the rounding of their keys does not depend on other models. */
+function sharingModel(id: string, config: LocalConfig): LanguageModel {
+  const { path, adapter, device, quantization, threads, batch, contextTokens, template, ignoreKeys } = config;
+  const settings = {
+    path,
+    adapter,
+    device,
+    quantization,
+    threads,
+    batch,
+    contextTokens,
+    template,
+    ignoreKeys,
+  };
+  const key = JSON.stringify(settings);
+  const conversation = `${conversations++}`;
+  const used = () => {
+    const shared = sharedProcesses.get(key) ?? { process: new ModelProcess(id, settings), users: new Set() };
+    sharedProcesses.set(key, shared);
+    shared.users.add(conversation);
+    return shared.process;
+  };
+  const process: Pick<ModelProcess, 'generate' | 'load'> = {
+    generate: (job, options) => used().generate(job, options),
+    load: () => used().load(),
+  };
+  return {
+    ...languageModel(id, config, process, { conversation }),
+    async close() {
+      const shared = sharedProcesses.get(key);
+      if (shared?.users.delete(conversation) !== true || shared.users.size > 0) return;
+      sharedProcesses.delete(key);
+      await shared.process.close();
+    },
+  };
 }
 
 /** Models that differ in their adapter alone. */
@@ -57,7 +99,13 @@ export function openLocalModels(
   const path = nameable(config.path);
   const process = new ModelProcess(modelId(path), { ...base, adapters });
   return {
-    model: (adapter) => languageModel(modelId(path, adapter), { ...base, adapter }, process, adapter),
+    model: (adapter) =>
+      languageModel(
+        modelId(path, adapter),
+        { ...base, adapter },
+        process,
+        adapter === undefined ? {} : { adapter },
+      ),
     load: () => process.load(),
     get pid() {
       return process.pid;
@@ -83,12 +131,12 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen adapter that each job asks for, where the process has several */
+/** @param chosen the adapter that each job asks for, where the process has several; the name of its conversation */
 function languageModel(
   id: string,
   config: LocalConfig,
-  process: ModelProcess,
-  chosen?: string,
+  process: Pick<ModelProcess, 'generate' | 'load'>,
+  chosen: Pick<GenerateJob, 'adapter' | 'conversation'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
@@ -104,7 +152,7 @@ function languageModel(
       const { grammar, logProbabilities = false, onText, seeds, signal, stop = config.stop } = options;
       const result = await process.generate(
         {
-          ...(chosen !== undefined && { adapter: chosen }),
+          ...chosen,
           messages: messages.map(({ role, content }) => ({ role, content })),
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,

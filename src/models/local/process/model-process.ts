@@ -62,7 +62,7 @@ export class ModelProcess {
   }
 
   /**
-   * Jobs run one after the other, in turns between the adapters that they ask for.
+   * Jobs run one after the other, or `batch` of them at the same time, in turns between the adapters that they ask for.
    * @throws ModelError when the job was aborted, can't be met, or the process ended
    * @throws UserError when the model or the device can't be used
    */

@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { describe, expect, it, test, vi } from 'vitest';
-import { adaptedModules, adapterInputs } from '../../../../src/models/local/engine/adapter-inputs.js';
-import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
-  cacheShape,
-  KeyValueCache,
-  PromptCaches,
-} from '../../../../src/models/local/engine/key-value-cache.js';
+  type AdapterInputs,
+  adaptedModules,
+  adapterInputs,
+} from '../../../../src/models/local/engine/adapter-inputs.js';
+import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
+import { PromptCaches } from '../../../../src/models/local/engine/prompt-caches.js';
 import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -183,22 +184,27 @@ describe('keys and values of a prompt', () => {
     await engine.close();
   });
 
-  it('make room for others in the order in which they were used', () => {
-    const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }));
+  it('make room for others in the order in which they were used', async () => {
+    const caches = new PromptCaches(() => new KeyValueCache({ layers: 1, kvHeads: 1, headDim: 2 }), {
+      requests: 1,
+      tokens: 100,
+      carries: false,
+    });
+    const placeOf = (adapter: AdapterInputs) => caches.of({ adapter, long: false }, [7]);
     const adapters = Array.from({ length: 5 }, () => ({}));
-    const [first, second] = adapters.map((adapter) => {
-      const held = caches.of(adapter);
+    const seen = new Set<unknown>();
+    for (const adapter of adapters) {
+      const held = await placeOf(adapter);
       const entries = [new ort.Tensor('float32', [1, 2], [1, 1, 1, 2])];
       void held.cache.append({ keys: entries, values: entries, tokens: 1 });
       held.tokens = [7];
-      return caches.of(adapters[0]!);
-    });
-    expect(first).toBe(second);
+      seen.add(await placeOf(adapters[0]!));
+    }
+    expect(seen.size).toBe(1);
     // The second gave its memory to the fifth.
-    const again = adapters.map((adapter) => caches.of(adapter).tokens.length);
-    expect(again[0]).toBe(1);
-    expect(again[1]).toBe(0);
-    const fresh = caches.of({});
+    expect((await placeOf(adapters[0]!)).tokens).toEqual([7]);
+    expect((await placeOf(adapters[1]!)).tokens).toEqual([]);
+    const fresh = await placeOf({});
     expect(fresh.tokens).toEqual([]);
     expect(fresh.cache.length).toBe(0);
   });

@@ -1,0 +1,118 @@
+import type { AdapterInputs } from './adapter-inputs.js';
+import type { TokenCache } from './key-value-cache.js';
+import { StatePlaces } from './states.js';
+
+/** A prompt whose keys and values are there. */
+export interface HeldPrompt {
+  readonly cache: TokenCache;
+  states: StatePlaces;
+  /** Tokens that `cache` holds the keys and values of. Another list as soon as another request uses it. */
+  tokens: readonly number[];
+}
+
+/** What must be the same for a prompt to be of use. */
+export interface PromptKind {
+  readonly adapter: AdapterInputs;
+  readonly conversation?: string | undefined;
+  /** Whether keys are turned as longrope does for long sequences. */
+  readonly long: boolean;
+}
+
+type KindPrompt = HeldPrompt & { kind: PromptKind };
+
+interface PromptLimits {
+  /** Requests that are met at the same time. */
+  readonly requests: number;
+  /** Tokens of all prompts, where there are several requests at the same time. */
+  readonly tokens: number;
+  /** Whether some layers carry a state. */
+  readonly carries: boolean;
+}
+
+/** Adapters whose last prompt stays in memory. */
+const mostPrompts = 4;
+
+/**
+ * The last prompt of each adapter (and of the base): keys and values that one made are wrong for any other. With several
+ * requests at the same time there are more, as each goes on from its own. When there are too many, the one that was not
+ * used for longest gives its memory to the next.
+ */
+export class PromptCaches {
+  readonly #newCache: () => TokenCache;
+  readonly #limits: PromptLimits;
+  /** Least recently used first. */
+  #prompts: KindPrompt[] = [];
+  readonly #spare: TokenCache[] = [];
+
+  constructor(newCache: () => TokenCache, limits: PromptLimits) {
+    this.#newCache = newCache;
+    this.#limits = limits;
+  }
+
+  /** The place of a prompt, which holds what one before has in common with it. */
+  async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
+    const several = this.#limits.requests > 1;
+    const alike = this.#prompts.filter(
+      (one) =>
+        one.kind.adapter === kind.adapter &&
+        one.kind.conversation === kind.conversation &&
+        (!several || one.kind.long === kind.long),
+    );
+    const found = alike
+      .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
+      .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
+    const held =
+      found.held === undefined || (several && found.common < found.held.tokens.length - 1)
+        ? await this.#copy(kind, found.held, found.common)
+        : this.#cut(found.held, found.held.kind.long === kind.long ? found.common : 0);
+    held.kind = kind;
+    this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
+    return held;
+  }
+
+  /** Drops all prompts, and keeps their memory for others. */
+  clear(): void {
+    while (this.#prompts.length > 0) this.#spare.push(this.#drop().cache);
+  }
+
+  #cut(held: KindPrompt, common: number): KindPrompt {
+    const kept = this.#limits.carries ? held.states.cut(common) : common;
+    held.cache.truncate(kept);
+    held.tokens = held.tokens.slice(0, kept);
+    return held;
+  }
+
+  /** A new place that begins like another one, which stays as it is for those who go on from it. */
+  async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
+    const states = from?.states.copy() ?? new StatePlaces();
+    const kept = this.#limits.carries ? states.cut(common) : common;
+    const tokens = from?.tokens.slice(0, kept) ?? [];
+    const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
+    const held = { kind, cache: this.#free(), states, tokens };
+    if (entries !== undefined) await held.cache.append(entries);
+    return held;
+  }
+
+  #free(): TokenCache {
+    const { requests, tokens } = this.#limits;
+    const held = () => this.#prompts.reduce((sum, one) => sum + one.tokens.length, 0);
+    if (requests > 1) while (held() > tokens && this.#prompts.length > 1) this.#drop();
+    const isFull = this.#prompts.length >= Math.max(mostPrompts, 2 * requests);
+    const cache = isFull ? this.#drop().cache : (this.#spare.pop() ?? this.#newCache());
+    cache.reset(1);
+    return cache;
+  }
+
+  #drop(): KindPrompt {
+    const oldest = this.#prompts.shift()!;
+    oldest.tokens = [];
+    return oldest;
+  }
+}
+
+function commonPrefix(a: readonly number[], b: readonly number[]): number {
+  const limit = Math.min(a.length, b.length);
+  let length = 0;
+  while (length < limit && a[length] === b[length]) length++;
+  return length;
+}

@@ -1,0 +1,35 @@
+/**
+ * Takes turns between lanes, first come, first served within each: many jobs of one adapter do not delay those of
+ * another.
+ */
+export class TurnQueue<Lane, T> {
+  /** Lanes with waiting items, the next one first. */
+  readonly #lanes = new Map<Lane, T[]>();
+
+  add(lane: Lane, item: T): void {
+    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
+  }
+
+  /** The item that `take` would give. */
+  first(lane: Lane): T | undefined {
+    return this.#lanes.get(lane)?.[0];
+  }
+
+  /** Whether items wait in other lanes. */
+  othersThan(lane: Lane): boolean {
+    return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
+  }
+
+  /** The next item, by default of the lane whose turn it is; undefined when none waits. */
+  take(lane: Lane | undefined = this.#next()): T | undefined {
+    const waiting = this.#lanes.get(lane!);
+    const item = waiting?.shift();
+    this.#lanes.delete(lane!);
+    if (waiting !== undefined && waiting.length > 0) this.#lanes.set(lane!, waiting);
+    return item;
+  }
+
+  #next(): Lane | undefined {
+    return this.#lanes.keys().next().value;
+  }
+}

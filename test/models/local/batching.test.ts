@@ -1,0 +1,308 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { plainSampling } from '../../../src/models/language-model.js';
+import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
+import type { GenerationHooks, GenerationRequest } from '../../../src/models/local/engine/candidate.js';
+import { buildGraph } from '../../../src/models/local/engine/engine.js';
+import { TextGenerator } from '../../../src/models/local/engine/generation.js';
+import { cacheShape, tokenBytes } from '../../../src/models/local/engine/key-value-cache.js';
+import type { Generation } from '../../../src/models/local/engine/protocol.js';
+import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
+import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import type { Quantization } from '../../../src/models/local/weights/quantization.js';
+import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { largest } from '../../../src/statistics/descriptive.js';
+import { referenceDirectory, referenceModels } from './fixture.js';
+import { familyDirectory, recurrentFamilies, referenceFamilies } from './reference-families.js';
+
+const never: GenerationHooks = { aborted: () => false };
+const adapter = {};
+
+/** A model whose runs are looked at. */
+interface Watched {
+  readonly session: DecoderSession;
+  /** Rows and new tokens of each run so far. */
+  readonly runs: { readonly rows: number; readonly tokens: number }[];
+  /** @param most requests at the same time */
+  generator(most: number, memory?: number): TextGenerator;
+  request(number: number, change?: Partial<GenerationRequest>): GenerationRequest;
+}
+
+const opened: DecoderSession[] = [];
+afterAll(async () => {
+  for (const session of opened) await session.close();
+});
+
+async function open(path: string, quantization: Quantization = 'none', threads = 1): Promise<Watched> {
+  const config = readDecoderConfig(path);
+  const graph = buildGraph({ path, quantization }, config, openWeights(path));
+  const session = await openSession(graph, config, { device: 'cpu', threads });
+  opened.push(session);
+  const runs: Watched['runs'] = [];
+  const watched: DecoderSession = {
+    ...session,
+    forward(input) {
+      runs.push({ rows: input.rows, tokens: input.ids.length / input.rows });
+      return session.forward(input);
+    },
+  };
+  const bytes = {
+    of: (id: number) => Uint8Array.of(32 + (id % 90)),
+    isByte: () => false,
+    stripsFirstSpace: false,
+  };
+  return {
+    session: watched,
+    runs,
+    generator: (most, memory) => new TextGenerator(watched, config, bytes, most, memory),
+    // Prompts of different lengths.
+    request(number, change = {}) {
+      const random = createGenerator(number);
+      return {
+        prompt: Array.from({ length: 9 + 11 * number }, () => random.integers(10, config.vocabulary)),
+        conversation: `${number}`,
+        adapter,
+        seeds: [number],
+        maxTokens: 12 + 5 * (number % 3),
+        stop: [],
+        sampling: { ...plainSampling, temperature: number % 2 === 0 ? 0 : 1.2 },
+        logProbabilities: true,
+        eosTokens: new Set([2]),
+        ...change,
+      };
+    },
+  };
+}
+
+/** Each request by itself, with nothing left of others. */
+async function alone(model: Watched, requests: readonly GenerationRequest[], most: number) {
+  const results: Generation[] = [];
+  for (const request of requests) results.push(await model.generator(most).generate(request, never));
+  return results;
+}
+
+const together = (generator: TextGenerator, requests: readonly GenerationRequest[]) =>
+  Promise.all(requests.map((request) => generator.generate(request, never)));
+
+const idsOf = (results: readonly Generation[]) => results.map(({ answers }) => answers.map(({ ids }) => ids));
+const answersOf = (results: readonly Generation[]) => results.map(({ answers }) => answers);
+const scoresOf = (results: readonly Generation[]) =>
+  results.flatMap(({ answers }) => answers.flatMap((one) => one.logProbabilities!));
+
+const difference = (a: readonly Generation[], b: readonly Generation[]) => {
+  const others = scoresOf(b);
+  return largest(scoresOf(a).map((score, i) => Math.abs(score - others[i]!)));
+};
+
+/** Settings of all kinds, side by side. */
+const mixed = (model: Watched): GenerationRequest[] => [
+  model.request(0),
+  model.request(1, { seeds: [1, 2, 3] }),
+  model.request(2, { maxTokens: 3 }),
+  model.request(3, { stop: ['a', 'b', 'c', 'd', 'e'], maxTokens: 60 }),
+  model.request(4, { sampling: { ...plainSampling, temperature: 0.8, topK: 20, repetitionPenalty: 1.3 } }),
+  model.request(5, { sampling: { ...plainSampling, topP: 0.9, minP: 0.01 }, seeds: [7, 8] }),
+];
+
+describe.each([
+  ...referenceModels.map((name) => [name, referenceDirectory(name), 'none'] as const),
+  ...[...referenceFamilies, ...recurrentFamilies].map(
+    (name) => [name, familyDirectory(name), 'none'] as const,
+  ),
+  ['qwen2-tied-bf16-sharded, int8', referenceDirectory('qwen2-tied-bf16-sharded'), 'int8'] as const,
+])('%s', (_, path, quantization) => {
+  it('answers prompts of different lengths in one batch as each alone', async () => {
+    const model = await open(path, quantization);
+    const requests = mixed(model);
+    const apart = await alone(model, requests, 8);
+    expect(model.runs.every(({ rows }) => rows <= 3)).toBe(true);
+    model.runs.length = 0;
+    const beside = await together(model.generator(8), requests);
+    expect(Math.max(...model.runs.map(({ rows }) => rows))).toBeGreaterThan(5);
+    expect(idsOf(beside)).toEqual(idsOf(apart));
+    expect(difference(beside, apart)).toBeLessThan(1e-5);
+    expect(beside.map(({ promptTokens, cachedTokens }) => [promptTokens, cachedTokens])).toEqual(
+      apart.map(({ promptTokens, cachedTokens }) => [promptTokens, cachedTokens]),
+    );
+    expect(
+      beside.map(({ answers }) => answers.map(({ text, finishReason }) => [text, finishReason])),
+    ).toEqual(apart.map(({ answers }) => answers.map(({ text, finishReason }) => [text, finishReason])));
+    // And as without batches, where rows share their prompt; 8-bit activations make more of the other rounding.
+    if (quantization === 'none') expect(idsOf(beside)).toEqual(idsOf(await alone(model, requests, 1)));
+  });
+});
+
+describe('a batch', () => {
+  const path = referenceDirectory('llama3-rope-bf16');
+  const grammar = answerGrammar({ count: 4, kind: 'float', low: -6, high: 6, decimals: 1 });
+
+  it('lets requests join between steps, and leave', async () => {
+    const model = await open(path);
+    const long = model.request(1, { maxTokens: 60, eosTokens: new Set() });
+    const [apart, late] = await alone(model, [long, model.request(2)], 4);
+    const generator = model.generator(4);
+    let joined: Promise<Generation> | undefined;
+    let shown = 0;
+    const first = await generator.generate(long, {
+      ...never,
+      onText() {
+        if (++shown === 10) joined = generator.generate(model.request(2), never);
+      },
+    });
+    expect(answersOf([first, await joined!])).toEqual(answersOf([apart!, late!]));
+    model.runs.length = 0;
+    await together(generator, [long, model.request(2)]);
+    const decoded = model.runs.filter(({ tokens }) => tokens === 1).map(({ rows }) => rows);
+    // The short one left; nothing was computed for it any more.
+    expect(decoded.slice(-1)).toEqual([1]);
+    expect(decoded.filter((rows) => rows === 2).length).toBe(late!.answers[0]!.ids.length - 1);
+  });
+
+  it('holds as many requests as it may, in as much memory; the others wait', async () => {
+    const model = await open(path);
+    const requests = [1, 2, 3, 4, 5].map((number) =>
+      model.request(number, { eosTokens: new Set(), seeds: [number, 9] }),
+    );
+    const apart = await alone(model, requests, 8);
+    const mostRows = async (generator: TextGenerator) => {
+      model.runs.length = 0;
+      expect(idsOf(await together(generator, requests))).toEqual(idsOf(apart));
+      return Math.max(...model.runs.map(({ rows }) => rows));
+    };
+    expect(await mostRows(model.generator(2))).toBe(4);
+    const perToken = tokenBytes(cacheShape(readDecoderConfig(path)));
+    const longest = Math.max(...requests.map(({ prompt, maxTokens }) => prompt.length + maxTokens));
+    expect(await mostRows(model.generator(8, 6 * longest * perToken))).toBe(6);
+    // One that is too large by itself is met alone, its rows sharing the prompt.
+    expect(await mostRows(model.generator(8, perToken))).toBe(2);
+  });
+
+  it('goes on when one is aborted, and when one fails', async () => {
+    const model = await open(path);
+    const requests = [1, 2, 3].map((number) =>
+      model.request(number, { maxTokens: 30, eosTokens: new Set() }),
+    );
+    const apart = await alone(model, requests, 4);
+    const generator = model.generator(4);
+    let asked = 0;
+    const settled = await Promise.allSettled([
+      generator.generate(requests[0]!, never),
+      generator.generate(requests[1]!, { aborted: () => ++asked > 12 }),
+      generator.generate(requests[2]!, never),
+      generator.generate(model.request(4), {
+        ...never,
+        onText() {
+          throw new Error('nobody listens');
+        },
+      }),
+    ]);
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
+    expect(settled[1]).toMatchObject({ reason: { name: 'AbortedError' } });
+    expect(settled[3]).toMatchObject({ reason: { message: 'nobody listens' } });
+    const [first, , third] = settled;
+    expect([first, third].map((one) => (one as PromiseFulfilledResult<Generation>).value.answers)).toEqual([
+      apart[0]!.answers,
+      apart[2]!.answers,
+    ]);
+    // Nothing of it is left behind.
+    const next = await together(generator, requests);
+    expect(idsOf(next)).toEqual(idsOf(apart));
+  });
+
+  it('survives a run of the model that fails: its requests end, later ones are met', async () => {
+    const model = await open(path);
+    const broken = { ...model.session };
+    const config = readDecoderConfig(path);
+    const bytes = { of: () => Uint8Array.of(65), isByte: () => false, stripsFirstSpace: false };
+    const generator = new TextGenerator(broken, config, bytes, 4);
+    let runs = 0;
+    broken.forward = (input) => {
+      if (++runs === 4) throw new Error('no memory');
+      return model.session.forward(input);
+    };
+    const requests = [model.request(1), model.request(2)];
+    const settled = await Promise.allSettled(requests.map((one) => generator.generate(one, never)));
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(idsOf(await together(generator, requests))).toEqual(idsOf(await alone(model, requests, 4)));
+  });
+
+  it('keeps each adapter apart, and each waits for one batch of another at most', async () => {
+    const model = await open(path);
+    const other = {};
+    const order: string[] = [];
+    const generator = model.generator(2);
+    const ask = async (name: string, of: object, number: number) => {
+      await generator.generate(
+        model.request(number, { adapter: of as typeof adapter, maxTokens: 4, eosTokens: new Set() }),
+        never,
+      );
+      order.push(name);
+    };
+    await Promise.all([
+      ...[1, 2, 3, 4, 5].map((number) => ask(`a${number}`, adapter, number)),
+      ask('b1', other, 1),
+    ]);
+    expect(order.indexOf('b1')).toBe(2);
+    expect(order.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1']);
+  });
+
+  it('goes on from the prompts and answers of several conversations', async () => {
+    const model = await open(path);
+    const generator = model.generator(4);
+    const first = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
+    const answered = await together(generator, first);
+    const next = first.map((request, i) => ({
+      ...request,
+      prompt: [...request.prompt, ...answered[i]!.answers[0]!.ids, 11, 12, 13],
+    }));
+    const found = await together(generator, next);
+    expect(idsOf(found)).toEqual(idsOf(await alone(model, next, 4)));
+    for (const { cachedTokens, promptTokens } of found) expect(promptTokens - cachedTokens).toBe(4);
+    // Two that go on from the same place leave it to each other.
+    const forks = [21, 22].map((id) => ({ ...first[2]!, prompt: [...next[2]!.prompt, id, id, id] }));
+    for (let turn = 0; turn < 2; turn++)
+      for (const { cachedTokens, promptTokens } of await together(generator, forks))
+        expect(promptTokens - cachedTokens).toBeLessThanOrEqual(4 - turn * 3);
+    // Another name has nothing to go on from.
+    const named = await generator.generate({ ...next[0]!, conversation: 'other' }, never);
+    expect(named.cachedTokens).toBe(0);
+  });
+
+  it('meets constraints of its own for each request', async () => {
+    const model = await open(path);
+    const tokenizer = openTokenizer(path);
+    const config = readDecoderConfig(path);
+    const eosTokens = new Set(tokenizer.eosTokens);
+    const vocabulary = constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+    const constraint = createConstraint(grammar, vocabulary, false);
+    const requests = [1, 2, 3].map((number) =>
+      model.request(number, {
+        seeds: [number, 10 + number],
+        maxTokens: 70,
+        eosTokens,
+        ...(number < 3 && { constraint }),
+      }),
+    );
+    const apart = await alone(model, requests, 4);
+    expect(answersOf(await together(model.generator(4), requests))).toEqual(answersOf(apart));
+    expect(apart[0]!.answers[0]!.ids).not.toEqual(apart[2]!.answers[0]!.ids);
+  });
+
+  it('would say other things if a row had the place of its neighbour', async () => {
+    const model = await open(path);
+    const requests = [1, 2, 3].map((number) => model.request(number, { eosTokens: new Set() }));
+    const apart = await alone(model, requests, 4);
+    const misplaced: DecoderSession = {
+      ...model.session,
+      forward: (input) =>
+        model.session.forward(
+          typeof input.position === 'number' ? input : { ...input, position: input.position.toReversed() },
+        ),
+    };
+    const bytes = { of: () => Uint8Array.of(65), isByte: () => false, stripsFirstSpace: false };
+    const generator = new TextGenerator(misplaced, readDecoderConfig(path), bytes, 4);
+    expect(difference(await together(generator, requests), apart)).toBeGreaterThan(0.01);
+  });
+});
