@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { foldOf, folds } from '../../../src/environments/text/folds.js';
-import { textWorlds } from '../../../src/environments/text/worlds/worlds.js';
+import type { TextGame } from '../../../src/environments/text/text-game.js';
+import { type TextWorld, textWorlds } from '../../../src/environments/text/worlds/worlds.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { checkGold, fuzzCommands } from './checks.js';
 
 /** Games of each world that are played here; `npm run test:worlds` plays a thousand. */
 const games = 60;
@@ -9,18 +11,9 @@ const games = 60;
 describe.each(textWorlds)('$name', (world) => {
   const game = (seed: number, options = {}) => world.game(options, createGenerator(seed));
 
-  it('each game is won by its gold path, of admissible commands, with the score rising to 1', () => {
-    for (let seed = 0; seed < games; seed++) {
-      const one = game(seed);
-      one.start();
-      for (const command of one.gold!) {
-        expect(one.won || one.lost).toBe(false);
-        expect(one.admissible).toContain(command);
-        expect(one.step(command).understood).toBe(true);
-      }
-      expect({ seed, won: one.won, score: one.score }).toEqual({ seed, won: true, score: one.maxScore });
-      expect(one.gold!.length).toBeLessThanOrEqual(world.maxSteps);
-    }
+  it('each game is won by its gold path, of admissible commands, in the steps of an episode', () => {
+    for (let seed = 0; seed < games; seed++)
+      expect({ seed, failure: checkGold(world, seed) }).toEqual({ seed });
   });
 
   it('one seed makes one game', () => {
@@ -46,22 +39,10 @@ describe.each(textWorlds)('$name', (world) => {
     }
   });
 
-  it('other commands change nothing and never throw', () => {
-    const random = createGenerator(2);
-    const one = game(3);
-    one.start();
-    const state = () => [one.admissible, one.score, one.moves, one.won, one.lost];
-    const before = state();
-    const parts = one.admissible!.flatMap((command) => command.split(' '));
-    for (let i = 0; i < 1000; i++) {
-      const command = Array.from(
-        { length: random.integers(0, 5) },
-        () => parts[random.integers(0, parts.length)]!,
-      ).join(random.random() < 0.9 ? ' ' : '\u0000');
-      if (one.admissible!.includes(command)) continue;
-      expect(one.step(command).understood).toBe(false);
-    }
-    expect(state()).toEqual(before);
+  it('made-up commands never throw, and change nothing where they are refused', () => {
+    const { refused, failures } = fuzzCommands(world, 1500);
+    expect(failures).toEqual([]);
+    expect(refused).toBeGreaterThan(800);
   });
 
   it('starts anew', () => {
@@ -72,6 +53,58 @@ describe.each(textWorlds)('$name', (world) => {
     expect(one).toMatchObject({ won: false, lost: false, moves: 0 });
   });
 });
+
+describe('the checks find', () => {
+  /** A world of one room with a bell: whoever rings twice has won. */
+  const bell = (change: Partial<Bell>): Pick<TextWorld, 'game' | 'maxSteps'> => ({
+    maxSteps: 5,
+    game: () => Object.assign(new Bell(), change),
+  });
+
+  it.each([
+    ['nothing where nothing is wrong', {}, undefined],
+    ['a path that does not win', { gold: ['ring'] }, 'it ends with the score 0.5'],
+    ['a path of other commands', { gold: ['sing'] }, 'sing is not admissible in step 0'],
+    ['a path that goes on', { gold: ['ring', 'ring', 'ring'] }, 'it ends before step 2'],
+    ['a path above the limit', { gold: Array<string>(6).fill('ring') }, 'the gold path has 6 steps of 5'],
+  ])('%s', (_, change, failure) => {
+    expect(checkGold(bell(change), 1)).toBe(failure);
+  });
+
+  it('a refused command that changes something, and one that throws', () => {
+    expect(fuzzCommands(bell({}), 200).failures).toEqual([]);
+    expect(fuzzCommands(bell({ whenRefused: 'counts' }), 200).failures[0]).toContain('changes something');
+    expect(fuzzCommands(bell({ whenRefused: 'throws' }), 200).failures[0]).toContain('throws');
+  });
+});
+
+class Bell implements TextGame {
+  readonly maxScore = 1;
+  readonly admissible = ['ring'];
+  readonly lost = false;
+  gold: readonly string[] = ['ring', 'ring'];
+  whenRefused: 'nothing' | 'counts' | 'throws' = 'nothing';
+  moves = 0;
+
+  get score(): number {
+    return this.moves / 2;
+  }
+  get won(): boolean {
+    return this.moves === 2;
+  }
+
+  start(): string {
+    this.moves = 0;
+    return 'A bell.';
+  }
+
+  step(command: string) {
+    const understood = command === 'ring';
+    if (understood || this.whenRefused === 'counts') this.moves++;
+    if (!understood && this.whenRefused === 'throws') throw new Error('no');
+    return { text: 'Ding.', understood };
+  }
+}
 
 describe('folds', () => {
   it('no recipe is in two of them', () => {

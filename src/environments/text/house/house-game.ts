@@ -25,6 +25,7 @@ export class HouseGame implements TextGame {
   readonly #task: HouseTask;
   readonly #house: House;
   #reached: boolean[] = [];
+  #count = 0;
   #mistake: string | undefined;
   #moves = 0;
   #admissible: readonly string[] | undefined;
@@ -42,10 +43,10 @@ export class HouseGame implements TextGame {
     return this.#admissible;
   }
   get score(): number {
-    return this.#reached.filter(Boolean).length / this.#reached.length;
+    return this.#count / this.#reached.length;
   }
   get won(): boolean {
-    return !this.lost && this.#reached.every(Boolean);
+    return !this.lost && this.#count === this.#reached.length;
   }
   get lost(): boolean {
     return this.#mistake !== undefined;
@@ -57,6 +58,7 @@ export class HouseGame implements TextGame {
   start(): string {
     this.#house.reset();
     this.#reached = this.#task.goals.map(() => false);
+    this.#count = 0;
     this.#mistake = undefined;
     this.#moves = 0;
     this.#admissible = undefined;
@@ -82,13 +84,19 @@ export class HouseGame implements TextGame {
   }
 
   #allowed(): readonly string[] {
-    const possible = this.#house.possible().filter(({ deed }) => !this.#task.refuses?.(this.#house, deed));
-    return possible.map(({ text }) => text).filter((text, i, all) => text !== all[i - 1]);
+    const texts: string[] = [];
+    for (const { text, deed } of this.#house.possible())
+      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, deed)) texts.push(text);
+    return texts;
   }
 
   #judge(): void {
-    for (const [index, holds] of this.#task.goals.entries())
-      if (!this.#reached[index]! && holds(this.#house)) this.#reached[index] = true;
-    this.#mistake = this.#task.mistakes.find(({ holds }) => holds(this.#house))?.text;
+    const { goals, mistakes } = this.#task;
+    for (let index = 0; index < goals.length; index++) {
+      if (this.#reached[index]! || !goals[index]!(this.#house)) continue;
+      this.#reached[index] = true;
+      this.#count++;
+    }
+    this.#mistake = mistakes.find(({ holds }) => holds(this.#house))?.text;
   }
 }

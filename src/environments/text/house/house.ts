@@ -12,6 +12,7 @@ export class House {
   readonly plan: HousePlan;
   readonly #commands: readonly (readonly Command[])[];
   readonly #byText: readonly ReadonlyMap<string, readonly Deed[]>[];
+  readonly #placesOf: readonly (readonly number[])[];
   readonly #dish: number;
   room = 0;
   doorsOpen: boolean[] = [];
@@ -25,6 +26,9 @@ export class House {
     this.plan = plan;
     this.#commands = commandsOf(plan);
     this.#byText = this.#commands.map(deedsByText);
+    this.#placesOf = plan.rooms.map((_, room) =>
+      plan.places.flatMap((place, index) => (place.room === room ? [index] : [])),
+    );
     this.#dish = plan.things.findIndex(({ dish }) => dish);
     this.reset();
   }
@@ -38,6 +42,11 @@ export class House {
     this.cuts = things.map(() => 'uncut');
     this.cooked = things.map(() => 'raw');
     this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
+  }
+
+  /** The furniture of the player's room. */
+  get placesHere(): readonly number[] {
+    return this.#placesOf[this.room]!;
   }
 
   /** Sorted by their texts. */

@@ -1,11 +1,11 @@
 /** What the player is told of a house. */
 import type { Deed } from './commands.js';
 import type { House } from './house.js';
-import { directions } from './plan.js';
+import { directions, type Whereabouts } from './plan.js';
 
 /** `a coin, an apple and a knife` */
 function inWords(names: readonly string[]): string {
-  const words = names.map((name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`);
+  const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
@@ -21,16 +21,13 @@ function thingName({ plan, cuts, cooked }: House, thing: number): string {
 export function roomText(house: House): string {
   const { plan, room } = house;
   const sentences = [`You are in the ${plan.rooms[room]!.name}.`];
-  const inRoom = plan.places.flatMap((place, index) => (place.room === room ? [index] : []));
+  const inRoom = house.placesHere;
   if (inRoom.length > 0) {
     const verb = inRoom.length > 1 ? 'are' : 'is';
     sentences.push(`Here ${verb} ${inWords(inRoom.map((place) => placeName(house, place)))}.`);
   }
   for (const place of inRoom) sentences.push(...contentsText(house, place));
-  const floor = thingsOf(house, (thing) => {
-    const at = house.things[thing]!;
-    return at.kind === 'floor' && at.room === room;
-  });
+  const floor = thingsOf(house, (at) => at.kind === 'floor' && at.room === room);
   if (floor.length > 0) sentences.push(`On the floor ${lies(house, floor)}.`);
   return [...sentences, ...exitTexts(house)].join(' ');
 }
@@ -43,14 +40,17 @@ function placeName({ plan, places }: House, place: number): string {
 function contentsText(house: House, place: number): string[] {
   if (house.places[place] !== 'open') return [];
   const { name, kind } = house.plan.places[place]!;
-  const inside = thingsOf(house, (thing) => house.isIn(thing, place));
+  const inside = thingsOf(house, (at) => at.kind === 'place' && at.place === place);
   const word = kind === 'surface' ? 'On' : 'In';
   if (inside.length > 0) return [`${word} the ${name} ${lies(house, inside)}.`];
   return kind === 'surface' ? [] : [`The ${name} is empty.`];
 }
 
-const thingsOf = ({ plan }: House, holds: (thing: number) => boolean): number[] =>
-  plan.things.flatMap((_, thing) => (holds(thing) ? [thing] : []));
+function thingsOf({ things }: House, isThere: (at: Whereabouts) => boolean): number[] {
+  const found: number[] = [];
+  for (let thing = 0; thing < things.length; thing++) if (isThere(things[thing]!)) found.push(thing);
+  return found;
+}
 
 const lies = (house: House, things: readonly number[]): string =>
   `${things.length > 1 ? 'are' : 'is'} ${inWords(things.map((thing) => thingName(house, thing)))}`;
@@ -66,7 +66,7 @@ function exitTexts({ plan, room, doorsOpen }: House): string[] {
 }
 
 function inventoryText(house: House): string {
-  const things = thingsOf(house, (thing) => house.isCarried(thing));
+  const things = thingsOf(house, ({ kind }) => kind === 'carried');
   const names = things.map((thing) => thingName(house, thing));
   return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;
 }

@@ -63,7 +63,7 @@ export class ActionFinder {
    */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
     this.#found = this.#rules.map((rule, i) => {
-      const stays = changed !== undefined && ![...changed].some((predicate) => rule.reads.has(predicate));
+      const stays = changed !== undefined && !readsAny(rule, changed);
       return stays ? this.#found[i]! : this.#actions(rule, facts);
     });
     return this.#found;
@@ -75,36 +75,38 @@ export class ActionFinder {
   }
 
   #actions(rule: CompiledRule, facts: Facts): Action[] {
-    const bound = [...rule.constants];
     const actions: Action[] = [];
-    const bindFree = (next: number): void => {
-      if (next === rule.free.length) {
-        actions.push(this.#action(rule, bound));
-        return;
-      }
-      const slot = rule.free[next]!;
-      for (const [object, fits] of rule.allowed[slot]!.entries()) {
-        if (!fits || bound.includes(object)) continue;
-        bound[slot] = object;
-        bindFree(next + 1);
-        bound[slot] = -1;
-      }
-    };
-    const match = (next: number): void => {
-      const pattern = rule.before[next];
-      if (pattern === undefined) {
-        bindFree(0);
-        return;
-      }
-      for (const fact of candidates(pattern, bound, facts)) {
-        const fresh = bind(rule, pattern, fact, bound);
-        if (fresh === undefined) continue;
-        match(next + 1);
-        for (const slot of fresh) bound[slot] = -1;
-      }
-    };
-    match(0);
-    return actions.length < 2 ? actions : actions.toSorted(byFacts);
+    this.#match(rule, 0, [...rule.constants], facts, actions);
+    return actions.length < 2 ? actions : actions.sort(byFacts);
+  }
+
+  /** Adds the actions in which the preconditions from the one at `next` on hold. */
+  #match(rule: CompiledRule, next: number, bound: number[], facts: Facts, actions: Action[]): void {
+    const pattern = rule.before[next];
+    if (pattern === undefined) {
+      this.#bindFree(rule, 0, bound, actions);
+      return;
+    }
+    for (const fact of candidates(pattern, bound, facts)) {
+      const fresh = bind(rule, pattern, fact, bound);
+      if (fresh === undefined) continue;
+      this.#match(rule, next + 1, bound, facts, actions);
+      for (const slot of fresh) bound[slot] = -1;
+    }
+  }
+
+  #bindFree(rule: CompiledRule, next: number, bound: number[], actions: Action[]): void {
+    if (next === rule.free.length) {
+      actions.push(this.#action(rule, bound));
+      return;
+    }
+    const slot = rule.free[next]!;
+    for (const [object, fits] of rule.allowed[slot]!.entries()) {
+      if (!fits || bound.includes(object)) continue;
+      bound[slot] = object;
+      this.#bindFree(rule, next + 1, bound, actions);
+      bound[slot] = -1;
+    }
   }
 
   #action(rule: CompiledRule, bound: readonly number[]): Action {
@@ -132,8 +134,14 @@ export class ActionFinder {
   }
 }
 
+function readsAny({ reads }: CompiledRule, predicates: ReadonlySet<string>): boolean {
+  for (const predicate of predicates) if (reads.has(predicate)) return true;
+  return false;
+}
+
 function byFacts(a: Action, b: Action): number {
-  for (const [i, { key }] of a.before.entries()) {
+  for (let i = 0; i < a.before.length; i++) {
+    const { key } = a.before[i]!;
     const other = b.before[i]!.key;
     if (key !== other) return key < other ? -1 : 1;
   }
@@ -147,9 +155,10 @@ function candidates(
   facts: Facts,
 ): Iterable<Fact> {
   let fewest: ReadonlySet<Fact> | undefined;
-  for (const [place, slot] of slots.entries()) {
-    if (bound[slot]! < 0) continue;
-    const found = facts.with(predicate, place, bound[slot]!);
+  for (let place = 0; place < slots.length; place++) {
+    const object = bound[slots[place]!]!;
+    if (object < 0) continue;
+    const found = facts.with(predicate, place, object);
     if (fewest === undefined || found.size < fewest.size) fewest = found;
   }
   return fewest ?? facts.of(predicate);
@@ -163,7 +172,8 @@ function bind(
   bound: number[],
 ): readonly number[] | undefined {
   const fresh: number[] = [];
-  for (const [place, slot] of slots.entries()) {
+  for (let place = 0; place < slots.length; place++) {
+    const slot = slots[place]!;
     const object = objects[place]!;
     if (bound[slot] === object) continue;
     // Two placeholders never stand for one object.

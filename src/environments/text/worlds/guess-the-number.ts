@@ -42,7 +42,7 @@ class GuessTheNumber implements TextGame {
   }
 
   step(command: string): TextTurn {
-    const [, digits] = /^guess (\d+)$/.exec(command) ?? [];
+    const [, digits] = /^guess ([1-9]\d*)$/.exec(command) ?? [];
     const guess = Number(digits ?? 0);
     if (guess < 1 || guess > this.#largest)
       return { text: `Say "guess" and a number from 1 to ${this.#largest}.`, understood: false };
