@@ -7,6 +7,7 @@ import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
+import { hashModules } from '../../src/modules/sources.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
@@ -27,6 +28,7 @@ import type { Sampler } from './learning/reply.js';
 import type { RlTask } from './learning/task.js';
 import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
+import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { openSampler } from './sampler.js';
 
@@ -184,7 +186,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that change what is learnt, and the model by its contents. */
+/** The settings that change what is learnt, and the model and the user's modules by their contents. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,
@@ -197,7 +199,8 @@ function identityParts(config: LearningConfig): unknown {
     threads,
     ...rest
   } = config;
-  return [rest, isGguf(model) ? fileHash(model) : contentHash(model)];
+  const modules = isProposer(config) ? [hashModules(modulePaths(config))] : [];
+  return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
 }
 
 /** The parameters of the model among those that are trained: an objective may have its own. */

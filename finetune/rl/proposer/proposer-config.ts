@@ -1,7 +1,7 @@
 /** The config of a learning whose prompts are iterations of runs. */
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
-import type { Config } from '../../../src/config/config.js';
+import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { isModulePath } from '../../../src/modules/user-module.js';
@@ -21,7 +21,7 @@ import {
 import { checkCollection } from '../../../src/studies/collection-plan.js';
 import { readTrainingSettings } from '../../train/train-config.js';
 import { learningSettings } from '../learning/settings.js';
-import { rewardSchema, termsOf } from './reward-settings.js';
+import { isAbsolute, rewardSchema, termsOf } from './reward-settings.js';
 import { runPlans } from './run-plans.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -67,7 +67,14 @@ const proposerSettings = learningSettings.extend({
     .describe('Searches that play the held-out runs, too, with the same number of episodes'),
 });
 
-const schema = proposerSettings.superRefine(({ epochs, groupSize, objective: { kind }, reward }, context) => {
+const schema = proposerSettings.superRefine((written, context) => {
+  const {
+    baselines,
+    epochs,
+    groupSize,
+    objective: { kind },
+    reward,
+  } = written;
   const refuse = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
   if (groupSize === 1 && kind !== 'ppo')
@@ -76,6 +83,11 @@ const schema = proposerSettings.superRefine(({ epochs, groupSize, objective: { k
     refuse(['reward', 'shuffle'], 'ppo compares no candidates of a group: take grpo or rloo');
   if (kind === 'reinforce' && epochs > 1)
     refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
+  if (baselines.length === 0 && !isAbsolute(reward))
+    refuse(
+      ['baselines'],
+      'rewards by rank or improvement have no scale: held-out runs are compared with searches',
+    );
   for (const term of termsOf(reward))
     if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
 });
@@ -190,4 +202,14 @@ function unplayable({ evaluation, prompts, warmup }: Config): readonly Problem[]
     },
   ];
   return problems.filter((problem) => problem !== false);
+}
+
+/** The user's modules that a learning depends on: environments, policies, rewards, helpers of prompts. */
+export function modulePaths(config: ProposerConfig): readonly string[] {
+  const { training, heldOut } = runPlans(config);
+  const ofRuns = [training, heldOut].flatMap((plan) =>
+    checkCollection(plan).flatMap(({ config: run }) => modulesOf(run)),
+  );
+  const ofRewards = termsOf(config.reward).flatMap((term) => (term.kind === 'module' ? [term.path] : []));
+  return [...new Set([...ofRuns, ...ofRewards])];
 }

@@ -1,0 +1,167 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type OpenedLearning, openLearning, planLearning } from '../../../../finetune/rl/assemble.js';
+import type { RlEvent } from '../../../../finetune/rl/events.js';
+import { loadLearningConfig } from '../../../../finetune/rl/learning-config.js';
+import { learnOnline, type OnlineHooks } from '../../../../finetune/rl/online.js';
+import { UserError } from '../../../../src/base/errors.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+
+const written = {
+  model: 'package:models/tiny-improver',
+  output: './out',
+  method: { kind: 'full' },
+  experiment: {
+    environment: 'synthetic:landscape',
+    policy: { kind: 'linear', bias: false },
+    iterations: 3,
+    warmup: 2,
+    evaluation: { episodes: 1 },
+    memory: { best: 4, recent: 2 },
+    prompts: { set: 'compact' },
+  },
+  tasks: [{}],
+  reward: { kind: 'rank' },
+  objective: { kind: 'grpo' },
+  ...{ updates: 6, groups: 2, groupSize: 4, checkpointEvery: 2, learningRate: 1e-3, threads: 1 },
+  answers: { maxTokens: 512, format: 'constrained' },
+  evaluation: { every: 3, runs: 2 },
+  baselines: ['random'],
+};
+
+function configIn(folder: string, changes: object = {}) {
+  const file = join(folder, 'rl.yaml');
+  mkdirSync(join(folder, 'out'), { recursive: true });
+  writeFileSync(file, JSON.stringify({ ...written, ...changes }));
+  return loadLearningConfig(file);
+}
+
+async function learnt(
+  folder: string,
+  {
+    changes = {},
+    hooks = {},
+    change = (learning) => learning,
+  }: {
+    readonly changes?: object;
+    readonly hooks?: OnlineHooks;
+    readonly change?: (learning: OpenedLearning) => OpenedLearning;
+  } = {},
+) {
+  const events: RlEvent[] = [];
+  const learning = await openLearning(planLearning(configIn(folder, changes)));
+  try {
+    const outcome = await learnOnline(change(learning), { ...hooks, onEvent: (event) => events.push(event) });
+    const steps = events.filter((event) => event.kind === 'step');
+    return { ...outcome, events, steps };
+  } finally {
+    await learning.close();
+  }
+}
+
+const checkpointIn = (folder: string) => readFileSync(join(folder, 'out', 'checkpoint.safetensors'));
+
+/** A crash at the n-th call. */
+function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at: number): (...given: A) => R {
+  let calls = 0;
+  return (...given) => {
+    if (++calls === at) throw new Error('the process ends here');
+    return call(...given);
+  };
+}
+
+describe('a proposer', () => {
+  it('learns from groups for runs under way, with the searches beside it', async () => {
+    const { events, steps } = await learnt(temporaryDirectory());
+    expect(steps).toHaveLength(6);
+    for (const { flat, largestMismatch, reward, valid } of steps) {
+      expect(valid).toBe(1);
+      // Ranks of four: 1/4 to 1.
+      expect(reward).toBeCloseTo(0.625, 6);
+      expect(flat).toBeLessThanOrEqual(1);
+      expect(largestMismatch).toBeLessThan(1e-4);
+    }
+    const [baseline] = events.filter((event) => event.kind === 'baseline');
+    // Two policies of the warm-up and three proposals, of one episode each.
+    expect(baseline).toMatchObject({ label: 'random search', episodes: 5 });
+    const evaluations = events.filter((event) => event.kind === 'evaluation');
+    expect(evaluations.map(({ step }) => step)).toEqual([0, 3, 6]);
+    for (const { bestReturn, meanReward, policyReturn } of evaluations) {
+      expect([0, 0.25, 0.5, 0.75, 1]).toContain(meanReward);
+      expect(bestReturn!).toBeGreaterThanOrEqual(policyReturn!);
+    }
+  });
+
+  it.each([
+    ['in a rollout', (l: OpenedLearning) => ({ ...l, task: { ...l.task, play: crashing(l.task.play, 4) } })],
+    [
+      'in an update',
+      (l: OpenedLearning) => {
+        const training = { ...l.sessions.training, run: crashing(l.sessions.training.run, 4) };
+        return { ...l, sessions: { ...l.sessions, training } };
+      },
+    ],
+  ])('that was cut off %s goes on to the same bits, with the same runs', async (_, change) => {
+    const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
+    const expected = await learnt(whole);
+    await expect(learnt(cut, { change })).rejects.toThrow('the process ends here');
+    const resumed = await learnt(cut);
+    expect(resumed.events[0]).toMatchObject({ kind: 'start', step: 2 });
+    expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
+    expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
+    expect(resumed.best).toEqual(expected.best);
+  });
+
+  it('is told apart by what its own modules contain', async () => {
+    const folder = temporaryDirectory();
+    const reward = join(folder, 'reward.js');
+    const give = (body: string) => writeFileSync(reward, `export default { create: () => ${body} };`);
+    const changes = { reward: { kind: './reward.js' }, updates: 2 };
+    give('({ candidates }) => candidates.map(({ score }) => score ?? 0)');
+    await learnt(folder, { changes, hooks: { stop: () => true } });
+    give('({ candidates }) => candidates.map(({ score }) => -(score ?? 0))');
+    await expect(learnt(folder, { changes })).rejects.toThrow(/other settings/);
+  });
+});
+
+describe('the config of a proposer', () => {
+  const problemsOf = (changes: object): readonly string[] => {
+    try {
+      configIn(temporaryDirectory(), changes);
+      return [];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      return error.problems.map(({ field, line, message }) => `${line}: ${field} ${message}`);
+    }
+  };
+  const withRun = (keys: object) => ({ experiment: { ...written.experiment, ...keys } });
+
+  it.each([
+    ['the model stands elsewhere', withRun({ model: { provider: 'random' } }), /^1: experiment\.model/],
+    ['so does the number of candidates', withRun({ candidates: 4 }), /^1: experiment\.candidates/],
+    [
+      'fresh episodes can’t be compared',
+      withRun({ evaluation: { seeds: 'fresh' } }),
+      /evaluation\.seeds must be common/,
+    ],
+    [
+      'nor can those that were cut short',
+      withRun({ evaluation: { racing: { highest: 1 } } }),
+      /evaluation\.racing/,
+    ],
+    [
+      'conversations that go on',
+      withRun({ prompts: { conversation: { turns: 2 } } }),
+      /prompts\.conversation/,
+    ],
+    ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
+    ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
+    ['bounds the wrong way round', { reward: { kind: 'return', low: 2, high: 1 } }, /reward\.low/],
+    ['ranks without anything to be measured by', { baselines: [] }, /baselines/],
+  ])('is refused: %s', (_, changes, expected) => {
+    expect(problemsOf(changes).join('\n')).toMatch(expected);
+  });
+
+  it('is accepted as it stands', () => expect(problemsOf({})).toEqual([]));
+});
