@@ -2,6 +2,7 @@
 import { isMapping } from '../../src/settings/schema.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
+import { isAbsolute } from './proposer/reward-settings.js';
 import { heldOutRuns } from './proposer/run-plans.js';
 import { loadRlConfig, type RlConfig } from './rl-config.js';
 
@@ -39,4 +40,23 @@ export function placeOf(config: LearningConfig): string {
   return different.length > 3
     ? `${different.slice(0, 2).join(', ')} and ${different.length - 2} more`
     : different.join(', ');
+}
+
+/** What pages call things. */
+export function wordsOf(config: LearningConfig) {
+  if (!isProposer(config))
+    return {
+      measured: 'mean return',
+      counted: 'held-out episode',
+      sampled: 'Mean return of the episodes',
+      spread: 'Spread of the returns in groups',
+      valid: 'Replies that name an action',
+    } as const;
+  return {
+    measured: isAbsolute(config.reward) ? 'mean reward' : 'share of searches beaten',
+    counted: 'held-out run',
+    sampled: 'Mean reward of the candidates',
+    spread: 'Spread of the rewards in groups',
+    valid: 'Replies that can be read',
+  } as const;
 }

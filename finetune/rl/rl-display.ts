@@ -1,7 +1,14 @@
 import { styleText } from 'node:util';
 import type { CommandContext } from '../../src/base/context.js';
-import { formatBytes, formatCompact, formatDuration, formatNumber } from '../../src/format/numbers.js';
+import {
+  formatBytes,
+  formatCompact,
+  formatDuration,
+  formatNumber,
+  plural,
+} from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
+import type { wordsOf } from './learning-config.js';
 import type { RlMetric } from './rl-record.js';
 
 export interface RlDisplay {
@@ -14,6 +21,7 @@ export interface RlDisplay {
 /** Shows a learning as it goes; its start, each evaluation and each alarm stay in the scroll-back. */
 export function createRlDisplay(
   mode: ProgressMode,
+  { counted, measured }: Pick<ReturnType<typeof wordsOf>, 'counted' | 'measured'>,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
 ): RlDisplay {
   const progress = createProgress(mode, context);
@@ -38,7 +46,12 @@ export function createRlDisplay(
       }
       case 'evaluation':
         progress.say(
-          `update ${metric.step}  mean return ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${metric.episodes} episodes${metric.best ? ', the best so far' : ''}`,
+          `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`,
+        );
+        break;
+      case 'baseline':
+        progress.say(
+          `${metric.label}: best return of a run ${formatNumber(metric.bestReturn, 4)} on average`,
         );
         break;
       case 'alarm':

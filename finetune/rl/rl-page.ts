@@ -10,12 +10,13 @@ import {
   formatNumber,
   plural,
 } from '../../src/format/numbers.js';
+import { htmlTable, text } from '../../src/format/table.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { methodText, servedAs } from '../train/method.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
-import { type LearningConfig, placeOf } from './learning-config.js';
+import { type LearningConfig, placeOf, wordsOf } from './learning-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
@@ -49,23 +50,27 @@ export function renderRlPage(report: RlReport): string {
     ],
     ...{ command, config, metrics, status },
   };
+  const beside = comparison(report, evaluations);
   return trainingPage(frame, headline(report, steps, evaluations), use(report), [
-    { id: 'course', title: 'Course', content: course(steps, evaluations) },
+    ...(beside === undefined ? [] : [{ id: 'baselines', title: 'Beside it', content: beside }]),
+    { id: 'course', title: 'Course', content: course(config, steps, evaluations) },
   ]);
 }
 
 function headline(
-  { metrics }: RlReport,
+  { config, metrics }: RlReport,
   steps: readonly RlMetricOf<'step'>[],
   evaluations: readonly RlMetricOf<'evaluation'>[],
 ): Html {
+  const { counted, measured } = wordsOf(config);
+  const title = `Best ${measured}`;
   const best = evaluations.findLast((evaluation) => evaluation.best);
   const first = evaluations[0];
   const total = (of: readonly RlMetric[]) => of.reduce((sum, { seconds }) => sum + seconds, 0);
   const sampling = steps.reduce((sum, step) => sum + step.samplingSeconds, 0);
   const sampled = steps.reduce((sum, step) => sum + step.sampledTokens, 0);
   return html`<dl class="headline main">
-${best && first ? tile('Best mean return', formatNumber(best.meanReward, 4), html`of ${plural(best.episodes, 'held-out episode')} after update ${formatCount(best.step)}; <b>${formatNumber(first.meanReward, 4)}</b> after update ${formatCount(first.step)}`, 'confirmed') : tile('Best mean return', '–', 'nothing was evaluated yet')}
+${best && first ? tile(title, formatNumber(best.meanReward, 4), html`of ${plural(best.episodes, counted)} after update ${formatCount(best.step)}; <b>${formatNumber(first.meanReward, 4)}</b> after update ${formatCount(first.step)}`, 'confirmed') : tile(title, '–', 'nothing was evaluated yet')}
 </dl>
 <dl class="headline">
 ${tile('Updates', formatCount(steps.at(-1)?.step ?? 0), `of ${formatCount(steps.at(-1)?.totalSteps ?? 0)}`)}
@@ -75,29 +80,57 @@ ${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssByt
 </dl>`;
 }
 
+const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
 /** A chart over updates. */
 const chart: typeof stepChart = (steps, title, value, options = {}) =>
   stepChart(steps, title, value, { xTitle: 'Update', ...options });
 
 const share = (value: number) => `${formatNumber(100 * value, 3)} %`;
 
+/** The model and the searches in the held-out runs, each with the same number of episodes. */
+function comparison(
+  { metrics }: RlReport,
+  evaluations: readonly RlMetricOf<'evaluation'>[],
+): Html | undefined {
+  const searches = metrics.filter((metric) => metric.kind === 'baseline');
+  const [first, best] = [evaluations[0], evaluations.findLast((evaluation) => evaluation.best)];
+  const episodes = searches[0]?.episodes;
+  if (episodes === undefined || first?.bestReturn === undefined || best?.bestReturn === undefined)
+    return undefined;
+  const rows = [
+    { label: `the model after update ${formatCount(best.step)}`, bestReturn: best.bestReturn },
+    { label: `the model after update ${formatCount(first.step)}`, bestReturn: first.bestReturn },
+    ...searches,
+  ];
+  return html`${htmlTable(rows, [
+    text('', ({ label }) => label),
+    text('best return of a run', ({ bestReturn }) => formatNumber(bestReturn, 4)),
+  ])}
+<p class="note">Means over ${plural(first.episodes, 'held-out run')} of ${formatCount(Math.round(episodes))} episodes on average, on the same episodes, from the same random policies.</p>`;
+}
+
 function course(
+  config: LearningConfig,
   steps: readonly RlMetricOf<'step'>[],
   evaluations: readonly RlMetricOf<'evaluation'>[],
 ): Html {
   if (steps.length === 0) return html`<p class="empty">There was no update yet.</p>`;
   const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
+  const { measured, sampled, spread, valid } = wordsOf(config);
+  const proposed = held.filter(({ policyReturn }) => policyReturn !== undefined);
   const withKl = steps.filter(({ kl }) => kl !== undefined);
   return html`<div class="charts">
-${chart(held, 'Mean return, held out', ({ meanReward }) => meanReward)}
-${chart(steps, 'Mean return of the episodes', ({ reward }) => reward)}
-${chart(steps, 'Spread of the returns in groups', ({ spread }) => spread)}
+${chart(held, `${capitalised(measured)}, held out`, ({ meanReward }) => meanReward)}
+${proposed.length > 0 && chart(proposed, 'Mean return of the proposed policies, held out', ({ policyReturn }) => policyReturn ?? Number.NaN)}
+${chart(steps, sampled, ({ reward }) => reward)}
+${chart(steps, spread, (step) => step.spread)}
 ${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
 ${chart(steps, 'Entropy (nats a token)', ({ entropy }) => entropy)}
 ${withKl.length > 0 && chart(withKl, 'KL to the reference (nats a token)', ({ kl }) => kl ?? Number.NaN)}
 ${chart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
 ${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
-${chart(steps, 'Replies that name an action', ({ valid }) => valid, { format: share, most: 1 })}
+${chart(steps, valid, (step) => step.valid, { format: share, most: 1 })}
 ${chart(steps, 'Tokens of a reply', ({ replyTokens }) => replyTokens)}
 ${chart(steps, 'Turns of an episode', ({ turns }) => turns)}
 ${chart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}

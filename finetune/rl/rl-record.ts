@@ -70,7 +70,8 @@ export class RlRecord {
 }
 
 function scalars(metric: RlMetric): Scalars {
-  if (metric.kind === 'evaluation') return { 'return/held out': metric.meanReward };
+  if (metric.kind === 'evaluation')
+    return { 'return/held out': metric.meanReward, 'return/of policies': metric.policyReturn };
   if (metric.kind !== 'step') return {};
   const { clipShare, entropy, flat, gradientNorm, kl, learningRate, loss, mismatch } = metric;
   return {

@@ -24,7 +24,7 @@ import { createMeter } from '../train/metrics.js';
 import { failed, failedOutcome } from '../train/pages/frame.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { describedForecast, forecast } from './forecast.js';
-import { type LearningConfig, loadLearningConfig, placeOf } from './learning-config.js';
+import { type LearningConfig, loadLearningConfig, placeOf, wordsOf } from './learning-config.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
 import { createRlDisplay } from './rl-display.js';
 import { renderRlPage } from './rl-page.js';
@@ -45,6 +45,8 @@ interface Summary {
   readonly step: number;
   /** The mean of the last evaluation, by sampling; null where it was interrupted before one. */
   readonly meanReward: number | null;
+  /** Mean return of the policies that were proposed in that evaluation; of proposers. */
+  readonly policyReturn?: number;
   readonly best: OnlineOutcome['best'] | null;
   /** Path of the adapter or model directory. */
   readonly result: string | null;
@@ -106,6 +108,7 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
     ended,
     step,
     meanReward: last?.meanReward ?? null,
+    ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
     best: best ?? null,
     result: result === undefined ? null : shownPath(result, cwd),
     report: shownPath(join(config.output, trainingFiles.page), cwd),
@@ -132,7 +135,7 @@ async function recorded(
 ): Promise<Learnt> {
   const { config } = plan;
   const { now, milliseconds } = context;
-  const display = createRlDisplay(args, context);
+  const display = createRlDisplay(args, wordsOf(config), context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   try {
     const learning = await openLearning(plan);
@@ -197,17 +200,18 @@ function episodesOf(config: LearningConfig, step: number): DatasetLineage {
 
 function described(
   { ended, step, best, meanReward, result, report }: Summary,
-  { method, model: path }: LearningConfig,
+  config: LearningConfig,
   metrics: readonly RlMetric[],
   command: string,
   cwd: string,
 ): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
   const figures = [
-    ...(meanReward === null ? [] : [`mean return ${formatNumber(meanReward, 4)}`]),
+    ...(meanReward === null ? [] : [`${wordsOf(config).measured} ${formatNumber(meanReward, 4)}`]),
     ...(!best ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
   ];
-  const model = shownModel(path, cwd);
+  const { method } = config;
+  const model = shownModel(config.model, cwd);
   return [
     `${styleText('bold', ended)} after ${[`${step} updates and ${time}`, ...figures].join(', ')}`,
     ...(result === null
