@@ -27,6 +27,7 @@ export const options = (y: Argv) =>
         'Events as JSON lines; the last line is the result, with `meanReward`, or `meanReturn` of a policy of numbers',
     })
     .example('$0 finetune rl rl/bandit output=tuned/bandit', 'a minute: which of eight arms pays?')
+    .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'learns, or goes on from the checkpoint that is there');
 
 type Args = Arguments<typeof options>;

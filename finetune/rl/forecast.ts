@@ -94,11 +94,12 @@ function memoryOf(
   return estimateMemory({ config: decoder, trainable, training, validated: false, settings });
 }
 
-export function describedForecast(found: Forecast): string {
+/** @param played what is counted: episodes of an agent, answers of a proposer */
+export function describedForecast(found: Forecast, played: string): string {
   return [
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may run out; ${found.remedy}` : ''}`,
-    `episodes    ${formatCompact(found.episodes)}, evaluations included`,
+    `${played.padEnd(12)}${formatCompact(found.episodes)}, evaluations included`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, ${formatCompact(found.mostSampledTokens)} at the most`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${tried} episodes that were tried`,
+    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${tried} ${played} that were tried`,
   ].join('\n');
 }

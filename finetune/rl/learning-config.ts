@@ -48,6 +48,7 @@ export function wordsOf(config: LearningConfig) {
     return {
       measured: 'mean return',
       counted: 'held-out episode',
+      played: 'episodes',
       sampled: 'Mean return of the episodes',
       spread: 'Spread of the returns in groups',
       valid: 'Replies that name an action',
@@ -55,6 +56,7 @@ export function wordsOf(config: LearningConfig) {
   return {
     measured: isAbsolute(config.reward) ? 'mean reward' : 'share of searches beaten',
     counted: 'held-out run',
+    played: 'answers',
     sampled: 'Mean reward of the candidates',
     spread: 'Spread of the rewards in groups',
     valid: 'Replies that can be read',

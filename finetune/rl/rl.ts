@@ -75,7 +75,7 @@ async function dryRun(
   { print, milliseconds }: CommandContext,
 ): Promise<number> {
   const found = await forecast(plan, milliseconds);
-  print(json ? JSON.stringify(found) : describedForecast(found));
+  print(json ? JSON.stringify(found) : describedForecast(found, wordsOf(plan.config).played));
   return 0;
 }
 

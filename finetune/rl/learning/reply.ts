@@ -17,7 +17,7 @@ export interface SampledReply extends Reply {
 }
 
 /** Messages that the model answers. */
-export interface Prompt {
+interface Prompt {
   readonly messages: readonly ChatMessage[];
   /** The form that the answer is held to. */
   readonly grammar?: AnswerGrammar | undefined;

@@ -21,7 +21,7 @@ export interface RlTask {
   close(): Promise<void>;
 }
 
-export interface Measured {
+interface Measured {
   /** One for each start; the best weights have the highest mean. */
   readonly values: readonly number[];
   /** Mean return of the policies that were proposed. */
