@@ -1,5 +1,5 @@
 /**
- * `node dist/bench/reinforcement.js [directory] [turns]`: what an update of GRPO costs on one thread, for models of one
+ * `node dist/bench/reinforcement.js [directory] [turns] [model]`: what an update of GRPO costs on one thread, for models of one
  * million and 30 million parameters with random weights (written to the directory): 4 groups of 8 completions of at most
  * 64 tokens, all weights, one step. Beside TRL where POLICYLOOP_PYTHON has it. Both take turns; minima count, of processor time.
  */
@@ -15,6 +15,7 @@ import type { RlStepTime } from './rl-step.js';
 
 const folder = process.argv[2] ?? join(tmpdir(), 'policyloop-bench-rl-models');
 const turns = Number(process.argv[3] ?? 5);
+const only = process.argv[4] as (typeof sizes)[number]['shape'] | undefined;
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const sizes = [
   { shape: 'llama-1m', aim: 3 },
@@ -50,7 +51,7 @@ async function measure(shape: (typeof sizes)[number]['shape']): Promise<Map<stri
 
 const best = (times: readonly RlStepTime[], of: (time: RlStepTime) => number) => Math.max(...times.map(of));
 const rows: (readonly string[])[] = [];
-for (const { shape, aim } of sizes) {
+for (const { shape, aim } of sizes.filter((one) => [one.shape, undefined].includes(only))) {
   const measured = await measure(shape);
   const speed = (name: string) => best(measured.get(name) ?? [], (time) => time.sampledTokens / time.seconds);
   for (const [name, times] of measured) {
