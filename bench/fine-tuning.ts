@@ -4,53 +4,24 @@
  * k, v and o, one example of 256 tokens (or as many as are named), 64 of them the answer. Beside the matrix products alone, and PyTorch + PEFT
  * where POLICYLOOP_PYTHON has them, with bf16 where the processor has. All take turns; minima count, of processor time.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { createInterface, type Interface } from 'node:readline';
 import { writeRandomModel } from '../scripts/random-model.js';
 import { packageRoot } from '../src/base/package.js';
 import { terminalTable } from '../src/format/table.js';
+import { Contender } from './contender.js';
 import type { StepTime } from './training-step.js';
 
 const [threads, tokens, completion] = ['1', process.argv[4] ?? '256', '64'];
-
-/** A process that trains a step when it is asked to. */
-class Contender {
-  readonly #child: ChildProcess;
-  readonly #answers: AsyncIterator<string>;
-  readonly #lines: Interface;
-
-  constructor(command: string, args: readonly string[]) {
-    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] });
-    // A process that ended is told by its answers, which end too.
-    this.#child.on('error', () => undefined);
-    this.#child.stdin!.on('error', () => undefined);
-    this.#lines = createInterface({ input: this.#child.stdout! });
-    this.#answers = this.#lines[Symbol.asyncIterator]();
-  }
-
-  /** @returns undefined when the process has ended */
-  async ask(what: 'step' | 'products'): Promise<StepTime | undefined> {
-    this.#child.stdin!.write(`${what}\n`);
-    const { value, done } = await this.#answers.next();
-    return done === true ? undefined : (JSON.parse(value) as StepTime);
-  }
-
-  close(): void {
-    this.#child.stdin!.end();
-    this.#lines.close();
-  }
-}
 
 const directory = process.argv[2] ?? join(tmpdir(), 'policyloop-qwen2.5-0.5b-f32');
 const turns = Number(process.argv[3] ?? 3);
 if (!existsSync(join(directory, 'model.safetensors'))) writeRandomModel('qwen2.5-0.5b', directory, 'F32');
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const ours = (quantization: string) =>
-  new Contender(process.execPath, [
+  new Contender<StepTime>(process.execPath, [
     join(import.meta.dirname, 'training-step.js'),
     directory,
     quantization,
@@ -59,7 +30,7 @@ const ours = (quantization: string) =>
     completion,
   ]);
 const torch = (dtype: string) =>
-  new Contender(python, [
+  new Contender<StepTime>(python, [
     join(packageRoot(), 'bench', 'torch-lora.py'),
     join(directory, 'config.json'),
     dtype,
@@ -69,7 +40,7 @@ const torch = (dtype: string) =>
   ]);
 interface Asked {
   readonly name: string;
-  readonly contender: Contender;
+  readonly contender: Contender<StepTime>;
   readonly what: 'step' | 'products';
 }
 

@@ -6,7 +6,7 @@ import { packageRoot } from '../src/base/package.js';
 import { parseDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
 
-/** Sizes of published models. */
+/** Sizes of published models, and of two small ones. */
 export const shapes = {
   'qwen2.5-0.5b': {
     model_type: 'qwen2',
@@ -33,6 +33,33 @@ export const shapes = {
     rms_norm_eps: 1e-5,
     rope_theta: 100_000,
     tie_word_embeddings: true,
+  },
+  /** A million parameters, for reinforcement learning. */
+  'llama-1m': {
+    model_type: 'llama',
+    hidden_size: 128,
+    intermediate_size: 384,
+    num_hidden_layers: 4,
+    num_attention_heads: 4,
+    num_key_value_heads: 4,
+    vocab_size: 512,
+    max_position_embeddings: 2048,
+    rms_norm_eps: 1e-5,
+    rope_theta: 10_000,
+    tie_word_embeddings: false,
+  },
+  'llama-30m': {
+    model_type: 'llama',
+    hidden_size: 512,
+    intermediate_size: 1408,
+    num_hidden_layers: 9,
+    num_attention_heads: 8,
+    num_key_value_heads: 8,
+    vocab_size: 512,
+    max_position_embeddings: 2048,
+    rms_norm_eps: 1e-5,
+    rope_theta: 10_000,
+    tie_word_embeddings: false,
   },
 } as const;
 export type ShapeName = keyof typeof shapes;

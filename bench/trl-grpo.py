@@ -1,0 +1,100 @@
+"""Updates of TRL's GRPO, one for each line on standard input; answers with one JSON object a line.
+
+trl-grpo.py <model directory> <threads> <groups> <group size> <completion tokens> <prompts.json>
+Exits with 3 where torch, transformers or trl are missing.
+"""
+import json
+import os
+import sys
+import tempfile
+import time
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+try:
+    import pyarrow
+    import torch
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+    from trl import GRPOConfig, GRPOTrainer
+except ImportError:
+    sys.exit(3)
+
+directory, threads, groups, size, completion = sys.argv[1], *map(int, sys.argv[2:6])
+with open(sys.argv[6]) as opened:
+    prompts = json.load(opened)[:groups]
+torch.set_num_threads(threads)
+tokenizer = AutoTokenizer.from_pretrained(directory)
+if tokenizer.pad_token is None:
+    tokenizer.pad_token = tokenizer.eos_token
+model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
+rows = [[{"role": "user", "content": text}] for text in prompts] * 64
+seen = {}
+
+
+def even(completion_ids, **_):
+    seen["sampled"] = sum(len(ids) for ids in completion_ids)
+    return [sum(i % 2 == 0 for i in ids) / max(1, len(ids)) for ids in completion_ids]
+
+
+class Asked(TrainerCallback):
+    def on_step_begin(self, args, state, control, **_):
+        if not sys.stdin.readline():
+            os._exit(0)
+        seen.update(began=time.process_time(), sampling=0.0)
+
+    def on_step_end(self, args, state, control, **_):
+        answer = {
+            "seconds": time.process_time() - seen["began"],
+            "samplingSeconds": seen["sampling"],
+            "updateSeconds": seen["training"],
+            "sampledTokens": seen["sampled"],
+            "trainedTokens": seen["sampled"] + seen["prompt"],
+        }
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+class Timed(GRPOTrainer):
+    def _generate(self, *args, **kwargs):
+        began = time.process_time()
+        result = super()._generate(*args, **kwargs)
+        seen["sampling"] += time.process_time() - began
+        seen["prompt"] = sum(len(ids) for ids in result[0])
+        return result
+
+    def training_step(self, *args, **kwargs):
+        began = time.process_time()
+        loss = super().training_step(*args, **kwargs)
+        seen["training"] = time.process_time() - began - seen["sampling"]
+        return loss
+
+
+# The trainer prints as it goes.
+answers = os.fdopen(os.dup(1), "w")
+sys.stdout = sys.stderr
+with tempfile.TemporaryDirectory() as folder:
+    trainer = Timed(
+        model=model,
+        processing_class=tokenizer,
+        reward_funcs=even,
+        args=GRPOConfig(
+            output_dir=folder,
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+            per_device_train_batch_size=groups * size,
+            num_generations=size,
+            max_completion_length=completion,
+            learning_rate=1e-6,
+            lr_scheduler_type="constant",
+            max_steps=1_000_000,
+            save_strategy="no",
+            logging_steps=1_000_000,
+            report_to=[],
+            disable_tqdm=True,
+            seed=0,
+        ),
+        # Its own fingerprint: some versions of pyarrow have classes that can't be hashed.
+        train_dataset=Dataset(pyarrow.table({"prompt": rows}), fingerprint="prompts"),
+        callbacks=[Asked()],
+    )
+    trainer.train()
