@@ -2,6 +2,7 @@
 import { type Game, type GameSetting, playGames } from '../agents/player.js';
 import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
+import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
@@ -155,10 +156,12 @@ class Play {
       setting,
       wave.map((start, i) => ({ start, sampling: sampling[i]! })),
     );
+    const isAsked = config.player === 'model' || config.player === 'human';
+    const named = this.#setup.agent.choices()?.filter(({ action, text }) => text !== String(action));
+    const names = new Map(named?.map(({ action, text }) => [action, text]));
     for (const [i, game] of games.entries()) {
-      const record = recordOf(game, config.player === 'model' || config.player === 'human', {
-        ...{ iteration: this.#wave, candidate: i, episode: first + i, seed: wave[i]! },
-      });
+      const place = { iteration: this.#wave, candidate: i, episode: first + i, seed: wave[i]! };
+      const record = recordOf(game, isAsked, place, names);
       this.#games.push(record);
       this.#emit({ kind: 'game-finished', game: record });
     }
@@ -274,6 +277,7 @@ function recordOf(
   { info, last, terminated, truncated, turns, ...game }: Game<Reply>,
   isAsked: boolean,
   place: Pick<GameRecord, 'iteration' | 'candidate' | 'episode' | 'seed'>,
+  names: ReadonlyMap<Action, string>,
 ): GameRecord {
   return {
     ...place,
@@ -281,6 +285,7 @@ function recordOf(
       message,
       ...(isAsked && { reply: reply.text }),
       ...(action !== undefined && { action }),
+      ...(action !== undefined && names.has(action) && { words: names.get(action)! }),
       ...(isAsked && { valid }),
       reward,
     })),

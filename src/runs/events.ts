@@ -27,6 +27,8 @@ export interface GameTurn {
   readonly reply?: string;
   /** Absent where no step was taken: the reply named none. */
   readonly action?: Action;
+  /** What the action is called, where it is a number that has a name. */
+  readonly words?: string;
   /** False where the action is not the reply's; absent for players without a model. */
   readonly valid?: boolean;
   readonly reward: number;
