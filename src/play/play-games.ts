@@ -20,7 +20,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker, StopError } from './model-speaker.js';
 import { playFigures } from './play-figures.js';
-import type { PlaySetup } from './play-setup.js';
+import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
 
 type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop' | 'readLine'>;
@@ -214,8 +214,7 @@ class Play {
       speaker: modelSpeaker({
         ...{ agent, finish, ledger, policy, model: model! },
         wave: this.#wave,
-        concurrency:
-          config.model !== undefined && 'concurrency' in config.model ? config.model.concurrency : 1,
+        concurrency: callsAtOnce(config),
         signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
         timeUp: () => (timer?.aborted && !abort.aborted ? 'minutes' : undefined),
         now: this.#outside.now,

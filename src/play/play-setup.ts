@@ -110,20 +110,35 @@ function recordedConfig(run: string): PlayConfig {
 }
 
 async function openModel(
-  { limits, model: written }: PlayConfig,
+  { limits, model: written, parallel }: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> {
   const seconds = limits.perCall?.seconds;
-  const model =
+  const model = withBatch(
     seconds === undefined || !('timeoutSeconds' in written!)
       ? written!
-      : { ...written, timeoutSeconds: Math.min(written.timeoutSeconds, seconds) };
+      : { ...written, timeoutSeconds: Math.min(written.timeoutSeconds, seconds) },
+    parallel,
+  );
   if (model.provider === 'module') return moduleModel(model);
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
   // What was scored is recorded as any reply.
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
+}
+
+/** Games side by side are answered in one batch, where nothing else is said. */
+const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
+  model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
+
+/** What a local model takes at most. */
+const mostInBatch = 64;
+
+/** Calls that are made at the same time. */
+export function callsAtOnce({ model, parallel }: PlayConfig): number {
+  if (model === undefined) return 1;
+  return 'concurrency' in model ? model.concurrency : parallel;
 }
 
 /** @throws UserError for a way to act, or a fallback, that model or environment lack */
