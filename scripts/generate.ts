@@ -9,13 +9,22 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
+import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection-config.js';
+
+/** Sections that plays share with experiments are told there. */
+function playReference(): string {
+  const { policy } = playKind.json.properties!;
+  const own = configReference({ ...playKind.json, properties: { policy: policy! } });
+  return `${configSummary(playKind.json)}\n\n${own.slice(own.indexOf('### `policy`'))}`;
+}
 
 const references = () => ({
   config: configReference(experimentKind.json),
   collection: configSummary(collectionKind.json),
   training: configReference(trainingKind.json),
+  play: playReference(),
   rl: configReference(rlKind.json),
   proposer: configReference(ownOf(proposerKind.schema, rlKind.schema)),
   numeric: configReference(numericKind.json),
@@ -39,6 +48,7 @@ function update(file: string, content: (current: string) => string): void {
 update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
 update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
 update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
+update('configs/play.schema.json', () => schemaJson(playKind.json, 'play'));
 // A language model is trained, as an agent or as a proposer, or a policy of numbers.
 update('configs/rl.schema.json', () =>
   schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),

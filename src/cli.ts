@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The only reader of argv and the environment, and the only setter of the exit code. */
 import process from 'node:process';
+import { createInterface, type Interface } from 'node:readline';
 import { styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
@@ -39,8 +40,25 @@ function createContext(): CommandContext {
     cwd: process.cwd(),
     now: () => new Date(),
     milliseconds: () => performance.now(),
+    readLine: process.stdin.isTTY ? readLine : undefined,
     stop: { finish: finish.signal, abort: abort.signal },
   };
+}
+
+let typed: Interface | undefined;
+
+/** A person's lines, as long as they are typed. A Ctrl-C ends the input, and then the command. */
+function readLine(text: string): Promise<string | undefined> {
+  typed ??= createInterface({ input: process.stdin, output: process.stdout });
+  const own = typed;
+  return new Promise((resolve) => {
+    const onClose = () => resolve(undefined);
+    own.once('close', onClose);
+    own.question(text, (line) => {
+      own.off('close', onClose);
+      resolve(line);
+    });
+  });
 }
 
 const context = createContext();
@@ -70,6 +88,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
     }
   }
   process.exitCode = await command.execute(args, context);
+  typed?.close();
 }
 
 /** Aborts what is under way. What does not end by that, such as a step of a user's code, is left. */
@@ -132,6 +151,11 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
     'resume <run> [overrides..]',
     'Go on with a run: after a crash, a Ctrl-C, or for more iterations',
     () => import('./commands/resume.js'),
+  ],
+  [
+    'play <config> [overrides..]',
+    'Let an agent play: a language model in the policy, an expert, chance, or you',
+    () => import('./commands/play.js'),
   ],
   [
     'import <config> [overrides..]',

@@ -30,6 +30,7 @@ const rooms = [
   'report',
   'comparison',
   'studies',
+  'play',
   'serve',
   'commands',
 ];

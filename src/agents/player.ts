@@ -1,5 +1,5 @@
 /** Plays episodes with an agent, many side by side: each turn asks for the replies of all that go on. */
-import type { Action, BoxSpace, Environment, Observation } from '../environments/environment.js';
+import type { Action, BoxSpace, Environment, Observation, TextInfo } from '../environments/environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
 import { type Agent, defaultAskAgain, type Moment } from './agent.js';
@@ -22,6 +22,10 @@ export interface Game<R extends Reply = Reply> {
   readonly return: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
+  /** What was to be seen at the end, as the model would have been shown it. */
+  readonly last: string;
+  /** Of a text world, at the end. */
+  readonly info: TextInfo | undefined;
 }
 
 export interface GameSetting<R extends Reply> {
@@ -75,6 +79,7 @@ class RunningGame<R extends Reply> {
   readonly #random: RandomGenerator;
   readonly #turns: Turn<R>[] = [];
   #choices: readonly Choice[] | undefined;
+  #info: TextInfo | undefined;
   #message = '';
   #steps = 0;
   /** Replies in a row that named no action. */
@@ -143,6 +148,7 @@ class RunningGame<R extends Reply> {
   #see(observation: Observation, reward?: number): void {
     const { agent } = this.#setting;
     const info = this.#environment.info?.();
+    this.#info = info;
     this.#choices = agent.choices?.(info) ?? listedChoices(this.#environment.actionSpace, undefined, info);
     const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
     this.#message = agent.formatObservation(observation, moment);
@@ -185,6 +191,8 @@ class RunningGame<R extends Reply> {
       return: this.#turns.reduce((sum, { reward }) => sum + reward, 0),
       terminated: this.#terminated,
       truncated: this.#truncated,
+      last: this.#message,
+      info: this.#info,
     };
   }
 }

@@ -17,6 +17,11 @@ export interface CommandContext {
   readonly now: () => Date;
   /** Milliseconds on a clock that only goes forwards: what durations are measured by. */
   readonly milliseconds: () => number;
+  /**
+   * Shows a text and returns the line that a person types; undefined at the end of the input. Absent where nobody can be
+   * asked.
+   */
+  readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
   /** First and second Ctrl-C. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }

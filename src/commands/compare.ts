@@ -33,6 +33,7 @@ export const options = (y: Argv) =>
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
       'groups by two keys, and a page',
     )
+    .example('$0 compare cooking-llm cooking-random', 'two plays: differences over the same games')
     .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'what policyloop controls left behind');
 
 type Args = Arguments<typeof options>;
@@ -42,6 +43,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({ field: '--target', message: 'give a number', value: args.target });
   }
   const by = args.by === undefined ? undefined : keysOf(args.by);
+  const { comparePlays } = await import('../play/compare-plays.js');
+  const plays = comparePlays(args, context);
+  if (plays !== undefined) {
+    context.print(plays);
+    return 0;
+  }
   const { compareRuns } = await import('../comparison/compare.js');
   context.print(compareRuns({ ...args, by }, context));
   return 0;

@@ -12,6 +12,13 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop report <run>`. */
 export async function execute({ run, runsDir }: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { findPlay } = await import('../play/played.js');
+  const play = findPlay({ run, runsDir }, { cwd });
+  if (play !== undefined) {
+    const { writePlayPage } = await import('../play/play-page.js');
+    print(shownPath(writePlayPage(play), cwd));
+    return 0;
+  }
   const { findRun } = await import('../runs/finder.js');
   const { writeReport } = await import('../report/write-report.js');
   print(shownPath(await writeReport(findRun(run, { cwd, runsDir })), cwd));

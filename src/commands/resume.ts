@@ -20,6 +20,11 @@ export const finishing =
 
 /** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { findPlay } = await import('../play/played.js');
+  if (findPlay(args, context) !== undefined) {
+    const { resumePlay } = await import('../play/run-play.js');
+    return resumePlay(args, context);
+  }
   const { resumeRun } = await import('../studies/play-config.js');
   return resumeRun(args, context);
 }

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
@@ -13,21 +14,35 @@ export const options = (y: Argv) =>
     })
     .option('candidate', { ...kinds.number, describe: 'Only this candidate of it, from 1' })
     .implies('candidate', 'iteration')
+    .option('game', {
+      ...kinds.number,
+      describe: 'Of a play: everything that was seen and done in this game, from 1',
+    })
     .option('json', common.json)
     .example('$0 show cartpole', 'a run below buffers/, by its name')
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
     .example('$0 show tuned/bandit', 'a training: how far it came, what it reached, how it goes on')
+    .example('$0 show cooking --game 3', 'a game of a play, to be read')
     .example('$0 show cartpole --iteration 12', 'what the model was asked, and what it answered');
 
 type Args = Arguments<typeof options>;
 
-/** `policyloop show <run>`: a run, or a training. */
+/** `policyloop show <run>`: a run, a play, or a training. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
   const { findTraining } = await import('../runs/trainings.js');
   const training = findTraining(args.run, { cwd, runsDir: args.runsDir });
   if (training !== undefined) return showTraining(training, args, context);
+  const game = requireCount('--game', args.game, 1);
+  const { findPlay, shownPlay } = await import('../play/played.js');
+  const play = findPlay(args, context);
+  if (play !== undefined) {
+    context.print(shownPlay(play, game, args.json, context));
+    return 0;
+  }
+  if (game !== undefined)
+    throw new UserError({ field: '--game', value: game, message: 'only a play has games (policyloop play)' });
   const { openRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');

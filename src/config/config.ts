@@ -69,7 +69,7 @@ const amounts = {
 };
 const calls = count(1).optional().describe('Model calls');
 
-const limitsSchema = z.strictObject({
+export const limitsSchema = z.strictObject({
   calls,
   ...amounts,
   minutes: positive.optional().describe('Wall time; a call that goes on then is ended'),

@@ -44,6 +44,13 @@ export const configKinds = {
     required: ['model', 'dataset'],
     sample: 'for example two lines: `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
   },
+  agents: {
+    title: 'a config of games',
+    command: 'policyloop play',
+    folder: 'agents',
+    required: ['environment', 'episodes'],
+    sample: 'begin with a copy of a ready one, configs/agents/cooking.yaml',
+  },
   rl: {
     title: 'a config of reinforcement learning',
     command: 'policyloop finetune rl',
@@ -65,6 +72,9 @@ function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {
+  // Whatever else it says: an agent plays games.
+  if (isMapping(content.policy) && content.policy.kind === 'agent')
+    return expected === 'agents' ? undefined : 'agents';
   const isOf = (kind: ConfigKindName) =>
     configKinds[kind].required.every((key) => Object.hasOwn(content, key));
   const all = configKindNames.filter(isOf);

@@ -141,6 +141,7 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 
 function validated(input: unknown, where: Where = () => ({})): Config {
   refuseTrained(input, where);
+  refuseAgent(input, where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;
@@ -150,6 +151,21 @@ function validated(input: unknown, where: Where = () => ({})): Config {
 
 /** Kinds of policies with too many parameters to be proposed. */
 const trainedKinds: readonly unknown[] = ['mlp', 'transformer'];
+
+/** @throws UserError for a policy that acts instead of being proposed */
+function refuseAgent(input: unknown, where: Where): void {
+  const policy = isMapping(input) ? input.policy : undefined;
+  if (!isMapping(policy) || policy.kind !== 'agent') return;
+  throw new UserError({
+    ...where(['policy', 'kind'], 'value'),
+    field: 'policy.kind',
+    value: policy.kind,
+    message: 'an agent acts itself: no parameters of it can be proposed',
+    alternatives: ['linear', 'q-table', './my-policy.js'],
+    remedy:
+      'let it play with `policyloop play` (ready: agents/cartpole, agents/cooking, …), or name another kind',
+  });
+}
 
 /** @throws UserError for a policy that only reinforcement learning finds */
 function refuseTrained(input: unknown, where: Where): void {

@@ -1,6 +1,7 @@
 /** Asks a model for what is still to be asked in a round: on record before it is sent, and as soon as it is answered. */
 import pLimit from 'p-limit';
 import {
+  type AnswerGrammar,
   type ChatMessage,
   type Completion,
   isFatal,
@@ -8,8 +9,6 @@ import {
   ModelError,
   mayBePaid,
 } from '../models/language-model.js';
-import type { ParameterSpec } from '../policies/policy.js';
-import { answerGrammar } from '../prompting/answer/grammar.js';
 import { type CallRecord, callId, type EndedCall, type LimitName } from '../runs/events.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import type { Ledger } from './ledger.js';
@@ -23,8 +22,8 @@ type Lookup<Call> = (
 
 export interface AskingRequest {
   readonly iteration: number;
-  /** The parameters that a proposal must have. */
-  readonly parameters: ParameterSpec;
+  /** The form of the answers. */
+  readonly grammar?: AnswerGrammar;
   /** Sampling seed of a call. */
   readonly seed: (candidate: number, attempt: number) => number;
   /** A call of an interrupted iteration that was paid for already, if its messages are these. */
@@ -49,6 +48,8 @@ export interface AskingRequest {
 export interface Asked {
   readonly candidate: number;
   readonly messages: readonly ChatMessage[];
+  /** Texts to score in place of an answer. */
+  readonly score?: readonly string[] | undefined;
 }
 
 /** A call of an earlier process that is judged already, or one that is to be judged. */
@@ -155,15 +156,16 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { iteration, ledger, model, now, parameters, signal } = request;
-  const { messages } = items[0]!;
+  const { grammar, iteration, ledger, model, now, signal } = request;
+  const { messages, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = await request.ask?.({ iteration, attempt, candidates, messages });
   const settled = await settle(() =>
     model.generate(messages, {
       seeds: candidates.map(({ seed }) => seed),
       callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
-      grammar: answerGrammar(parameters),
+      ...(grammar && { grammar }),
+      ...(score && { score }),
       signal,
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {

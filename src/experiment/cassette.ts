@@ -59,7 +59,7 @@ export function openRecording(
 }
 
 /** The calls of a run, read anew each time. */
-function callsIn(path: string): Cassette['calls'] {
+export function callsIn(path: string): Cassette['calls'] {
   const { calls } = openLogs(path);
   return {
     *[Symbol.iterator]() {

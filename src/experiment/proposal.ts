@@ -4,8 +4,9 @@
  */
 import { type ChatMessage, ModelError, type ModelErrorKind } from '../models/language-model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
-import type { ParameterVector } from '../policies/policy.js';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
+import { answerGrammar } from '../prompting/answer/grammar.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/events.js';
 import { type AskingRequest, askRound, finalError, type Round } from './asking.js';
@@ -20,7 +21,9 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-export interface ProposalRequest extends AskingRequest {
+export interface ProposalRequest extends Omit<AskingRequest, 'grammar'> {
+  /** The parameters that a proposal must have. */
+  readonly parameters: ParameterSpec;
   readonly candidates: number;
   readonly corrections: number;
   /** The prompt that all candidates answer. */
@@ -55,6 +58,7 @@ interface Pending {
  * @throws ModelError of a kind that trying again can't mend, and when aborted.
  */
 export async function propose(request: ProposalRequest): Promise<ProposalGroup> {
+  const asking = { ...request, grammar: answerGrammar(request.parameters) };
   const accepted = new Map<string, ParameterVector>();
   const done: Proposal[] = [];
   let pending: Pending[] = Array.from({ length: request.candidates }, (_, candidate) => ({
@@ -63,7 +67,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     calls: [],
   }));
   for (let attempt = 0; attempt <= request.corrections && pending.length > 0; attempt++) {
-    const { isCut, limit, release, replies } = await askRound(request, pending, attempt);
+    const { isCut, limit, release, replies } = await askRound(asking, pending, attempt);
     if (isCut) {
       release();
       return leave(request, replies);

@@ -59,6 +59,11 @@ export interface Completion {
   readonly text: string;
   /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];
+  /**
+   * Present where texts were to be scored: the log-probability of each token of each text, that of the end of the answer
+   * last. The text is then empty.
+   */
+  readonly scores?: readonly (readonly number[])[];
   /** Reasoning that the provider returned apart from the answer. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -127,6 +132,8 @@ export interface GenerateOptions {
   readonly stop?: readonly string[];
   /** The form of the answer; enforced by models whose setting `format` says so. */
   readonly grammar?: AnswerGrammar;
+  /** Texts to score as whole answers, in place of writing one; only for a model with `scoresTexts`, and with one seed. */
+  readonly score?: readonly string[];
   /** Whether completions shall have `tokens`. */
   readonly logProbabilities?: boolean;
   /** Names this call (with several completions, the first of them) within its run. A recorded run answers by it. */
@@ -160,6 +167,8 @@ export interface LanguageModel {
   readonly id: string;
   /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
   readonly givesSeveral?: boolean;
+  /** Whether it can tell how likely given texts are as answers: `score` of the options. */
+  readonly scoresTexts?: boolean;
   /**
    * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then
    * asks for the others one at a time. Usage, latency, retries and warnings of the whole call stand on the first

@@ -1,3 +1,5 @@
+import type { ScoredChoice } from '../agents/scored.js';
+import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -17,12 +19,57 @@ export interface CallPosition {
 export const callId = ({ iteration, candidate, attempt }: CallPosition): string =>
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
+/** One turn of a game. */
+export interface GameTurn {
+  /** What the player was shown. */
+  readonly message: string;
+  /** Of a model. */
+  readonly reply?: string;
+  /** Absent where no step was taken: the reply named none. */
+  readonly action?: Action;
+  /** What the action is called, where it is a number that has a name. */
+  readonly words?: string;
+  /** False where the action is not the reply's; absent for players without a model. */
+  readonly valid?: boolean;
+  readonly reward: number;
+}
+
+/** A game of a play: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
+export interface GameRecord {
+  /** Games that are played side by side share it. */
+  readonly iteration: number;
+  readonly candidate: number;
+  /** Number of the game, from 0. */
+  readonly episode: number;
+  readonly seed: number;
+  readonly turns: readonly GameTurn[];
+  /** What was to be seen at the end. */
+  readonly last: string;
+  readonly return: number;
+  /** Steps taken. */
+  readonly length: number;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+  /** Of a text world. */
+  readonly score?: number;
+  readonly maxScore?: number | null;
+  readonly won?: boolean;
+  readonly lost?: boolean;
+}
+
 /** One model call: a line of `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
   readonly outcome:
-    | { readonly kind: 'accepted'; readonly parameters: ParameterVector }
+    | {
+        readonly kind: 'accepted';
+        /** Empty for a reply that names an action of a game. */
+        readonly parameters: ParameterVector;
+        readonly action?: Action;
+        /** Where the actions were scored: all of them. */
+        readonly scored?: readonly ScoredChoice[];
+      }
     | { readonly kind: 'rejected'; readonly failure: ParseFailure }
     | {
         readonly kind: 'error';
@@ -171,6 +218,7 @@ export type RunEvent =
       readonly episodes: readonly EpisodeRecord[];
       readonly improved: boolean;
     }
+  | { readonly kind: 'game-finished'; readonly game: GameRecord }
   /** An iteration is complete when this is on disk. `score`: of its best candidate; absent when all were rejected. */
   | {
       readonly kind: 'iteration-finished';

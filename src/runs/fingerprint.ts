@@ -35,17 +35,17 @@ const mayChange: ReadonlySet<string> = new Set([
  * SHA-256 of the parts of a config that must not change within a run, of its prompt templates, and of the modules that
  * it names.
  */
-export function fingerprint(config: Config, promptHash: string, modules?: ModuleHashes): string {
+export function fingerprint(config: object, promptHash: string, modules?: ModuleHashes): string {
   return createHash('sha256')
     .update(JSON.stringify([fixedParts(config), promptHash, ...(modules === undefined ? [] : [modules])]))
     .digest('hex');
 }
 
 /** Dotted keys in which two configs differ, of those that must not. */
-export const differences = (a: Config, b: Config) => changedSettings(fixedSettings(a), fixedSettings(b));
+export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
 /** The settings of a config that must not change within a run, by dotted key. */
-export const fixedSettings = (config: Config): NonNullable<Manifest['settings']> =>
+export const fixedSettings = (config: object): NonNullable<Manifest['settings']> =>
   Object.fromEntries(fixedParts(config));
 
 function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullable<Manifest['settings']>) {
@@ -55,7 +55,7 @@ function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullabl
 }
 
 /** @throws UserError that names each key in which a run would go on otherwise than it began */
-export function refuseDifferences(was: Config, config: Config): void {
+export function refuseDifferences(was: object, config: object): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
   throw new UserError(
@@ -69,7 +69,7 @@ export function refuseDifferences(was: Config, config: Config): void {
   );
 }
 
-function fixedParts(config: Config): readonly (readonly [string, unknown])[] {
+function fixedParts(config: object): readonly (readonly [string, unknown])[] {
   return Object.entries(config)
     .flatMap(([key, value]): [string, unknown][] => {
       if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
@@ -89,7 +89,7 @@ const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !==
 /** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
 export function requireSame(
   assembly: {
-    readonly config: Config;
+    readonly config: object;
     readonly fingerprint: string;
     readonly prompts: { readonly hash: string };
     readonly modules?: ModuleHashes | undefined;

@@ -76,9 +76,13 @@ export function listTable(lines: readonly Line[], width?: number): string {
     text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
     number('iterations', (line: Line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
     number('observed', (line: Line) => own(line, ({ observed }) => observed), { format: formatReturn }),
-    number('confirmed', (line: Line) => own(line, ({ confirmed }) => confirmed?.mean), {
-      format: formatReturn,
-    }),
+    number(
+      'confirmed',
+      (line: Line) => own(line, ({ confirmed, manifest: { play } }) => confirmed?.mean ?? play?.meanReturn),
+      {
+        format: formatReturn,
+      },
+    ),
     text('started (UTC)', ([, [first]]: Line) => started(first!.manifest)),
   ];
   return terminalTable(lines, columns, width);

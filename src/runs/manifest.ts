@@ -50,6 +50,19 @@ export interface Manifest {
   readonly usage: UsageTotals;
   /** The use of each limit; absent without any. */
   readonly caps?: readonly Cap[];
+  /** Only of games that an agent plays (`policyloop play`): `iterations` then counts games. */
+  readonly play?: PlayFacts;
+}
+
+/** Who plays, and how it went so far. */
+export interface PlayFacts {
+  readonly player: string;
+  /** Mean return of the games; absent before the first. */
+  readonly meanReturn?: number;
+  readonly ci95?: readonly [number, number] | null;
+  /** Mean score of the games of a text world. */
+  readonly meanScore?: number;
+  readonly scoreCi95?: readonly [number, number] | null;
 }
 
 /** Earlier versions recorded a return that overflowed as null; it is then as if there were none. */

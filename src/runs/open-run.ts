@@ -51,6 +51,13 @@ export function requireConfig(file: string): string {
 /** Reads the run at `path`, and makes its policies again. */
 export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
   const manifest = readManifest(path);
+  if (manifest.play !== undefined)
+    throw new UserError({
+      message: 'these are games of an agent: there is no policy of numbers in them',
+      value: path,
+      remedy:
+        'policyloop show, report, resume and compare take them; policyloop play with another seed plays more',
+    });
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const environment = await environmentOf(manifest, config);
   const { policy } = config;

@@ -7,7 +7,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { JsonLinesFile, withPath } from '../storage/json-lines.js';
 import { lockRun } from '../storage/lock.js';
 import { CallEncoder, type WrittenCall } from './call-lines.js';
-import type { CallRecord, LoggedEvent, RunEvent } from './events.js';
+import type { CallRecord, GameRecord, LoggedEvent, RunEvent } from './events.js';
 import { inTurn, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
@@ -83,7 +83,7 @@ export class RunWriter implements RunDirectory {
   readonly #calls = new CallEncoder();
   readonly #files: {
     readonly evaluations: JsonLinesFile<BufferEntry>;
-    readonly episodes: JsonLinesFile<EpisodeRecord>;
+    readonly episodes: JsonLinesFile<EpisodeRecord | GameRecord>;
     readonly calls: JsonLinesFile<WrittenCall>;
     readonly events: JsonLinesFile<LoggedEvent>;
   };
@@ -147,6 +147,9 @@ export class RunWriter implements RunDirectory {
       case 'candidate-evaluated':
         episodes.append(event.episodes);
         evaluations.append([event.entry]);
+        break;
+      case 'game-finished':
+        episodes.append([event.game]);
         break;
       case 'iteration-finished': {
         const lines = { evaluations: evaluations.length, episodes: episodes.length, calls: calls.length };

@@ -12,15 +12,23 @@ import { packageRoot } from '../../src/base/package.js';
 import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs, type ConfigKindName, configKindNames, configKinds } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
+import { loadPlayConfig, playKind } from '../../src/play/play-config.js';
 import { collectionKind, loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
-const kinds = { experiment: experimentKind, collection: collectionKind, training: trainingKind, rl: rlKind };
+const kinds = {
+  experiment: experimentKind,
+  collection: collectionKind,
+  training: trainingKind,
+  agents: playKind,
+  rl: rlKind,
+};
 const schemaFiles = {
   experiment: 'schema',
   collection: 'collection.schema',
   training: 'training.schema',
+  agents: 'play.schema',
   rl: 'rl.schema',
 };
 
@@ -31,6 +39,7 @@ const loaders: Record<
   experiment: (file, overrides = [], cwd = '') => loadConfig({ file, overrides, cwd }),
   collection: loadCollection,
   training: loadTrainConfig,
+  agents: loadPlayConfig,
   rl: (file, overrides = [], cwd = '') =>
     (isNumericConfig(file, overrides, cwd) ? loadNumericConfig : loadLearningConfig)(file, overrides, cwd),
 };
@@ -40,6 +49,7 @@ const samples: Record<ConfigKindName, string> = {
   collection:
     'runs: 3\ntasks: [{ environment: CartPole-v1 }]\nproposers: [{ model: { provider: random } }]\n',
   training: 'model: base\ndataset: data\n',
+  agents: 'environment: CartPole-v1\nepisodes: 3\nplayer: random\n',
   rl: 'model: base\nenvironment: bandit\nobjective: { kind: grpo }\n',
 };
 
@@ -282,7 +292,7 @@ describe('the ready configs of each kind', () => {
   const textOf = (kind: ConfigKindName, name: string) =>
     readFileSync(join(packageRoot(), 'configs', configKinds[kind].folder, `${name}.yaml`), 'utf8');
   /** What a user has to name. */
-  const own = { experiment: [], collection: [], training: ['dataset=data'], rl: [] };
+  const own = { experiment: [], collection: [], training: ['dataset=data'], agents: [], rl: [] };
 
   it('there are of each', () => {
     expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic']);

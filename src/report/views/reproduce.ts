@@ -1,5 +1,6 @@
 import { type Html, html, preformatted } from '../../format/html.js';
 import { shellWord } from '../../format/shell-word.js';
+import type { Manifest } from '../../runs/manifest.js';
 import type { RunData } from '../data/run-data.js';
 
 /** The commands that repeat, check and continue the run, and what must be equal for the same result. */
@@ -13,6 +14,14 @@ export function reproduction(data: RunData): Html {
     '# go on where it stopped',
     'npx policyloop resume .',
   ];
+  return html`<p>In the directory of this file:</p>
+${preformatted(commands.join('\n'))}
+<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, as far as the model gives the same replies.</p>
+${versionTable(manifest)}`;
+}
+
+/** What must be equal for the same result. */
+export function versionTable(manifest: Manifest): Html {
   const { policyloop, node, commit } = manifest.versions;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['policyloop', policyloop],
@@ -22,10 +31,7 @@ export function reproduction(data: RunData): Html {
     ['fingerprint of the config', manifest.fingerprint],
     ['hash of the prompt templates', manifest.prompts],
   ];
-  return html`<p>In the directory of this file:</p>
-${preformatted(commands.join('\n'))}
-<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, as far as the model gives the same replies.</p>
-<div class="scroll" tabindex="0"><table class="versions"><tbody>${rows.map(
+  return html`<div class="scroll" tabindex="0"><table class="versions"><tbody>${rows.map(
     ([name, value]) =>
       value !== undefined && html`<tr><th scope="row">${name}</th><td><code>${value}</code></td></tr>`,
   )}</tbody></table></div>`;

@@ -24,6 +24,8 @@ const game: Game<SampledReply> = {
   return: 6,
   terminated: true,
   truncated: false,
+  last: '',
+  info: undefined,
 };
 
 const episode = episodeOf(game);

@@ -18,6 +18,8 @@ export interface GenerationRequest
   readonly eosTokens: ReadonlySet<number>;
   /** Stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
+  /** Token ids of texts that are scored as answers, in place of answering; `maxTokens` is the length of the longest. */
+  readonly texts?: readonly (readonly number[])[];
 }
 
 export interface GenerationHooks {

@@ -85,6 +85,13 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `the prompt has ${prompt.length} tokens, the context holds ${contextTokens}: show less (memory.tokens)` +
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
         );
+      if (job.score !== undefined) {
+        const texts = scoredTexts(job.score, tokenizer, eosTokens);
+        const maxTokens = requireRoom(texts, room);
+        const request = { ...job, adapter: inputsOf(job.adapter), prompt, maxTokens, texts, eosTokens };
+        const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
+        return { ...scored, residentBytes: process.memoryUsage.rss() };
+      }
       const maxTokens = Math.min(job.maxTokens, room);
       const constraint = job.grammar && constraints(job.grammar, opensThinking(tokenizer, job.messages));
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
@@ -99,6 +106,34 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
   };
+}
+
+/**
+ * Token ids of texts as whole answers: each ends with the token that the chat template ends one with, so that no text has
+ * an advantage over a longer one that begins with it.
+ */
+function scoredTexts(
+  texts: readonly string[],
+  tokenizer: ChatTokenizer,
+  eosTokens: ReadonlySet<number>,
+): readonly (readonly number[])[] {
+  const turn = ['user', 'assistant', 'user'] as const;
+  const [next] = tokenizer.encodeNext(turn.map((role) => ({ role, content: 'x' })));
+  const end =
+    next !== undefined && eosTokens.has(next) ? next : (tokenizer.eosTokens[0] ?? [...eosTokens][0]);
+  return texts.map((text) => [...tokenizer.encodeText(text), ...(end === undefined ? [] : [end])]);
+}
+
+/** @returns the length of the longest text */
+function requireRoom(texts: readonly (readonly number[])[], room: number): number {
+  const longest = Math.max(...texts.map(({ length }) => length));
+  if (texts.length === 0 || texts.some(({ length }) => length === 0))
+    throw new RequestError('there is nothing to score: each text needs a token, and there must be one');
+  if (longest > room)
+    throw new RequestError(
+      `the longest text to score has ${longest} tokens, and the context has room for ${room}`,
+    );
+  return longest;
 }
 
 /** Graph inputs for the adapter of a directory, and for the base (undefined). */

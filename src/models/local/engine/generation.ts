@@ -7,6 +7,7 @@ import { cacheShape, type TokenCache, tokenBytes } from './key-value-cache.js';
 import { type HeldPrompt, PromptCaches } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
+import { scoreTexts } from './scoring.js';
 import { joinedStates, keptStates, type States, tiledStates } from './states.js';
 import { TurnQueue } from './turn-queue.js';
 
@@ -75,6 +76,8 @@ export class TextGenerator {
   readonly #none: TokenCache;
   /** What the candidates have generated; where requests share a batch, their prompts, too. */
   readonly #own: TokenCache;
+  /** Where texts are scored; empty between. */
+  #scored: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   #entering: Begun | undefined;
   #rows: Row[] = [];
@@ -112,7 +115,10 @@ export class TextGenerator {
     });
   }
 
-  /** @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for later calls. */
+  /**
+   * With `texts`, their scores instead of answers.
+   * @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for later calls.
+   */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
@@ -201,11 +207,34 @@ export class TextGenerator {
       await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
-      if (last) await this.#join(work, output.logits);
+      if (last)
+        await (request.texts === undefined ? this.#join : this.#score).call(this, work, output.logits);
     } catch (error) {
       this.#entering = undefined;
       work.reject(error);
     }
+  }
+
+  /** @param logits after the last token of the prompt */
+  async #score({ cachedTokens, held, hooks, request, resolve }: Begun, logits: Float32Array): Promise<void> {
+    const { adapter, maxTokens, prompt } = request;
+    this.#scored ??= this.#session.newCache();
+    const own = this.#scored;
+    const scores = await scoreTexts({
+      ...{ first: logits.slice(), texts: request.texts!, vocabulary: this.#config.vocabulary },
+      run: async (ids, rows, logitsOf) => {
+        if (hooks.aborted()) throw new AbortedError();
+        own.reset(rows);
+        const output = await this.#session.forward({
+          ...{ ids, rows, logitsOf, adapter, own },
+          ...{ prompt: held.cache, position: prompt.length, sequenceTokens: prompt.length + maxTokens },
+          states: tiledStates(held.states.at(held.cache.length), rows),
+        });
+        return output.logits;
+      },
+    });
+    this.#entering = undefined;
+    resolve({ answers: [], scores, promptTokens: prompt.length, cachedTokens });
   }
 
   /** @param logits after the last token of the prompt */

@@ -37,6 +37,8 @@ export interface GenerateJob {
   readonly logProbabilities: boolean;
   /** The form that answers must have, if any. */
   readonly grammar?: AnswerGrammar;
+  /** Texts to score in place of answering. */
+  readonly score?: readonly string[];
   /** Jobs go on from prompts of jobs with the same name, never of others. */
   readonly conversation?: string;
 }
@@ -59,6 +61,8 @@ export interface GeneratedAnswer {
 
 export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
+  /** The log-probability of each token of each text that was to be scored, that of the end included. */
+  readonly scores?: readonly (readonly number[])[];
   readonly promptTokens: number;
   /** Part of the prompt whose keys and values an earlier call computed. */
   readonly cachedTokens: number;

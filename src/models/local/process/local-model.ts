@@ -147,9 +147,10 @@ function languageModel(
   return {
     id,
     givesSeveral: true,
+    scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { grammar, logProbabilities = false, onText, seeds, signal, stop = config.stop } = options;
+      const { grammar, logProbabilities = false, onText, score, seeds, signal, stop = config.stop } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -160,6 +161,7 @@ function languageModel(
           stop,
           logProbabilities,
           ...(config.format === 'constrained' && grammar && { grammar }),
+          ...(score && { score }),
         },
         { signal, onText },
       );
@@ -198,10 +200,14 @@ export function modelName(directory: string): string {
 
 /** Usage and latency of the whole call stand on the first completion. */
 function completions(
-  { answers, promptTokens, cachedTokens }: JobResult,
+  { answers, promptTokens, cachedTokens, scores }: JobResult,
   latencyMs: number,
   bytes: TokenBytes | undefined,
 ): Completion[] {
+  if (scores !== undefined) {
+    const usage = { promptTokens, cachedTokens, completionTokens: 0 };
+    return [{ text: '', scores, finishReason: 'stop', usage, latencyMs, retries: 0 }];
+  }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
     const faults = replyFaults(answer);

@@ -1,0 +1,48 @@
+/** Scored actions: the model says how likely each one is as its answer, so that no other can be taken. */
+import { createGenerator } from '../random/generator.js';
+import type { Choice } from './choices.js';
+import type { Scoring } from './settings.js';
+
+/** An action and its score. */
+export interface ScoredChoice {
+  readonly text: string;
+  /** Log-probability of the whole answer, or its mean over tokens or words. */
+  readonly score: number;
+  /** By the softmax of the scores at the temperature. */
+  readonly probability: number;
+}
+
+/**
+ * @param logProbabilities of the tokens of each choice, that of the end of the answer included
+ * @throws RangeError when they are not as many as the choices
+ */
+export function scoredChoices(
+  choices: readonly Choice[],
+  logProbabilities: readonly (readonly number[])[],
+  { by, temperature }: Scoring,
+): readonly ScoredChoice[] {
+  if (logProbabilities.length !== choices.length) throw new RangeError('each choice has a score');
+  const scores = choices.map(({ text }, i) => {
+    const tokens = logProbabilities[i]!;
+    const sum = tokens.reduce((total, value) => total + value, 0);
+    if (by === 'sum') return sum;
+    return sum / (by === 'token' ? tokens.length : text.trim().split(/\s+/).length);
+  });
+  const best = Math.max(...scores);
+  const weights = scores.map((score) => Math.exp((score - best) / temperature));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return choices.map(({ text }, i) => ({ text, score: scores[i]!, probability: weights[i]! / total }));
+}
+
+/** The place of the choice that is taken; the first of equal ones where the highest score decides. */
+export function chosenOf(scored: readonly ScoredChoice[], { choose }: Scoring, seed: number): number {
+  if (choose === 'greedy') {
+    return scored.reduce((best, { score }, i) => (score > scored[best]!.score ? i : best), 0);
+  }
+  let rest = createGenerator(seed).random();
+  const taken = scored.findIndex(({ probability }) => {
+    rest -= probability;
+    return rest < 0;
+  });
+  return taken < 0 ? scored.length - 1 : taken;
+}

@@ -1,0 +1,35 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config of games, or the name of a ready one',
+    })
+    .positional('overrides', common.overrides)
+    .option('human', { ...kinds.flag, describe: 'You play, in this terminal (player=human)' })
+    .option('run-dir', {
+      ...kinds.text,
+      describe: 'Directory of this run (default: a new one below --runs-dir)',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('quiet', common.quiet)
+    .option('json', common.jsonLines)
+    .example('$0 play agents/cooking', 'a model of Ollama cooks, in games that no training has seen')
+    .example('$0 play agents/cooking player=random episodes=100', 'what anybody reaches')
+    .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides')
+    .example('$0 play agents/cooking --human', 'your turn');
+
+type Args = Arguments<typeof options>;
+
+export const finishing =
+  'stopping after the answers under way (Ctrl-C again stops at once; nothing recorded is lost, policyloop resume goes on)';
+
+/** `policyloop play <config>`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { playConfig } = await import('../play/run-play.js');
+  return playConfig(args, context);
+}

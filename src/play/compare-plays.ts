@@ -1,0 +1,206 @@
+/** Players against each other: means of their games, and differences over the games that both played. */
+import { resolve } from 'node:path';
+import { type CommandContext, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { formatInterval, formatReturn, plural } from '../format/numbers.js';
+import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
+import type { GameRecord } from '../runs/events.js';
+import { findRuns } from '../runs/finder.js';
+import { openLogs, runFiles } from '../runs/reader.js';
+import { comparePairs, type PairedDifference } from '../statistics/paired.js';
+import { type Judged, verdicts } from '../statistics/verdict.js';
+import { replaceFile } from '../storage/files.js';
+import { loadPlayConfig } from './play-config.js';
+import { gamesOf } from './play-games.js';
+import { type PlayResult, percent, playResult } from './play-result.js';
+import { isPlay } from './played.js';
+
+interface ComparedPlay extends PlayResult {
+  /** What tells it from the others. */
+  readonly name: string;
+}
+
+/** The difference of two players, first minus second, over the games that start alike. */
+type PlayDifference = PairedDifference &
+  Judged & {
+    readonly first: string;
+    readonly second: string;
+    /** The score where both have one, else the return. */
+    readonly measure: 'score' | 'return';
+  };
+
+interface Request {
+  readonly runs: readonly string[];
+  readonly runsDir: string;
+  readonly by?: unknown;
+  readonly target?: unknown;
+  readonly html?: unknown;
+  readonly csv?: string | undefined;
+  readonly unfinished: boolean;
+  readonly json: boolean;
+}
+
+/**
+ * What is to be printed; undefined where the names mean no plays.
+ * @throws UserError for plays of different games, plays among runs, and options that plays don't have
+ */
+export function comparePlays(
+  request: Request,
+  { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
+): string | undefined {
+  const paths = findRuns(request.runs, { cwd, runsDir: request.runsDir });
+  const plays = paths.filter(isPlay);
+  if (plays.length === 0) return undefined;
+  if (plays.length < paths.length)
+    throw new UserError({
+      ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
+      message: 'games of an agent can only be compared with games of another one',
+    });
+  refuseOptions(request);
+  requireSameGames(plays, cwd);
+  const results = plays.map((path) => playResult(path, cwd));
+  const unfinished = results.find(({ status }) => status !== 'completed');
+  if (unfinished !== undefined && !request.unfinished)
+    throw new UserError({
+      ...{ field: 'runs', value: unfinished.run },
+      message: `this play is not complete: ${unfinished.games} of ${unfinished.of} games`,
+      remedy: 'policyloop resume finishes it; --unfinished compares the games that there are',
+    });
+  const names = namesOf(results);
+  const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
+  const differences = differencesOf(
+    plays.map((path) => gamesOf(openLogs(path, true))),
+    names,
+  );
+  if (request.csv !== undefined)
+    replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
+  if (request.json) return JSON.stringify({ plays: compared, differences });
+  const table = terminalTable(compared, playColumns(compared), columns);
+  return [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)].join('\n\n');
+}
+
+function refuseOptions({ by, html, target }: Request): void {
+  for (const [option, value] of Object.entries({ by, html, target })) {
+    if (value === undefined) continue;
+    throw new UserError({
+      field: `--${option}`,
+      message: 'games of an agent have no learning curve and no groups',
+      alternatives: ['--json', '--csv'],
+    });
+  }
+}
+
+/** @throws UserError where the games differ in more than who plays them */
+function requireSameGames(paths: readonly string[], cwd: string): void {
+  const games = paths.map((path) => {
+    const { environment, seed } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
+    return { environment: JSON.stringify(environment), seed };
+  });
+  const [first] = games;
+  const other = games.findIndex(({ environment }) => environment !== first!.environment);
+  if (other < 0) return;
+  throw new UserError({
+    ...{ field: 'runs', value: shownPath(paths[other]!, cwd) },
+    message: `it plays ${games[other]!.environment}, and ${shownPath(paths[0]!, cwd)} plays ${first!.environment}`,
+    remedy: 'name plays of one environment with the same options',
+  });
+}
+
+/** The player, or the model; with the run's name where that does not tell them apart. */
+function namesOf(results: readonly PlayResult[]): readonly string[] {
+  const short = results.map(({ model, player }) => (player === 'model' ? model : player));
+  return short.map((name, i) =>
+    short.filter((other) => other === name).length === 1 ? name : `${name} (${results[i]!.run})`,
+  );
+}
+
+/** Each against each, over the games whose seeds both have. */
+function differencesOf(
+  all: readonly (readonly GameRecord[])[],
+  names: readonly string[],
+): readonly PlayDifference[] {
+  const found = all.flatMap((first, i) =>
+    all.slice(i + 1).flatMap((second, k) => {
+      const others = new Map(second.map((game) => [game.seed, game]));
+      const pairs = first.flatMap((game) => {
+        const other = others.get(game.seed);
+        return other === undefined ? [] : [[game, other] as const];
+      });
+      const isScored = pairs.every((pair) => pair.every(({ score }) => score !== undefined));
+      const value = (game: GameRecord) => (isScored ? game.score! : game.return);
+      const difference = comparePairs(
+        pairs.map(([game]) => value(game)),
+        pairs.map(([, other]) => value(other)),
+      );
+      if (difference === undefined) return [];
+      const measure = isScored ? ('score' as const) : ('return' as const);
+      return [{ first: names[i]!, second: names[i + 1 + k]!, measure, ...difference }];
+    }),
+  );
+  return verdicts(found);
+}
+
+function playColumns(plays: readonly ComparedPlay[]) {
+  const isScored = plays.some(({ meanScore }) => meanScore !== null);
+  return [
+    text<ComparedPlay>('player', ({ name }) => name, { name: 'player' }),
+    number<ComparedPlay>('games', ({ games }) => games, { name: 'games' }),
+    ...(isScored
+      ? [
+          estimate<ComparedPlay>(
+            'score',
+            ({ meanScore, scoreCi95 }) =>
+              meanScore === null ? null : { value: meanScore, interval: scoreCi95 },
+            { name: 'score' },
+          ),
+        ]
+      : []),
+    estimate<ComparedPlay>(
+      'return',
+      ({ meanReturn, returnCi95 }) =>
+        meanReturn === null ? null : { value: meanReturn, interval: returnCi95 },
+      { name: 'return' },
+    ),
+    ...(isScored
+      ? [number<ComparedPlay>('won', ({ won }) => (won === null ? null : percent(won)), { name: 'won' })]
+      : []),
+    number<ComparedPlay>('length', ({ meanLength }) => meanLength, { name: 'length', format: formatReturn }),
+    number<ComparedPlay>('unclear', ({ unclear }) => (unclear === null ? null : percent(unclear)), {
+      name: 'unclear',
+    }),
+  ];
+}
+
+const words = {
+  higher: 'is higher',
+  lower: 'is lower',
+  'no-evidence': 'no evidence of a difference',
+  'too-few': 'too few games for a verdict',
+} as const;
+
+function differenceText(
+  differences: readonly PlayDifference[],
+  width: number | undefined,
+): readonly string[] {
+  if (differences.length === 0) return ['No two of them played the same games: give plays the same seed.'];
+  const table = terminalTable(
+    differences,
+    [
+      text('difference', ({ first, second }: PlayDifference) => `${first} − ${second}`),
+      text('of', ({ measure }: PlayDifference) => `${measure}, same games`),
+      number('games', ({ pairs }: PlayDifference) => pairs),
+      text('mean', ({ difference, interval }: PlayDifference) =>
+        interval === null
+          ? formatReturn(difference)
+          : `${formatReturn(difference)}  ${formatInterval(interval)}`,
+      ),
+      number('better in', ({ winRate }: PlayDifference) => percent(winRate)),
+      text('verdict', ({ verdict }: PlayDifference) => words[verdict]),
+    ],
+    width,
+  );
+  return [
+    table,
+    `Intervals are 95 %; a verdict needs one without 0 and p < 0.05 by Holm over ${plural(differences.length, 'difference')}. Ties count half.`,
+  ];
+}

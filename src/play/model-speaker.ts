@@ -1,0 +1,128 @@
+/** Asks the model of a play: on record before a call is sent, within the limits, and no call twice. */
+import type { Agent } from '../agents/agent.js';
+import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
+import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
+import { type AskingRequest, askRound, finalError } from '../experiment/asking.js';
+import { type LanguageModel, ModelError } from '../models/language-model.js';
+import { receivedText } from '../models/secrets.js';
+import type { CallRecord, EndedCall, LimitName, StopReason } from '../runs/events.js';
+import type { PlayConfig } from './play-config.js';
+
+/** Ends a play before its last game. */
+export class StopError extends Error {
+  override readonly name = 'StopError';
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason) {
+    super(reason.kind);
+    this.reason = reason;
+  }
+}
+
+/** A reply of a model, and what it is read from. */
+export interface ModelReply extends Reply {
+  readonly call?: CallRecord;
+}
+
+export interface ModelSpeakerSettings
+  extends Pick<AskingRequest, 'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency'> {
+  readonly model: LanguageModel;
+  readonly agent: Agent;
+  readonly policy: PlayConfig['policy'];
+  /** Number of the games that are played side by side. */
+  readonly wave: number;
+  readonly finish: AbortSignal;
+  /** The limit of time that aborts calls, where it has. */
+  readonly timeUp: () => LimitName | undefined;
+  readonly isReached: () => boolean;
+  readonly onCall: (call: CallRecord) => void;
+  readonly count?: Speaker['count'];
+}
+
+/** Rounds in a row in which every call failed, after which a play gives up. */
+const patience = 3;
+
+/** @throws StopError at a limit, at a request to stop, and for a model that gives no answers */
+export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
+  const { model, policy, wave } = settings;
+  // Conversations differ, so that none shares a call with another.
+  const asking = {
+    ...settings,
+    iteration: wave,
+    model: { id: model.id, generate: model.generate.bind(model) },
+  };
+  let silent = 0;
+  return {
+    ...(settings.count && { count: settings.count }),
+    async reply(conversations) {
+      const scored = policy.act === 'scored';
+      const seeds = new Map(conversations.map(({ game, seed }) => [game, seed]));
+      const attempt = conversations[0]!.turn;
+      const { isCut, limit, release, replies } = await askRound(
+        { ...asking, seed: (candidate) => seeds.get(candidate)! },
+        conversations.map((conversation) => ({
+          candidate: conversation.game,
+          messages: messagesOf(conversation),
+          ...(scored && { score: conversation.choices!.map(({ text }) => text) }),
+        })),
+        attempt,
+      );
+      const calls = replies.map((reply, i) => {
+        if (reply === undefined || reply.kind === 'recorded') return reply?.call;
+        const call = judge(reply.call, conversations[i]!, settings);
+        settings.onCall(call);
+        return call;
+      });
+      release();
+      for (const call of calls) {
+        const error = call && finalError(call, settings);
+        if (error === undefined) continue;
+        const reached = error.kind === 'aborted' ? settings.timeUp() : undefined;
+        throw reached === undefined ? error : new StopError({ kind: 'limit', limit: reached });
+      }
+      if (isCut || settings.finish.aborted) throw new StopError({ kind: 'interrupted' });
+      if (limit !== undefined) throw new StopError({ kind: 'limit', limit });
+      silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
+      if (silent >= patience) throw silence(calls);
+      return calls.map((call, i) => ({ text: textOf(call!, conversations[i]!), call: call! }));
+    },
+  };
+}
+
+function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
+  const outcome = calls.at(-1)?.outcome;
+  const message = outcome?.kind === 'error' ? outcome.message : 'the model gave no answer';
+  return new ModelError('server', message, { retries: 0, latencyMs: 0 });
+}
+
+/** What a reply says, or the action that the scores chose: a call that failed says nothing. */
+function textOf({ completion, outcome }: CallRecord, { choices }: Conversation): string {
+  const chosen = outcome.kind === 'accepted' && outcome.scored !== undefined ? outcome.action : undefined;
+  if (chosen === undefined) return completion?.text ?? '';
+  return choices!.find(({ action }) => JSON.stringify(action) === JSON.stringify(chosen))!.text;
+}
+
+/** The record of a call: the action that its reply names, where it names one. */
+function judge(
+  { completion, cost, outcome, ...base }: EndedCall,
+  { choices, seed }: Conversation,
+  { agent, policy }: ModelSpeakerSettings,
+): CallRecord {
+  if (completion === undefined) return { ...base, outcome: outcome! };
+  const rest = { completion, ...(cost !== undefined && { cost }) };
+  if (completion.scores !== undefined) {
+    const scored: readonly ScoredChoice[] = scoredChoices(choices!, completion.scores, policy.scoring);
+    const { action } = choices![chosenOf(scored, policy.scoring, seed)]!;
+    return { ...base, outcome: { kind: 'accepted', parameters: [], action, scored }, ...rest };
+  }
+  const action = agent.extractAction(receivedText(completion), choices);
+  const failure = completion.finishReason === 'length' ? 'truncated' : 'missing';
+  return {
+    ...base,
+    outcome:
+      action === undefined
+        ? { kind: 'rejected', failure: { kind: failure } }
+        : { kind: 'accepted', parameters: [], action },
+    ...rest,
+  };
+}

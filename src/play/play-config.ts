@@ -1,0 +1,168 @@
+/** The only definition of a config of games. */
+import { basename, extname } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { readings } from '../agents/reading.js';
+import { agentShape, fallbacks, scoringSchema } from '../agents/settings.js';
+import { UserError } from '../base/errors.js';
+import { limitsSchema, withModules } from '../config/config.js';
+import { openConfig } from '../config/file.js';
+import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
+import { localSchema } from '../models/local/settings.js';
+import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
+import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
+
+const count = (minimum: number) => z.int().min(minimum);
+const text = z.string().min(1);
+
+/** Who may play: a model; the commands that win; any action that is possible, or the first one; a person at the terminal. */
+export const players = ['model', 'expert', 'random', 'first', 'human'] as const;
+export type PlayerName = (typeof players)[number];
+
+const policySchema = z
+  .strictObject({
+    kind: z.literal('agent').default('agent').describe('A language model that acts'),
+    ...agentShape,
+    act: z
+      .enum([...readings, 'scored'])
+      .default('text')
+      .describe(
+        'The last action that a free reply names, that of a JSON object, or the actions scored by their log-probabilities (local models), so that each one taken is possible',
+      ),
+    scoring: scoringSchema,
+    fallback: z
+      .enum(fallbacks)
+      .default('ask-again')
+      .describe(
+        'What follows a reply that names no action: the model is asked again, a random action, the first, or the end of the game',
+      ),
+  })
+  .prefault({})
+  .describe('How the model acts');
+
+const modelSchema = z.discriminatedUnion('provider', [
+  openaiSchema,
+  ollamaSchema,
+  localSchema,
+  replayedSchema,
+  moduleModelSchema,
+]);
+
+const settings = z.strictObject({
+  $schema: z.string().optional().describe('For editors'),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .optional()
+    .describe('The run directory is named after it'),
+  environment: z
+    .union([text, environmentSchema.pick({ id: true, options: true })])
+    .describe('Where is played: an id, or an id with options'),
+  policy: policySchema,
+  model: modelSchema.optional().describe('Who is asked; only `player: model` needs it'),
+  player: z
+    .enum(players)
+    .default('model')
+    .describe(
+      'The model; the commands that win (expert); a random action or the first one, of those possible; a person (human)',
+    ),
+  episodes: count(1)
+    .describe('Games')
+    .meta({ examples: [20] }),
+  parallel: count(1).default(8).describe('Games that are played side by side'),
+  maxSteps: count(1)
+    .default(1000)
+    .describe("Turns after which a game is cut, beside the environment's own limit"),
+  seed: count(0)
+    .default(0)
+    .describe('Fixes the games and what is sampled; players with the same seed meet the same games'),
+  limits: limitsSchema.prefault({}).describe('Caps that end the play before the call that could pass one'),
+});
+
+type Written = z.output<typeof settings>;
+
+export type PlayConfig = Omit<Written, '$schema' | 'environment'> & {
+  readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
+};
+
+export type PlayModelConfig = NonNullable<PlayConfig['model']>;
+
+const schema = settings.superRefine(({ model, player }, context) => {
+  if (player === 'model' && model === undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['model'],
+      message: 'is missing: name a model, or another player (player=random, player=expert)',
+    });
+});
+
+export const playKind: SettingsKind<Written> = {
+  schema,
+  get json() {
+    return jsonSchemaOf(schema);
+  },
+  example: 'episodes=20 or player=random',
+  expand: withModules,
+  longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
+};
+
+export interface LoadedPlay {
+  readonly config: PlayConfig;
+  /** Of its file, without the extension. */
+  readonly stem: string;
+  readonly notes: readonly string[];
+  readonly locate: Settings['locate'];
+}
+
+/**
+ * Reads a config of games by its path, or by the name of a ready one.
+ * @param asWritten leaves relative paths as they are: in a run directory they are absolute
+ * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ */
+export function loadPlayConfig(
+  file: string,
+  overrides: readonly string[] = [],
+  cwd = '',
+  asWritten = false,
+): LoadedPlay {
+  const source = openConfig('agents', file, { cwd });
+  const read = overlaid(playKind, source, overrides);
+  const parsed = parseSettings(playKind, read.content, read.where);
+  const {
+    $schema: _schema,
+    environment,
+    ...rest
+  } = read.absolute(parsed, asWritten ? undefined : source.folder, cwd);
+  const config = {
+    ...rest,
+    environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
+  };
+  refuseUnused(config, read);
+  return {
+    config,
+    stem: basename(source.path, extname(source.path)),
+    notes: read.notes,
+    locate: read.locate,
+  };
+}
+
+/** @throws UserError for limits of what no call is made for */
+function refuseUnused({ limits }: PlayConfig, { where }: Settings): void {
+  if (limits.total === undefined) return;
+  throw new UserError({
+    ...where(['limits', 'total'], 'key'),
+    field: 'limits.total',
+    message: 'a play is one run',
+    remedy: 'write its keys directly below limits',
+  });
+}
+
+/** A config as YAML, which `loadPlayConfig` reads back to the same config. */
+export function playYaml(config: PlayConfig): string {
+  const sections = Object.keys(settings.shape) as (keyof PlayConfig)[];
+  const ordered = sections
+    .filter((section) => config[section] !== undefined)
+    .map((section) => [section, config[section]]);
+  return stringify(Object.fromEntries(ordered), { aliasDuplicateObjects: false, lineWidth: 0 });
+}

@@ -1,0 +1,58 @@
+/** Shows a play as it goes: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+import type { CommandContext } from '../base/context.js';
+import { formatCompact, formatReturn, plural } from '../format/numbers.js';
+import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
+import type { RunEvent } from '../runs/events.js';
+import { playFigures } from './play-figures.js';
+import type { PlayDisplay } from './play-games.js';
+
+export function createPlayDisplay(
+  mode: ProgressMode,
+  context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+): PlayDisplay {
+  const progress = createProgress(mode, context);
+  let calls = 0;
+  return {
+    show(event, games) {
+      progress.emit(withoutBulk(event));
+      switch (event.kind) {
+        case 'run-started':
+          progress.say(`${event.environment}, ${plural(event.iterations, 'game')}, ${event.model}`);
+          progress.begin({ label: 'game', total: event.iterations, value: event.resumedAt ?? 0 });
+          break;
+        case 'call-finished':
+          calls++;
+          if (calls % callsBetween === 0) progress.update(games.length, [`${formatCompact(calls)} calls`]);
+          break;
+        case 'game-finished': {
+          const { meanReturn, meanScore } = playFigures(games);
+          const figure =
+            meanScore === null
+              ? `mean return ${formatReturn(meanReturn!)}`
+              : `mean score ${formatReturn(meanScore)}`;
+          progress.update(games.length, [figure, `${event.game.length} steps`]);
+          break;
+        }
+        case 'warning':
+          progress.alert(warningText(event.message));
+          break;
+        default:
+      }
+    },
+    close: () => progress.close(),
+  };
+}
+
+const callsBetween = 20;
+
+/** Messages stay in the run directory. */
+function withoutBulk(event: RunEvent): object {
+  if (event.kind === 'game-finished') {
+    const { last: _last, turns: _turns, ...game } = event.game;
+    return { kind: event.kind, game };
+  }
+  if (event.kind !== 'call-finished') return event;
+  const { completion, messages: _messages, ...call } = event.call;
+  const { text: _text, reasoning: _reasoning, scores: _scores, ...rest } = completion ?? {};
+  return { kind: event.kind, call: { ...call, ...(completion && { completion: rest }) } };
+}

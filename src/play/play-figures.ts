@@ -1,0 +1,54 @@
+/** What the games of a play say together. */
+import type { GameRecord } from '../runs/events.js';
+import { unbounded } from '../statistics/bootstrap.js';
+import { mean } from '../statistics/descriptive.js';
+import { summarize } from '../statistics/paired.js';
+
+export interface PlayFigures {
+  readonly games: number;
+  /** Null before the first game. */
+  readonly meanReturn: number | null;
+  /** 95 % interval of the mean; null for fewer than two games. */
+  readonly returnCi95: readonly [number, number] | null;
+  /** Null where the environment has no score. */
+  readonly meanScore: number | null;
+  readonly scoreCi95: readonly [number, number] | null;
+  /** Mean score of games that are won; null where that is not known. */
+  readonly maxScore: number | null;
+  /** Shares of the games; null where the environment knows neither. */
+  readonly won: number | null;
+  readonly lost: number | null;
+  /** Mean number of steps. */
+  readonly meanLength: number | null;
+  /** Games that a limit of steps cut. */
+  readonly truncated: number;
+  /** Share of the replies that named no action; null without a model. */
+  readonly unclear: number | null;
+}
+
+export function playFigures(games: readonly GameRecord[]): PlayFigures {
+  const returns = summarize(games.map((game) => game.return));
+  const scored = games.flatMap(({ score }) => score ?? []);
+  const most = games.flatMap(({ maxScore }) => maxScore ?? []);
+  // A score lies between nothing and that of a game that is won.
+  const isBounded = most.length === games.length && scored.every((score) => score >= 0);
+  const score = summarize(scored, isBounded ? [0, Math.max(...most)] : unbounded);
+  const share = (of: (game: GameRecord) => boolean | undefined) => {
+    const known = games.map(of).filter((value) => value !== undefined);
+    return known.length === 0 ? null : known.filter(Boolean).length / known.length;
+  };
+  const replies = games.flatMap(({ turns }) => turns.flatMap(({ valid }) => valid ?? []));
+  return {
+    games: games.length,
+    meanReturn: returns?.mean ?? null,
+    returnCi95: returns?.meanInterval ?? null,
+    meanScore: score?.mean ?? null,
+    scoreCi95: score?.meanInterval ?? null,
+    maxScore: most.length === 0 ? null : mean(most),
+    won: share(({ won }) => won),
+    lost: share(({ lost }) => lost),
+    meanLength: games.length === 0 ? null : mean(games.map(({ length }) => length)),
+    truncated: games.filter(({ truncated }) => truncated).length,
+    unclear: replies.length === 0 ? null : replies.filter((valid) => !valid).length / replies.length,
+  };
+}

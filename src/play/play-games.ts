@@ -1,0 +1,297 @@
+/** Plays the games of a run directory, from wherever it stands, to the last one. */
+import { type Game, type GameSetting, playGames } from '../agents/player.js';
+import type { Reply } from '../agents/speaker.js';
+import type { CommandContext } from '../base/context.js';
+import type { Action } from '../environments/environment.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { statusAfter } from '../experiment/stopping.js';
+import { ModelError } from '../models/language-model.js';
+import { deriveSeeds } from '../random/generator.js';
+import {
+  type CallRecord,
+  type EndedCall,
+  faultsOf,
+  type GameRecord,
+  type RunEvent,
+  type StopReason,
+} from '../runs/events.js';
+import { callKey } from '../runs/underway.js';
+import type { RunDirectory } from '../runs/writer.js';
+import { mean } from '../statistics/descriptive.js';
+import { type ModelReply, modelSpeaker, StopError } from './model-speaker.js';
+import { playFigures } from './play-figures.js';
+import { callsAtOnce, type PlaySetup } from './play-setup.js';
+import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
+
+type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop' | 'readLine'>;
+
+export interface PlayDisplay {
+  show(event: RunEvent, games: readonly GameRecord[]): void;
+  close(): void;
+}
+
+/** The games that a run directory holds. */
+export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
+  ...(recorded.episodes as Iterable<GameRecord>),
+];
+
+export async function playInDirectory(
+  setup: PlaySetup,
+  directory: RunDirectory,
+  display: PlayDisplay,
+  outside: Outside,
+): Promise<void> {
+  const play = new Play(setup, directory, display, outside);
+  try {
+    await play.run();
+  } catch (error) {
+    directory.update({ status: 'failed', activeMs: play.activeMs() });
+    throw error;
+  } finally {
+    display.close();
+    // First what must not be lost: a user's environment or model may not end.
+    await directory.close();
+    for (const environment of setup.environments) environment.close?.();
+    await setup.model?.close?.();
+  }
+}
+
+class Play {
+  readonly #setup: PlaySetup;
+  readonly #directory: RunDirectory;
+  readonly #display: PlayDisplay;
+  readonly #outside: Outside;
+  readonly #started: number;
+  readonly #earlierMs: number;
+  readonly #games: GameRecord[];
+  /** Calls of games that an earlier process did not finish. */
+  readonly #unfinished: readonly CallRecord[];
+  readonly #arrived: readonly EndedCall[];
+  readonly #warned = new Set<string>();
+  /** Number of the games that are played now. */
+  #wave: number;
+  #isReached = false;
+
+  constructor(setup: PlaySetup, directory: RunDirectory, display: PlayDisplay, outside: Outside) {
+    const { recorded } = directory;
+    this.#setup = setup;
+    this.#directory = directory;
+    this.#display = display;
+    this.#outside = outside;
+    this.#started = outside.milliseconds();
+    this.#earlierMs = directory.manifest.activeMs;
+    this.#games = [...gamesOf(recorded)];
+    this.#wave = recorded.iteration;
+    const unfinished: CallRecord[] = [];
+    for (const call of recorded.calls) {
+      setup.ledger.record(call);
+      if (call.iteration > recorded.iteration) unfinished.push(call);
+    }
+    this.#unfinished = unfinished;
+    this.#arrived = recorded.arrived ?? [];
+    for (const call of this.#arrived) setup.ledger.record(call);
+  }
+
+  activeMs = (): number => this.#earlierMs + this.#outside.milliseconds() - this.#started;
+
+  async run(): Promise<void> {
+    const { config, environments, ledger, model } = this.#setup;
+    this.#keep({ status: 'running', reason: undefined });
+    this.#emit({
+      kind: 'run-started',
+      run: this.#directory.manifest.run,
+      environment: config.environment.id,
+      model: model?.id ?? `player/${config.player}`,
+      parameters: 0,
+      iterations: config.episodes,
+      ...(this.#games.length > 0 && { resumedAt: this.#games.length }),
+    });
+    let reason: StopReason = { kind: 'iterations' };
+    try {
+      while (this.#games.length < config.episodes) {
+        this.#requireTime();
+        await this.#playWave(environments.length);
+      }
+    } catch (error) {
+      reason = this.#reasonOf(error);
+    }
+    const caps = ledger.caps(this.activeMs());
+    this.#keep({ status: statusAfter(reason), reason });
+    this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
+  }
+
+  /** @throws StopError when the user has asked to stop, or the time is up */
+  #requireTime(): void {
+    const { finish, abort } = this.#outside.stop;
+    if (finish.aborted || abort.aborted) throw new StopError({ kind: 'interrupted' });
+    if (this.#leftMs() <= 0) throw new StopError({ kind: 'limit', limit: 'minutes' });
+  }
+
+  #leftMs(): number {
+    const { minutes } = this.#setup.config.limits;
+    return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
+  }
+
+  /** @throws what is neither a stop nor a failure of the model or of an environment */
+  #reasonOf(error: unknown): StopReason {
+    if (error instanceof StopError) return error.reason;
+    if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
+    if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
+    if (!(error instanceof EnvironmentError)) throw error;
+    return { kind: 'environment-error', failure: error.kind, message: error.message };
+  }
+
+  async #playWave(size: number): Promise<void> {
+    const { config, environments, ledger, starts } = this.#setup;
+    const first = this.#games.length;
+    this.#wave++;
+    const wave = starts.slice(first, first + size);
+    const { policy } = config;
+    const setting: GameSetting<ModelReply> = {
+      ...{ environments, ...this.#player() },
+      ...{ history: policy.history, historyTokens: policy.historyTokens, maxTurns: config.maxSteps },
+    };
+    const sampling = deriveSeeds(config.seed, [samplingStream, this.#wave], wave.length);
+    const games = await playGames(
+      setting,
+      wave.map((start, i) => ({ start, sampling: sampling[i]! })),
+    );
+    const isAsked = config.player === 'model' || config.player === 'human';
+    const named = this.#setup.agent.choices()?.filter(({ action, text }) => text !== String(action));
+    const names = new Map(named?.map(({ action, text }) => [action, text]));
+    for (const [i, game] of games.entries()) {
+      const place = { iteration: this.#wave, candidate: i, episode: first + i, seed: wave[i]! };
+      const record = recordOf(game, isAsked, place, names);
+      this.#games.push(record);
+      this.#emit({ kind: 'game-finished', game: record });
+    }
+    const caps = ledger.caps(this.activeMs());
+    this.#keep({});
+    this.#emit({
+      kind: 'iteration-finished',
+      iteration: this.#wave,
+      score: mean(games.map((game) => game.return)),
+      usage: ledger.totals,
+      ...(caps.length > 0 && { caps }),
+    });
+    await this.#directory.commit();
+  }
+
+  #player(): Player<ModelReply> {
+    const { agent, config, environments } = this.#setup;
+    switch (config.player) {
+      case 'expert':
+        return expertPlayer(agent, environments);
+      case 'random':
+      case 'first':
+        return carelessPlayer(agent, config.player);
+      case 'human':
+        return humanPlayer(agent, this.#outside.readLine!);
+      case 'model':
+        return this.#model();
+    }
+  }
+
+  #model(): Player<ModelReply> {
+    const { agent, config, ledger, model } = this.#setup;
+    const { policy } = config;
+    const { abort, finish } = this.#outside.stop;
+    const leftMs = this.#leftMs();
+    const timer = Number.isFinite(leftMs)
+      ? AbortSignal.timeout(Math.round(Math.max(0, Math.min(leftMs, 2 ** 31 - 1))))
+      : undefined;
+    const isHere = (call: EndedCall, ...[candidate, attempt, messages]: Place) =>
+      call.iteration === this.#wave &&
+      call.candidate === candidate &&
+      call.attempt === attempt &&
+      JSON.stringify(call.messages) === JSON.stringify(messages);
+    const isFollowed = ({ candidate, attempt, iteration }: CallRecord) =>
+      this.#unfinished.some(
+        (later) => later.iteration === iteration && later.candidate === candidate && later.attempt > attempt,
+      );
+    return {
+      ...{ agent, fallback: policy.fallback, asks: policy.asks },
+      speaker: modelSpeaker({
+        ...{ agent, finish, ledger, policy, model: model! },
+        wave: this.#wave,
+        concurrency: callsAtOnce(config),
+        signal: timer === undefined ? abort : AbortSignal.any([abort, timer]),
+        timeUp: () => (timer?.aborted && !abort.aborted ? 'minutes' : undefined),
+        now: this.#outside.now,
+        isReached: () => this.#isReached,
+        ask: (request) => this.#directory.ask(request),
+        // A failed call is made anew, unless another one followed it already.
+        recorded: (...place) =>
+          this.#unfinished.findLast(
+            (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
+          ),
+        arrived: (...place) => this.#arrived.findLast((call) => isHere(call, ...place)),
+        onCall: (call) => this.#onCall(call),
+      }),
+    };
+  }
+
+  #onCall(call: CallRecord): void {
+    // What an earlier process was answered is counted.
+    if (!this.#arrived.some((answer) => callKey(answer) === callKey(call))) this.#setup.ledger.record(call);
+    this.#isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
+    this.#emit({ kind: 'call-finished', call });
+    for (const message of call.completion?.warnings ?? []) {
+      if (this.#warned.has(message)) continue;
+      this.#warned.add(message);
+      this.#emit({ kind: 'warning', message });
+    }
+  }
+
+  #emit(event: RunEvent): void {
+    this.#directory.record(event);
+    this.#display.show(event, this.#games);
+  }
+
+  #keep(changes: Parameters<RunDirectory['update']>[0]): void {
+    const { config, ledger } = this.#setup;
+    const caps = ledger.caps(this.activeMs());
+    const { meanReturn, meanScore, returnCi95, scoreCi95 } = playFigures(this.#games);
+    this.#directory.update({
+      iterations: { done: this.#games.length, of: config.episodes },
+      usage: ledger.totals,
+      caps: caps.length > 0 ? caps : undefined,
+      activeMs: this.activeMs(),
+      play: {
+        player: config.player,
+        ...(meanReturn !== null && { meanReturn, ci95: returnCi95 }),
+        ...(meanScore !== null && { meanScore, scoreCi95 }),
+      },
+      ...changes,
+    });
+  }
+}
+
+type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
+
+/** First spawn key of what is sampled, beside those of `random/seeds.ts`. */
+const samplingStream = 5;
+
+function recordOf(
+  { info, last, terminated, truncated, turns, ...game }: Game<Reply>,
+  isAsked: boolean,
+  place: Pick<GameRecord, 'iteration' | 'candidate' | 'episode' | 'seed'>,
+  names: ReadonlyMap<Action, string>,
+): GameRecord {
+  return {
+    ...place,
+    turns: turns.map(({ action, message, reply, reward, valid }) => ({
+      message,
+      ...(isAsked && { reply: reply.text }),
+      ...(action !== undefined && { action }),
+      ...(action !== undefined && names.has(action) && { words: names.get(action)! }),
+      ...(isAsked && { valid }),
+      reward,
+    })),
+    last,
+    return: game.return,
+    length: turns.filter(({ action }) => action !== undefined).length,
+    ...{ terminated, truncated },
+    ...(info && { score: info.score, maxScore: info.maxScore, won: info.won, lost: info.lost }),
+  };
+}

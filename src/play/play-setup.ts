@@ -1,0 +1,208 @@
+/** Composition of a play: config → environments, agent, model, and what its run directory begins with. */
+import { join } from 'node:path';
+import type { Agent } from '../agents/agent.js';
+import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
+import { UserError } from '../base/errors.js';
+import { commit, version } from '../base/package.js';
+import { isBuiltInId, isRemoteId, makeEnvironment } from '../environments/catalogue/open.js';
+import type { Environment } from '../environments/environment.js';
+import { callsIn } from '../experiment/cassette.js';
+import { createModel } from '../experiment/create-model.js';
+import { countedBy, Ledger } from '../experiment/ledger.js';
+import { waitOnClock } from '../models/hosted/retry.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { moduleModel } from '../models/user-model.js';
+import { hashModules, type ModuleHashes } from '../modules/sources.js';
+import { isModulePath } from '../modules/user-module.js';
+import { evaluationSeeds } from '../random/seeds.js';
+import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
+import type { Manifest } from '../runs/manifest.js';
+import { readManifest, runFiles } from '../runs/reader.js';
+import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
+import { requirePlayer } from './players.js';
+
+/** Everything that a config of games names, made and checked. */
+export interface PlaySetup {
+  readonly config: PlayConfig;
+  /** One for each game that is played at the same time. */
+  readonly environments: readonly Environment[];
+  readonly agent: PromptedAgent;
+  /** Undefined for players that are none. */
+  readonly model: LanguageModel | undefined;
+  /** Counts for the limits. */
+  readonly ledger: Ledger;
+  /** Where each game starts. */
+  readonly starts: readonly number[];
+  readonly fingerprint: string;
+  readonly prompts: { readonly hash: string };
+  readonly modules?: ModuleHashes;
+}
+
+/**
+ * @param env environment variables, for keys and server addresses
+ * @param own in the place of the config's model
+ * @throws UserError with what is wrong
+ */
+export async function setUpPlay(
+  config: PlayConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  own?: LanguageModel,
+): Promise<PlaySetup> {
+  const { environment, episodes, maxSteps, player, policy, seed } = config;
+  const { id, options } = environment;
+  if (isRemoteId(id))
+    throw new UserError({
+      ...{ field: 'environment', value: id },
+      message: 'agents play environments of this program; another program plays this one',
+      remedy: 'policyloop environments lists those of this program; ./my-env.js may be one of yours',
+    });
+  const counted = player === 'model' ? countedModel(config) : undefined;
+  const environments: Environment[] = [];
+  try {
+    const parallel = player === 'human' ? 1 : Math.min(config.parallel, episodes);
+    for (let i = 0; i < parallel; i++) environments.push(await makeEnvironment(id, options));
+    const [first] = environments;
+    const starts = evaluationSeeds(seed, episodes);
+    requirePlayer(player, first!, starts[0]!);
+    const agent = openAgent({
+      ...{ environment: first!, options, maxSteps, prompts: policy.prompts },
+      ...{ reading: policy.act === 'json' ? 'json' : 'text', field: 'policy.prompts' },
+    });
+    const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
+    if (model !== undefined) requireWays(config, first!, agent, model, starts[0]!);
+    const modules = modulesOf(config);
+    const hashes = modules.length === 0 ? undefined : hashModules(modules);
+    return {
+      ...{ config, environments, agent, model, starts },
+      ledger: new Ledger({
+        limits: config.limits,
+        ...(counted === undefined
+          ? { price: undefined, maxTokens: undefined, usesTokens: false }
+          : countedBy(counted)),
+      }),
+      fingerprint: fingerprint(config, agent.hash, hashes),
+      prompts: { hash: agent.hash },
+      ...(hashes && { modules: hashes }),
+    };
+  } catch (error) {
+    for (const one of environments) one.close?.();
+    throw error;
+  }
+}
+
+/** The model whose calls are counted: of a cassette, the one that answered. */
+function countedModel({ model }: PlayConfig): PlayModelConfig {
+  return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
+}
+
+/** @throws UserError for a directory that holds no play of a model */
+function recordedConfig(run: string): PlayConfig {
+  try {
+    const { play } = readManifest(run);
+    const { config } = loadPlayConfig(join(run, runFiles.config), [], '', true);
+    if (play?.player === 'model' && config.model !== undefined) return config;
+    throw new UserError({ message: 'no model played there, so that there are no replies' });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, remedy = 'name the directory of a play' } = error.problems[0]!;
+    throw new UserError({ field: 'model.run', value: run, message, remedy });
+  }
+}
+
+async function openModel(
+  { limits, model: written, parallel }: PlayConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<LanguageModel> {
+  const seconds = limits.perCall?.seconds;
+  const model = withBatch(
+    seconds === undefined || !('timeoutSeconds' in written!)
+      ? written!
+      : { ...written, timeoutSeconds: Math.min(written.timeoutSeconds, seconds) },
+    parallel,
+  );
+  if (model.provider === 'module') return moduleModel(model);
+  if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
+  recordedConfig(model.run);
+  const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
+  // What was scored is recorded as any reply.
+  return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
+}
+
+/** Games side by side are answered in one batch, where nothing else is said. */
+const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
+  model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
+
+/** What a local model takes at most. */
+const mostInBatch = 64;
+
+/** Calls that are made at the same time. */
+export function callsAtOnce({ model, parallel }: PlayConfig): number {
+  if (model === undefined) return 1;
+  return 'concurrency' in model ? model.concurrency : parallel;
+}
+
+/** @throws UserError for a way to act, or a fallback, that model or environment lack */
+function requireWays(
+  { policy: { act, fallback }, environment: { id } }: PlayConfig,
+  environment: Environment,
+  agent: Agent,
+  model: LanguageModel,
+  seed: number,
+): void {
+  environment.reset(seed);
+  const isListed = (agent.choices?.(environment.info?.())?.length ?? 0) > 0;
+  if (act === 'scored') {
+    const alternatives = ['text', 'json'];
+    if (!model.scoresTexts)
+      throw new UserError({
+        ...{ field: 'policy.act', value: act, alternatives },
+        message: `${model.id} gives no log-probabilities of given texts`,
+        remedy: 'take another way to act, or a model with provider: local',
+      });
+    if (!isListed)
+      throw new UserError({
+        ...{ field: 'policy.act', value: act, alternatives },
+        message: `the actions of ${id} can't be listed`,
+      });
+  }
+  if (['random', 'first'].includes(fallback) && !isListed)
+    throw new UserError({
+      ...{ field: 'policy.fallback', value: fallback, alternatives: ['ask-again', 'end'] },
+      message: `the actions of ${id} can't be listed`,
+    });
+}
+
+const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
+  ...(isModulePath(environment.id) ? [environment.id] : []),
+  ...(model?.provider === 'module' ? [model.path] : []),
+];
+
+/** The manifest of a play that is about to start. */
+export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
+  const { config, environments, ledger, model, modules, prompts } = setup;
+  const { observationSpace, actionSpace, maxSteps } = environments[0]!;
+  const head = commit();
+  return {
+    version: 1,
+    run,
+    status: 'running',
+    created: now.toISOString(),
+    updated: now.toISOString(),
+    activeMs: 0,
+    versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
+    environment: config.environment.id,
+    ...(!isBuiltInId(config.environment.id) && {
+      spec: { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    }),
+    model: model?.id ?? `player/${config.player}`,
+    fingerprint: setup.fingerprint,
+    settings: fixedSettings(config),
+    prompts: prompts.hash,
+    ...(modules && { modules }),
+    seed: config.seed,
+    iterations: { done: 0, of: config.episodes },
+    confirmations: [],
+    usage: ledger.totals,
+    play: { player: config.player },
+  };
+}

@@ -1,0 +1,79 @@
+/** Plays among the directories that names on a command line mean. */
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { formatReturn, plural } from '../format/numbers.js';
+import { fitted } from '../format/width.js';
+import type { GameRecord } from '../runs/events.js';
+import { findRun } from '../runs/finder.js';
+import { openLogs, readManifest } from '../runs/reader.js';
+import { gamesOf } from './play-games.js';
+import { playResult, playText } from './play-result.js';
+import { actionText, ending } from './transcript-view.js';
+
+/** Whether the directory holds games of an agent. */
+export function isPlay(path: string): boolean {
+  try {
+    return readManifest(path).play !== undefined;
+  } catch (error) {
+    if (error instanceof UserError) return false;
+    throw error;
+  }
+}
+
+/** Path of the play that a name means; undefined where it means none. */
+export function findPlay(
+  args: { readonly run: string; readonly runsDir: string },
+  { cwd }: Pick<CommandContext, 'cwd'>,
+): string | undefined {
+  try {
+    const path = findRun(args.run, { cwd, runsDir: args.runsDir });
+    return isPlay(path) ? path : undefined;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * What `show` prints of a play: its result, or one of its games.
+ * @param number of the game, from 1
+ * @throws UserError for a game that was not played
+ */
+export function shownPlay(
+  path: string,
+  number: number | undefined,
+  json: boolean,
+  { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
+): string {
+  if (number === undefined) {
+    const result = playResult(path, cwd);
+    return json ? JSON.stringify(result) : fitted(playText(result, cwd), columns);
+  }
+  const games = gamesOf(openLogs(path, true));
+  const game = games[number - 1];
+  if (game === undefined)
+    throw new UserError({
+      ...{ field: '--game', value: number },
+      message: 'there is no such game',
+      alternatives: games.length === 0 ? [] : [`1 to ${games.length}`],
+    });
+  return json ? JSON.stringify(game) : gameText(game);
+}
+
+function gameText(game: GameRecord): string {
+  const { episode, last, length, score, seed, turns } = game;
+  const lines = turns.flatMap((turn) => {
+    const { message, reply, reward } = turn;
+    const done = actionText(turn);
+    const said =
+      reply !== undefined && reply.trim() !== done ? [`  reply: ${reply.replace(/\s+/g, ' ')}`] : [];
+    const earned = reward === 0 ? '' : `    reward ${formatReturn(reward)}`;
+    return [message, ...said, `> ${done ?? '(no action)'}${earned}`, ''];
+  });
+  const head = `game ${episode + 1}, seed ${seed}`;
+  const points = score === undefined ? '' : `, score ${formatReturn(score)}`;
+  return [
+    ...[head, '', ...lines, last, ''],
+    `${ending(game)} after ${plural(length, 'step')}: return ${formatReturn(game.return)}${points}`,
+  ].join('\n');
+}

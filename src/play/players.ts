@@ -1,0 +1,94 @@
+/** Who plays beside a model: commands that win, any action or the first one, a person at the terminal. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Agent } from '../agents/agent.js';
+import { listedChoices } from '../agents/choices.js';
+import type { Fallback } from '../agents/settings.js';
+import type { Reply, Speaker } from '../agents/speaker.js';
+import { UserError } from '../base/errors.js';
+import type { Environment } from '../environments/environment.js';
+import type { PlayerName } from './play-config.js';
+
+/** How a player takes part in the games. */
+export interface Player<R extends Reply = Reply> {
+  readonly agent: Agent;
+  readonly speaker: Speaker<R>;
+  readonly fallback: Fallback;
+  /** How often it is asked again in a row. */
+  readonly asks: number;
+}
+
+/** Plays the commands that win the present games. */
+export function expertPlayer(agent: Agent, environments: readonly Environment[]): Player {
+  return {
+    ...{ fallback: 'end', asks: 0 },
+    // A command may stand within another one.
+    agent: { ...agent, extractAction: (reply) => (reply === '' ? undefined : reply) },
+    speaker: {
+      async reply(conversations) {
+        await yieldToEventLoop();
+        return conversations.map(({ game, turn }) => ({
+          text: environments[game]!.gold?.()?.[turn] ?? '',
+        }));
+      },
+    },
+  };
+}
+
+/** Takes an action at random, or the first one. */
+export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
+  return {
+    ...{ fallback, asks: 0 },
+    agent: { ...agent, extractAction: () => undefined },
+    speaker: {
+      async reply(conversations) {
+        await yieldToEventLoop();
+        return conversations.map(() => ({ text: '' }));
+      },
+    },
+  };
+}
+
+/** A person gave up. */
+export class QuitError extends Error {
+  override readonly name = 'QuitError';
+}
+
+/**
+ * Asks a person for each action. Games are played one after the other.
+ * @param ask shows a text and returns the line that is typed; undefined at the end of the input
+ * @throws QuitError where the person ends it
+ */
+export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {
+  return {
+    ...{ agent, fallback: 'ask-again', asks: Number.POSITIVE_INFINITY },
+    speaker: {
+      async reply([conversation]) {
+        const { message, system, turn } = conversation!;
+        const shown = turn === 0 && system !== '' ? `${system}\n\n${message}` : message;
+        const line = await ask(`${shown}\n> `);
+        if (line === undefined || /^(quit|exit)$/i.test(line.trim())) throw new QuitError('quit');
+        return [{ text: line }];
+      },
+    },
+  };
+}
+
+/** @throws UserError for a player that can't play in this environment, with those that can */
+export function requirePlayer(player: PlayerName, environment: Environment, seed: number): void {
+  const refuse = (message: string, also: readonly PlayerName[]) => {
+    const alternatives = ['model', ...also, 'human'];
+    throw new UserError({ field: 'player', value: player, message, alternatives });
+  };
+  if (player === 'model' || player === 'human') return;
+  environment.reset(seed);
+  const { actionSpace, id } = environment;
+  const isListed = (listedChoices(actionSpace, undefined, environment.info?.())?.length ?? 0) > 0;
+  const isBounded =
+    actionSpace.kind === 'box' && [...actionSpace.low, ...actionSpace.high].every(Number.isFinite);
+  const careless: readonly PlayerName[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
+  if (player === 'expert') {
+    if (environment.gold?.() === undefined) refuse(`nobody knows what wins in ${id}`, careless);
+  } else if (!careless.includes(player)) {
+    refuse(`the actions of ${id} can't be listed`, careless);
+  }
+}

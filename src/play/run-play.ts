@@ -1,0 +1,157 @@
+/** Plays a config of games in a run directory, and goes on with one. */
+import { basename, join, resolve } from 'node:path';
+import { type CommandContext, exitCodeOf } from '../base/context.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { fitted } from '../format/width.js';
+import { estimatePromptTokens } from '../prompting/token-estimate.js';
+import { createRunDirectory } from '../runs/create.js';
+import { describeReason } from '../runs/facts.js';
+import { findRun } from '../runs/finder.js';
+import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { readManifest, runFiles } from '../runs/reader.js';
+import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
+import { claimDirectory, replaceFile } from '../storage/files.js';
+import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
+import { createPlayDisplay } from './play-display.js';
+import { playInDirectory } from './play-games.js';
+import { writePlayPage } from './play-page.js';
+import { playResult, playText } from './play-result.js';
+import { type PlaySetup, playManifest, setUpPlay } from './play-setup.js';
+
+interface PlayArguments {
+  readonly overrides: readonly string[];
+  readonly runsDir: string;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
+
+/** Plays a config. @returns the exit code */
+export async function playConfig(
+  args: PlayArguments & {
+    readonly config: string;
+    readonly runDir?: string | undefined;
+    readonly human: boolean;
+  },
+  context: CommandContext,
+): Promise<number> {
+  const { config: file, human, runDir, runsDir } = args;
+  const overrides = human ? [...args.overrides, 'player=human'] : args.overrides;
+  const loaded = loadPlayConfig(file, overrides, context.cwd);
+  for (const note of loaded.notes) context.note(note);
+  requireTerminal(loaded, context);
+  return located(loaded, async () => {
+    const setup = await setUpPlay(loaded.config, context.env);
+    await openModel(setup, context);
+    const place =
+      runDir === undefined
+        ? claimDirectory(resolve(context.cwd, runsDir), playName(loaded, context.now()))
+        : resolve(context.cwd, runDir);
+    const directory = createRunDirectory(place, {
+      configYaml: playYaml(loaded.config),
+      manifest: playManifest(setup, basename(place), context.now()),
+      imported: [],
+      now: context.now,
+    });
+    return finish(setup, directory, args, context);
+  });
+}
+
+/** Goes on with a play. @returns the exit code */
+export async function resumePlay(
+  args: PlayArguments & { readonly run: string },
+  context: CommandContext,
+): Promise<number> {
+  const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  const file = requireConfig(join(path, runFiles.config));
+  const was = loadPlayConfig(file, [], context.cwd, true).config;
+  const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);
+  refuseDifferences(was, loaded.config);
+  const manifest = readManifest(path);
+  const { iterations, reason } = manifest;
+  const isLimited = reason?.kind === 'limit';
+  const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
+  if (manifest.status === 'completed' && (!isLimited || sameLimits))
+    throw new UserError({
+      message: `this play is complete: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
+      value: path,
+      remedy: isLimited
+        ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)`
+        : 'policyloop play with another seed plays more games',
+    });
+  requireTerminal(loaded, context);
+  return located(loaded, async () => {
+    const setup = await setUpPlay(loaded.config, context.env);
+    requireSame(setup, manifest, file);
+    await openModel(setup, context);
+    const directory = resumeRunDirectory(path, context.now);
+    replaceFile(file, playYaml(loaded.config));
+    return finish(setup, directory, args, context);
+  });
+}
+
+/** What is wrong with the config is reported where it stands there, also when only the setup finds out. */
+async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
+}
+
+function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): void {
+  if (config.player !== 'human' || readLine !== undefined) return;
+  throw new UserError({
+    field: 'player',
+    value: 'human',
+    message: 'there is no terminal to type into',
+    alternatives: ['model', 'expert', 'random', 'first'],
+  });
+}
+
+const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
+  const [date, time] = now.toISOString().split('T') as [string, string];
+  return `${config.name ?? stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
+};
+
+/** Prompts that a server is told to make room for are no longer than this. */
+const mostExpected = 16_384;
+
+async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
+  const { agent, config, environments, model, starts } = setup;
+  if (model === undefined) return;
+  if (model.expect !== undefined) {
+    const observation = environments[0]!.reset(starts[0]!);
+    const info = environments[0]!.info?.();
+    const message = agent.formatObservation(observation, { choices: agent.choices(info), info, steps: 0 });
+    const turns = 1 + Math.min(config.policy.history, config.maxSteps);
+    const tokens = (text: string) => estimatePromptTokens([{ content: text }]);
+    const whole = tokens(agent.systemPrompt()) + 2 * turns * tokens(message);
+    model.expect(config.policy.historyTokens ?? Math.min(whole, mostExpected));
+  }
+  const description = await model.open?.();
+  if (description !== undefined) note(description);
+}
+
+async function finish(
+  setup: PlaySetup,
+  directory: RunDirectory,
+  { json, quiet }: PlayArguments,
+  context: CommandContext,
+): Promise<number> {
+  const { path } = directory;
+  const isSilent = quiet || setup.config.player === 'human';
+  try {
+    await playInDirectory(setup, directory, createPlayDisplay({ json, quiet: isSilent }, context), context);
+  } catch (error) {
+    if (json)
+      context.print(
+        JSON.stringify({ ...playResult(path, context.cwd), status: 'failed', error: messageOf(error) }),
+      );
+    throw error;
+  }
+  writePlayPage(path);
+  const result = playResult(path, context.cwd);
+  context.print(json ? JSON.stringify(result) : fitted(playText(result, context.cwd), context.columns));
+  return exitCodeOf(result.status);
+}
