@@ -1,5 +1,7 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type AgentTraining,
@@ -7,6 +9,7 @@ import {
   type TrainedAgent,
 } from '../../../finetune/rl/trained-agent.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const opened: TrainedAgent<number>[] = [];
@@ -106,4 +109,23 @@ describe('an agent that learns while it plays', () => {
     await expect(open({ batch: 0 })).rejects.toThrow('batch');
     await expect(open({ model: 'no-such-model' })).rejects.toThrow('no-such-model');
   });
+});
+
+it('the example runs, by what the package exports', { timeout: 120_000 }, () => {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    exports: Record<string, { default: string }>;
+  };
+  const exported = (name: string) => pathToFileURL(built(exports[name]!.default.replace('./dist/', ''))).href;
+  const text = readFileSync('examples/blackjack-agent.ts', 'utf8')
+    .replace("'policyloop'", `'${exported('.')}'`)
+    .replace("'policyloop/finetune'", `'${exported('./finetune')}'`);
+  const file = join(temporaryDirectory(), 'example.mts');
+  writeFileSync(file, text);
+  const output = execFileSync(process.execPath, ['--import', 'tsx', file, '1', '130'], { encoding: 'utf8' });
+  const rows = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { episodes: number; meanReturn: number });
+  expect(rows.map(({ episodes }) => episodes)).toEqual([65, 130]);
+  for (const { meanReturn } of rows) expect(Math.abs(meanReturn)).toBeLessThanOrEqual(1);
 });
