@@ -60,21 +60,42 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
-export interface OpenedLearning extends OnlineLearning {
+/** The parts of a learning that don't depend on what is learnt. */
+export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
   readonly trainable: Trainable;
   close(): Promise<void>;
-}
+};
+
+export type OpenedLearning = OpenedTrainer & OnlineLearning;
 
 /** @throws UserError when model or environment can't be used, or memory runs out */
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
+  const task = await openTask(plan);
+  try {
+    const trainer = await openTrainer(plan);
+    const close = async () => {
+      await task.close();
+      await trainer.close();
+    };
+    return { ...trainer, task, close };
+  } catch (error) {
+    await task.close();
+    throw error;
+  }
+}
+
+/** @throws UserError when the model can't be used, or memory runs out */
+export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
   const device = await chooseDevice(config.device, 'device');
   const { trainable, parameters: ofModel } = await orOutOfMemory('reading the weights', () =>
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
-  const task = await openTask(plan);
   const opened: (Sampler | TrainingSession)[] = [];
+  const close = async () => {
+    await Promise.all(opened.map((one) => one.close()));
+  };
   try {
     const sampler = await openSampler({
       ...{ config: decoder, trainable, threads, device },
@@ -101,7 +122,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
     const training = await session('train', objective.objective);
     const again = config.epochs > 1 || kl || config.objective.kind === 'ppo';
     return {
-      ...{ task, sampler, objective, parameters, trainable, checkpoint },
+      ...{ sampler, objective, parameters, trainable, checkpoint, close },
       sessions: {
         training,
         reading: again ? await session('evaluate', objective.reading) : undefined,
@@ -109,10 +130,9 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
       reference: kl ? referenceOf(parameters, trainable) : undefined,
       settings: settingsOf(config),
       owner: { identity: identityOf(identityParts(config), parameters), threads },
-      close: () => closeAll(opened, task),
     };
   } catch (error) {
-    await closeAll(opened, task);
+    await close();
     throw error;
   }
 }
@@ -129,11 +149,6 @@ function openTask({ config, env }: PlannedLearning): Promise<RlTask> {
   if (isProposer(config)) return openProposerTask(config, env);
   const episodes = Math.max(config.groups * config.groupSize, config.evaluation.episodes);
   return openAgentTask({ environment: config.environment, ...config.agent }, episodes);
-}
-
-async function closeAll(opened: readonly { close(): Promise<void> }[], task: RlTask): Promise<void> {
-  await task.close();
-  await Promise.all(opened.map((one) => one.close()));
 }
 
 function samplerParts(config: LearningConfig, decoder: DecoderConfig) {

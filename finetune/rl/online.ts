@@ -135,6 +135,26 @@ async function update(
   );
   const samplingSeconds = (milliseconds() - started) / 1000;
   const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
+  const learnt = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
+  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learnt };
+}
+
+/**
+ * Changes the parameters of `state` in place.
+ * @param permutation seed of the control that shuffles returns
+ * @throws UserError when the training diverges
+ */
+export async function learnFrom(
+  {
+    objective,
+    reference,
+    sessions,
+    settings,
+  }: Pick<OnlineLearning, 'objective' | 'reference' | 'sessions' | 'settings'>,
+  state: TrainingState,
+  groups: readonly Group[],
+  permutation: number,
+) {
   const returns = returnsOf(groups, settings.reward, permutation);
   const read = await readBefore(
     sessions,
@@ -145,14 +165,7 @@ async function update(
   );
   const sequences = credited(groups, returns, read, settings.credit);
   const improvement = await improve(sessions, objective, state, sequences, settings.improvement);
-  return {
-    kind: 'step',
-    step: number + 1,
-    totalSteps: updates,
-    ...statistics(groups, returns),
-    samplingSeconds,
-    ...improvement,
-  };
+  return { ...statistics(groups, returns), ...improvement };
 }
 
 function statistics(groups: readonly Group[], returns: readonly (readonly number[])[]) {
@@ -200,12 +213,16 @@ async function evaluate(
   return evaluated;
 }
 
+/** Nothing learnt yet. */
+export function freshState(parameters: readonly Parameter[]): TrainingState {
+  const moments = parameters.map(zeroMoments);
+  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+}
+
 async function restore({ checkpoint, owner, parameters, task }: OnlineLearning): Promise<TrainingState> {
   const stored = readCheckpoint(checkpoint, parameters, owner.identity);
   if (stored?.progress !== undefined) await task.progress?.restore(stored.progress);
-  if (stored) return stored;
-  const moments = parameters.map(zeroMoments);
-  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+  return stored ?? freshState(parameters);
 }
 
 /** The checkpoint has losses: a return is one with its sign changed. */

@@ -96,6 +96,9 @@ export type RlConfig = Omit<Written, 'environment'> & {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
 };
 
+/** As it is written. */
+export type RlInput = z.input<typeof settings>;
+
 export const rlKind: SettingsKind<Written> = {
   schema,
   get json() {
