@@ -2,6 +2,7 @@
 import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
 import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
+import { median } from '../src/statistics/descriptive.js';
 
 const promptLines = 36;
 export const answerTokens = 24;
@@ -46,8 +47,46 @@ export interface Speeds {
   readonly residentBytes: number;
 }
 
-function openEngine(path: string, quantization: Quantization): Promise<Engine> {
-  return loadEngine({ path, device: 'cpu', threads: 1, quantization, contextTokens: 4096, template: {} });
+function openEngine(path: string, quantization: Quantization, batch?: number): Promise<Engine> {
+  const settings = {
+    path,
+    quantization,
+    device: 'cpu',
+    threads: 1,
+    contextTokens: 4096,
+    template: {},
+  } as const;
+  return loadEngine({ ...settings, ...(batch !== undefined && { batch }) });
+}
+
+/** Prompts that are answered in one batch. */
+export const batchSizes = [1, 2, 4, 8] as const;
+/** Lines of the longest of their prompts; each of the others is one shorter. */
+const batchLines = 14;
+
+/** Tokens a second of answers to so many different prompts in one batch, once the prompts are read; medians. */
+export async function batchRates(path: string, quantization: Quantization, rounds = 3): Promise<number[]> {
+  const engine = await openEngine(path, quantization, Math.max(...batchSizes));
+  const answered = async (count: number, maxTokens: number) => {
+    const start = performance.now();
+    const jobs = Array.from({ length: count }, (_, i) => job(batchLines - i, [1], maxTokens, `Run ${i}. `));
+    const results = await Promise.all(jobs.map((one) => engine.generate(one, { aborted: () => false })));
+    const tokens = results.reduce((sum, { answers }) => sum + answers[0]!.ids.length, 0);
+    return { tokens, seconds: (performance.now() - start) / 1000 };
+  };
+  try {
+    await answered(Math.max(...batchSizes), 1);
+    const rates = batchSizes.map((): number[] => []);
+    for (let round = 0; round < rounds; round++)
+      for (const [i, count] of batchSizes.entries()) {
+        const first = await answered(count, 1);
+        const all = await answered(count, answerTokens);
+        rates[i]!.push((all.tokens - first.tokens) / (all.seconds - first.seconds));
+      }
+    return rates.map(median);
+  } finally {
+    await engine.close();
+  }
 }
 
 /** One loaded model, measured again and again. */

@@ -23,6 +23,10 @@ export const options = (y: Argv) =>
     .option('device', { ...kinds.text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
     .option('quantization', { ...kinds.text, default: 'none', describe: 'none, int8, int4 or int4-block128' })
     .option('threads', { ...kinds.number, describe: 'Processor threads (default: the free cores)' })
+    .option('batch', {
+      ...kinds.number,
+      describe: 'Requests that are answered in one batch, on the processor (default: one after the other)',
+    })
     .option('context-tokens', {
       ...kinds.number,
       describe: "Longest prompt and answer together (default: the model's own)",
@@ -70,7 +74,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
   const { parse } = await import('yaml');
   const { embeddedModel, localSchema, modelDirectory } = await import('../models/local/settings.js');
-  const { device, quantization, threads, contextTokens } = args;
+  const { batch, device, quantization, threads, contextTokens } = args;
   const parsed = localSchema.safeParse({
     provider: 'local',
     path: modelDirectory(args.model ?? embeddedModel, cwd, '--model'),
@@ -78,6 +82,7 @@ async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
     quantization,
     ...(args.ignoreKeys !== undefined && { ignoreKeys: listed(args.ignoreKeys) }),
     ...(threads !== undefined && { threads }),
+    ...(batch !== undefined && { batch }),
     ...(contextTokens !== undefined && { contextTokens }),
     template: Object.fromEntries(
       args.template.map(readVariable).map(([name, value]) => [name, parse(value) as unknown]),

@@ -41,8 +41,8 @@ export type ChatHandler = (
 ) => Promise<string>;
 
 /**
- * Answers requests one after the other, in turns between the models that they name. Ends one whose client goes away within
- * a token.
+ * Answers requests in turns between the models that they name, as the model's process does. Ends one whose client goes
+ * away within a token.
  */
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;

@@ -162,6 +162,34 @@ test('constrained candidates too are what their seeds make alone, with fewer run
   }
 });
 
+test('tokens without choice are read together where log-probabilities are wanted, too, and have the same', async () => {
+  const one = await loadEngine({ ...settings, path: referenceDirectory('llama3-rope-bf16'), batch: 2 });
+  const scored = { ...job, maxTokens: 100, grammar: answerGrammar(specs[1]!), logProbabilities: true };
+  const counted = async (use: Engine, seeds: number[]) => {
+    let runs = 0;
+    const { answers } = await use.generate({ ...scored, seeds }, { aborted: () => ++runs < 0 });
+    return { answers, runs };
+  };
+  try {
+    for (const seeds of [[1], [2], [1, 2, 3]]) {
+      const together = await counted(engine, seeds);
+      // In a batch of requests each token is read by itself.
+      const apart = await counted(one, seeds);
+      expect(together.answers.map(({ ids }) => ids)).toEqual(apart.answers.map(({ ids }) => ids));
+      for (const [i, { ids, logProbabilities }] of together.answers.entries()) {
+        expect(logProbabilities).toHaveLength(ids.length);
+        for (const [place, value] of logProbabilities!.entries())
+          expect(Math.abs(value - apart.answers[i]!.logProbabilities![place]!)).toBeLessThan(1e-5);
+      }
+      if (seeds.length === 1) expect(together.runs).toBeLessThan(0.7 * apart.runs);
+      const plain = await engine.generate({ ...scored, seeds, logProbabilities: false }, hooks);
+      expect(plain.answers.map(({ ids }) => ids)).toEqual(together.answers.map(({ ids }) => ids));
+    }
+  } finally {
+    await one.close();
+  }
+});
+
 async function countValid(path: string): Promise<number> {
   const constrained = await loadEngine({ ...settings, path });
   try {

@@ -18,7 +18,11 @@ export interface PromptKind {
   readonly long: boolean;
 }
 
-type KindPrompt = HeldPrompt & { kind: PromptKind };
+interface KindPrompt extends HeldPrompt {
+  kind: PromptKind;
+  /** Tokens of the prompt that was asked for; those of an answer may follow. */
+  asked: number;
+}
 
 interface PromptLimits {
   /** Requests that are met at the same time. */
@@ -49,7 +53,10 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** The place of a prompt, which holds what one before has in common with it. */
+  /**
+   * The place of a prompt, which holds what one before has in common with it.
+   * @param prompt but for its last token
+   */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
@@ -62,10 +69,12 @@ export class PromptCaches {
       .map((held) => ({ held, common: commonPrefix(held.tokens, prompt) }))
       .reduceRight((best, one) => (one.common > best.common ? one : best), { held: alike.at(-1), common: 0 });
     const held =
-      found.held === undefined || (several && found.common < found.held.tokens.length - 1)
+      found.held === undefined ||
+      (several && found.common < Math.min(found.held.asked, found.held.tokens.length))
         ? await this.#copy(kind, found.held, found.common)
         : this.#cut(found.held, found.held.kind.long === kind.long ? found.common : 0);
     held.kind = kind;
+    held.asked = prompt.length;
     this.#prompts = [...this.#prompts.filter((one) => one !== held), held];
     return held;
   }
@@ -88,7 +97,7 @@ export class PromptCaches {
     const kept = this.#limits.carries ? states.cut(common) : common;
     const tokens = from?.tokens.slice(0, kept) ?? [];
     const entries = kept > 0 ? await from?.cache.entries(0, 0, kept) : undefined;
-    const held = { kind, cache: this.#free(), states, tokens };
+    const held = { kind, cache: this.#free(), states, tokens, asked: 0 };
     if (entries !== undefined) await held.cache.append(entries);
     return held;
   }
