@@ -15,7 +15,7 @@ import { decoderTensors } from '../src/models/local/graph/parameters.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 import type { Finding } from './finding.js';
 import { besideLlama } from './llama-bench.js';
-import { measure, type Speeds } from './local-speeds.js';
+import { batchRates, batchSizes, measure, type Speeds } from './local-speeds.js';
 
 /** Bytes a second that one thread reads: comparing two equal buffers reads both once. */
 function memoryBandwidth(): number {
@@ -44,6 +44,10 @@ async function shapeFindings(path: string): Promise<Finding[]> {
   const four = await measure(path, 'int4');
   const eight = await measure(path, 'int8');
   const long = await measure(path, 'int4-block128');
+  const batches = [
+    { kind: 'float32', rates: await batchRates(path, 'none') },
+    { kind: 'int4', rates: await batchRates(path, 'int4') },
+  ];
   const bandwidth = Math.max(before, memoryBandwidth());
   const ceiling = bandwidth / weightBytes(path);
   const rate = (speeds: Speeds) => 1 / speeds.decodeSecondsPerToken;
@@ -88,6 +92,16 @@ async function shapeFindings(path: string): Promise<Finding[]> {
         value: `${speeds.loadSeconds.toFixed(1)} s, ${(speeds.residentBytes / 1e6).toFixed(0)} MB`,
       },
     ]),
+    ...batches.flatMap(({ kind, rates }) =>
+      batchSizes.slice(1).map((size, i): Finding => {
+        const ratio = rates[i + 1]! / rates[0]!;
+        return {
+          name: `${kind}, ${size} prompts in one batch`,
+          value: `${rates[i + 1]!.toFixed(1)} tokens/s`,
+          note: `${ratio.toFixed(2)} × one`,
+        };
+      }),
+    ),
     {
       name: 'a prompt that grew by a line',
       value: `${exact.grown.computed} tokens computed`,

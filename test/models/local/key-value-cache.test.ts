@@ -20,6 +20,22 @@ function entries(rows: readonly number[], from: number, tokens: number): NewEntr
   return { keys: layers.map((l) => part(1, l)), values: layers.map((l) => part(-1, l)), tokens };
 }
 
+/** New entries of rows that hold different numbers of tokens. */
+function ragged(rows: readonly { readonly id: number; readonly length: number }[], tokens: number): NewEntries {
+  const each = rows.map(({ id, length }) => entries([id], length, tokens));
+  const strip = tokens * shape.headDim;
+  const merged = (part: (one: NewEntries) => readonly ort.Tensor[]) =>
+    Array.from({ length: shape.layers }, (_, layer) => {
+      const numbers = Array.from({ length: shape.kvHeads }, (__, head) =>
+        each.map((one) => [
+          ...(part(one)[layer]!.data as Float32Array).subarray(head * strip, (head + 1) * strip),
+        ]),
+      ).flat(2);
+      return new ort.Tensor('float32', numbers, [shape.kvHeads, rows.length, tokens, shape.headDim]);
+    });
+  return { keys: merged(({ keys }) => keys), values: merged(({ values }) => values), tokens };
+}
+
 const change = fc.oneof(
   fc.record({
     kind: fc.constant('append' as const),
@@ -28,36 +44,49 @@ const change = fc.oneof(
   }),
   fc.record({ kind: fc.constant('truncate' as const), length: fc.integer({ min: 0, max: 12 }) }),
   fc.record({ kind: fc.constant('drop' as const), index: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({
+    kind: fc.constant('join' as const),
+    lengths: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 2 }),
+  }),
 );
 
-test('after any appends, cuts and dropped rows every row holds its own tokens', () => {
+test('after any appends, cuts, dropped and joined rows every row holds its own tokens', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.array(change, { maxLength: 12 }), (count, changes) => {
       const cache = new KeyValueCache(shape);
       cache.reset(count);
-      let rows = Array.from({ length: count }, (_, row) => row);
-      let length = 0;
+      let rows = Array.from({ length: count }, (_, id) => ({ id, length: 0 }));
+      let joined = count;
       for (const step of changes) {
         if (step.kind === 'append') {
-          cache.append(entries(rows, length, step.tokens), step.block);
-          length += step.tokens;
+          cache.append(ragged(rows, step.tokens), step.block);
+          rows = rows.map(({ id, length }) => ({ id, length: length + step.tokens }));
         } else if (step.kind === 'truncate') {
           cache.truncate(step.length);
-          length = Math.min(length, step.length);
+          rows = rows.map(({ id, length }) => ({ id, length: Math.min(length, step.length) }));
+        } else if (step.kind === 'join') {
+          const more = step.lengths.map((length) => ({ id: joined++, length }));
+          cache.join(
+            more.map(({ id, length }) => entries([id], 0, length)),
+            4,
+          );
+          rows = [...rows, ...more];
         } else if (rows.length > 1) {
           const dropped = step.index % rows.length;
           cache.keepRows(rows.map((_, i) => i).filter((i) => i !== dropped));
           rows = rows.filter((_, i) => i !== dropped);
         }
       }
-      expect([cache.rows, cache.length]).toEqual([rows.length, length]);
-      expect(cache.capacity).toBeGreaterThanOrEqual(Math.max(1, length));
+      expect(cache.lengths).toEqual(rows.map(({ length }) => length));
+      expect(cache.capacity).toBeGreaterThanOrEqual(Math.max(1, cache.length));
       expect(cache.tensors().map(({ dims }) => dims)).toEqual(
         Array(2 * shape.layers).fill([shape.kvHeads, rows.length, cache.capacity, shape.headDim]),
       );
       const numbers = ({ keys, values }: NewEntries) => [...keys, ...values].map(({ data }) => [...data]);
-      rows.forEach((row, i) => {
-        expect(numbers(cache.entries(i))).toEqual(numbers(entries([row], 0, length)));
+      rows.forEach(({ id, length }, i) => {
+        expect(numbers(cache.entries(i))).toEqual(numbers(entries([id], 0, length)));
+        const from = Math.floor(length / 2);
+        expect(numbers(cache.entries(i, from, length))).toEqual(numbers(entries([id], from, length - from)));
       });
     }),
   );

@@ -3,7 +3,7 @@ import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
 import type { AdapterInputs } from './adapter-inputs.js';
 import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
-import { cacheShape, type TokenCache, tokenBytes } from './key-value-cache.js';
+import { cacheShape, type NewEntries, type TokenCache, tokenBytes } from './key-value-cache.js';
 import { type HeldPrompt, PromptCaches } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 import type { DecoderSession } from './runtime.js';
@@ -81,6 +81,8 @@ export class TextGenerator {
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   #entering: Begun | undefined;
   #rows: Row[] = [];
+  /** The last rows as long as they are not in the cache: all that join before a step move the others once. */
+  #arrived: NewEntries[] = [];
   /** Those of the rows. */
   #states: States = [];
   /** Whether each row holds its prompt, so that others can join. A request too large for that shares one among its rows. */
@@ -248,11 +250,15 @@ export class TextGenerator {
     const running = candidates.filter((candidate) => !candidate.finished);
     if (this.#rows.length === 0) {
       this.#own.reset(this.#batched ? 0 : running.length);
+      this.#arrived = [];
       this.#states = [];
     }
     if (running.length > 0) {
       const states = tiledStates(held.states.at(held.cache.length), running.length);
-      if (this.#batched) this.#own.join!(await held.cache.entries(0), running.length, ownBlock);
+      if (this.#batched) {
+        const entries = await held.cache.entries(0);
+        this.#arrived.push(...running.map(() => entries));
+      }
       this.#states = joinedStates(this.#states, states);
     }
     this.#entering = undefined;
@@ -273,6 +279,7 @@ export class TextGenerator {
 
   async #read(rows: readonly Row[]): Promise<void> {
     const [{ work }] = rows as [Row, ...Row[]];
+    this.#enterCache();
     const shared = this.#batched ? this.#none : work.held.cache;
     // Tokens that a constraint leaves no choice about are read together with the one before them. In a batch of
     // requests, they would make the rounding of one depend on the others.
@@ -317,6 +324,11 @@ export class TextGenerator {
     this.#resolveFinished(rows.map((row) => row.work).filter((one) => !failed.has(one)));
   }
 
+  #enterCache(): void {
+    if (this.#arrived.length > 0) this.#own.join!(this.#arrived, ownBlock);
+    this.#arrived = [];
+  }
+
   async #dropAborted(): Promise<void> {
     const asked = new Set<Begun>(this.#rows.map(({ work }) => work));
     if (this.#entering !== undefined) asked.add(this.#entering);
@@ -330,6 +342,7 @@ export class TextGenerator {
   /** Rows that don't stay leave the batch. */
   async #keep(stays: (row: Row) => boolean): Promise<void> {
     const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
+    if (kept.length < this.#rows.length) this.#enterCache();
     if (kept.length < this.#rows.length && kept.length > 0) {
       await this.#own.keepRows(kept);
       this.#states = keptStates(this.#states, this.#rows.length, kept);

@@ -43,8 +43,8 @@ export interface TokenCache {
   truncate(length: number): void;
   /** Adds tokens to every row, which takes the entries' memory. Capacity becomes a multiple of `block`, or of more. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
-  /** Adds `rows` sequences that have the tokens of `entries`. Absent where all rows must have the same length. */
-  join?(entries: NewEntries, rows: number, block: number): void;
+  /** Adds sequences, each with so many tokens as it has entries. Absent where all rows must have the same length. */
+  join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
   /** Tokens `from` to `to` of one row, by default all, in the form that `append` takes. */
@@ -127,22 +127,22 @@ export class KeyValueCache implements TokenCache {
     this.#lengths = this.#lengths.map((held) => held + entries.tokens);
   }
 
-  join({ keys, values, tokens }: NewEntries, rows: number, block: number): void {
+  join(sequences: readonly NewEntries[], block: number): void {
     const { kvHeads, headDim } = this.shape;
     const before = [...this.#lengths.keys()];
-    const lengths = [...this.#lengths, ...Array<number>(rows).fill(tokens)];
-    const capacity = Math.ceil(Math.max(this.length, tokens) / block) * block;
+    const lengths = [...this.#lengths, ...sequences.map(({ tokens }) => tokens)];
+    const capacity = Math.ceil(Math.max(...lengths) / block) * block;
     this.#layOut(lengths, Math.max(this.#capacity, capacity), before);
-    [...keys, ...values].forEach(({ data }, i) => {
-      for (let head = 0; head < kvHeads; head++) {
-        const source = (data as Float32Array).subarray(
-          head * tokens * headDim,
-          (head + 1) * tokens * headDim,
-        );
-        for (let row = before.length; row < this.rows; row++)
-          this.#buffers[i]!.set(source, (head * this.rows + row) * this.#capacity * headDim);
-      }
-    });
+    for (const [i, { keys, values, tokens }] of sequences.entries()) {
+      const row = before.length + i;
+      const line = tokens * headDim;
+      [...keys, ...values].forEach(({ data }, part) => {
+        for (let head = 0; head < kvHeads; head++) {
+          const source = (data as Float32Array).subarray(head * line, (head + 1) * line);
+          this.#buffers[part]!.set(source, (head * this.rows + row) * this.#capacity * headDim);
+        }
+      });
+    }
   }
 
   keepRows(kept: readonly number[]): void {
