@@ -28,7 +28,7 @@ const watches: readonly Watch[] = [
       return {
         message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so that they taught nothing`,
         remedy:
-          'raise groupSize or agent.temperature, choose easier starts, give a reward for parts of the way, or stop where the task is solved',
+          'raise groupSize or the temperature, choose easier starts, give a reward for parts of the way, or stop where the task is solved',
       };
     },
   },

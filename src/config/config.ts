@@ -104,7 +104,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),
   environment: z
-    .union([text, environmentSchema])
+    .union([environmentSchema.shape.id, environmentSchema])
     .describe('Environment id, module of yours (`./my-env.js`), or `{id, options}`')
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema

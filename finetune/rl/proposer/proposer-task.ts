@@ -70,12 +70,13 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
       const outcomes = await playHeldOut(sampler, heldOut, seed);
       const beside = isAbsolute(config.reward) ? [] : await baselinesOf();
       const proposed = outcomes.flatMap(({ scores }) => scores);
+      const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
         values: outcomes.map(({ best, reward }, i) =>
           beside.length === 0 ? reward : mean(beside.map(({ returns }) => wonBy(best, returns[i]!))),
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
-        bestReturn: mean(outcomes.map(({ best }) => best)),
+        ...(bests.length > 0 && { bestReturn: mean(bests) }),
       };
     },
     baselines: async () =>
@@ -89,7 +90,10 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
 }
 
 /** 1 for a higher return, a half for an equal one. */
-const wonBy = (own: number, other: number) => (own > other ? 1 : own === other ? 0.5 : 0);
+function wonBy(own: number | undefined, other: number): number {
+  if (own === undefined || own < other) return 0;
+  return own === other ? 0.5 : 1;
+}
 
 /** Runs that go on from update to update, and are followed by others. */
 class RunsUnderway {
@@ -150,8 +154,8 @@ class RunsUnderway {
 }
 
 interface Outcome {
-  /** The best return of the run, warm-up included. */
-  readonly best: number;
+  /** The best return of the run, warm-up included; undefined where nothing was evaluated. */
+  readonly best: number | undefined;
   /** Returns of the policies that were proposed. */
   readonly scores: readonly number[];
   /** Mean reward of the proposals. */
@@ -198,7 +202,7 @@ async function playHeldOut(
       }
     }
     return runs.map((run, i) => ({
-      best: bestEntry(run.state.entries)?.score ?? Number.NEGATIVE_INFINITY,
+      best: bestEntry(run.state.entries)?.score,
       scores: played[i]!.scores,
       reward: mean(played[i]!.rewards),
     }));

@@ -24,11 +24,24 @@ const written = {
   tasks: [{}],
   reward: { kind: 'rank' },
   objective: { kind: 'grpo' },
-  ...{ updates: 6, groups: 2, groupSize: 4, checkpointEvery: 2, learningRate: 1e-3, threads: 1 },
+  ...{ updates: 4, groups: 2, groupSize: 4, checkpointEvery: 2, learningRate: 1e-3, threads: 1 },
   answers: { maxTokens: 512, format: 'constrained' },
-  evaluation: { every: 3, runs: 2 },
+  evaluation: { every: 2, runs: 2 },
   baselines: ['random'],
 };
+
+/** One step, which returns −|action − 3|. */
+const environment = `export default {
+  name: 'aim',
+  create: () => ({
+    id: 'aim',
+    observationSpace: { kind: 'box', low: [1], high: [1] },
+    actionSpace: { kind: 'box', low: [-9], high: [9] },
+    maxSteps: 1,
+    reset: () => [1],
+    step: ([action]) => ({ observation: [1], reward: -Math.abs(action - 3), terminated: true, truncated: false }),
+  }),
+};`;
 
 function configIn(folder: string, changes: object = {}) {
   const file = join(folder, 'rl.yaml');
@@ -74,7 +87,7 @@ function crashing<A extends readonly unknown[], R>(call: (...given: A) => R, at:
 describe('a proposer', () => {
   it('learns from groups for runs under way, with the searches beside it', async () => {
     const { events, steps } = await learnt(temporaryDirectory());
-    expect(steps).toHaveLength(6);
+    expect(steps).toHaveLength(4);
     for (const { flat, largestMismatch, reward, valid } of steps) {
       expect(valid).toBe(1);
       // Ranks of four: 1/4 to 1.
@@ -86,19 +99,37 @@ describe('a proposer', () => {
     // Two policies of the warm-up and three proposals, of one episode each.
     expect(baseline).toMatchObject({ label: 'random search', episodes: 5 });
     const evaluations = events.filter((event) => event.kind === 'evaluation');
-    expect(evaluations.map(({ step }) => step)).toEqual([0, 3, 6]);
+    expect(evaluations.map(({ step }) => step)).toEqual([0, 2, 4]);
     for (const { bestReturn, meanReward, policyReturn } of evaluations) {
       expect([0, 0.25, 0.5, 0.75, 1]).toContain(meanReward);
       expect(bestReturn!).toBeGreaterThanOrEqual(policyReturn!);
     }
   });
 
+  it('learns in an environment of the user’s, and takes replies that can’t be read as data', async () => {
+    const folder = temporaryDirectory();
+    writeFileSync(join(folder, 'my-env.js'), environment);
+    const changes = {
+      experiment: { ...written.experiment, environment: './my-env.js', policy: { kind: 'linear' } },
+      reward: { kind: 'return', low: -10, high: 0, invalid: -1 },
+      answers: { maxTokens: 12, temperature: 2 },
+      updates: 1,
+      evaluation: { every: 1, runs: 1 },
+    };
+    const { events, steps } = await learnt(folder, { changes });
+    const [{ reward, valid } = { reward: 1, valid: 1 }] = steps;
+    expect(valid).toBeGreaterThan(0);
+    expect(valid).toBeLessThan(1);
+    expect(reward).toBeLessThan(valid);
+    expect(events.filter(({ kind }) => kind === 'evaluation')).toHaveLength(2);
+  });
+
   it.each([
-    ['in a rollout', (l: OpenedLearning) => ({ ...l, task: { ...l.task, play: crashing(l.task.play, 4) } })],
+    ['in a rollout', (l: OpenedLearning) => ({ ...l, task: { ...l.task, play: crashing(l.task.play, 3) } })],
     [
       'in an update',
       (l: OpenedLearning) => {
-        const training = { ...l.sessions.training, run: crashing(l.sessions.training.run, 4) };
+        const training = { ...l.sessions.training, run: crashing(l.sessions.training.run, 3) };
         return { ...l, sessions: { ...l.sessions, training } };
       },
     ],
