@@ -182,14 +182,16 @@ function referenceOf(parameters: readonly Parameter[], trainable: Trainable): re
 
 /** What the trainer knows of rewards: those of candidates are given already. */
 const rewardOf = (config: LearningConfig) =>
-  isProposer(config) ? { gamma: 1, invalid: 0, shuffle: config.reward.shuffle } : config.reward;
+  isProposer(config)
+    ? { gamma: 1, invalid: 0, assignment: 'return' as const, shuffle: config.reward.shuffle }
+    : config.reward;
 
 function settingsOf(config: LearningConfig): OnlineSettings {
   const { betas, epochs, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } = config;
   const { objective, schedule: kind, updates, warmupSteps } = config;
   return {
     ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: rewardOf(config) },
-    credit: { objective, scale: config.advantages, invalid: rewardOf(config).invalid },
+    credit: { objective, scale: config.advantages, ...rewardOf(config) },
     improvement: {
       ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, objective },
       schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },

@@ -2,6 +2,7 @@
 import type { Sampled } from '../train/objectives/sampled.js';
 import type { ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 import { groupAdvantages, leaveOneOut, logRatios, standardised, tokenAdvantages } from './advantages.js';
+import { type Assignment, perToken, spread, turnCredits, turnRewards } from './assignment.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 import type { advantageScales } from './learning/settings.js';
 
@@ -17,11 +18,16 @@ export interface CreditSettings {
   readonly scale: (typeof advantageScales)[number];
   /** Added for each reply that names no action. */
   readonly invalid: number;
+  /** Default: `return`. */
+  readonly assignment?: Assignment | undefined;
+  /** Discount of rewards for each turn that they lie ahead; for assignments other than `return`. */
+  readonly gamma?: number | undefined;
 }
 
 /**
  * All sequences of the groups with their advantages. An objective with a value head estimates those of each token; for
- * the others each token has the advantage of its episode's return among those of the group.
+ * the others each token has the advantage of its episode's return among those of the group, or of what its turn is
+ * credited with among those of the same turn.
  * @param returns of each episode of each group
  * @param read what was read of a sequence; the sequence itself where nothing was
  */
@@ -33,6 +39,8 @@ export function credited(
 ): readonly Sampled[] {
   const { objective, scale } = settings;
   if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, { ...settings, objective });
+  if (settings.assignment !== undefined && settings.assignment !== 'return')
+    return byTurn(groups, read, { ...settings, assignment: settings.assignment });
   const earned =
     objective.kind === 'rloo'
       ? groups.map((group, g) =>
@@ -45,6 +53,39 @@ export function credited(
       sequences.map((sequence) => ({ ...read(sequence), advantages: advantages[g]![i]! })),
     ),
   );
+}
+
+function byTurn(
+  groups: readonly Group[],
+  read: (sequence: SampledSequence) => ReadSequence,
+  settings: CreditSettings & { readonly assignment: Exclude<Assignment, 'return'> },
+): readonly Sampled[] {
+  const { assignment, gamma = 1, invalid, objective, scale } = settings;
+  const cost = (episode: Episode) =>
+    objective.kind === 'rloo' ? objective.kl * divergenceOf(episode, read) : 0;
+  const turns = groups.map((group) => {
+    const costs = group.map(cost);
+    const rewards = group.map((episode) => turnRewards(episode, invalid));
+    return turnCredits(rewards, assignment, gamma).map((values) =>
+      values.map((value, i) => value - costs[i]!),
+    );
+  });
+  const all = turns.flat();
+  const advantages = objective.kind === 'rloo' ? leaveOneOut(all) : groupAdvantages(all, scale);
+  let first = 0;
+  return groups.flatMap((group, g) => {
+    const own = advantages.slice(first, first + turns[g]!.length);
+    first += turns[g]!.length;
+    return group.flatMap((episode, i) => {
+      const tokens = perToken(episode, (turn) => own[turn]![i]!);
+      let place = 0;
+      return episode.sequences.map((sequence) => {
+        const from = place;
+        place += sequence.completionIds.length;
+        return { ...read(sequence), advantages: tokens.slice(from, place) };
+      });
+    });
+  });
 }
 
 function divergenceOf({ sequences }: Episode, read: (sequence: SampledSequence) => ReadSequence): number {
@@ -64,7 +105,7 @@ function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
-  { objective, invalid }: CreditSettings & { readonly objective: PpoSettings },
+  { assignment, objective, invalid }: CreditSettings & { readonly objective: PpoSettings },
 ): readonly Sampled[] {
   const estimated = episodes.map((episode) => {
     const sequences = episode.sequences.map(read);
@@ -72,8 +113,10 @@ function withEstimates(
     const values = sequences.flatMap((sequence) => Array.from(sequence.oldValues!));
     const ratios = sequences.flatMap(ratiosOf);
     const rewards = ratios.map((ratio) => -objective.kl * ratio);
+    const earned = turnRewards(episode, invalid);
+    const assigned = assignment === 'spread' ? spread(earned) : earned;
     episode.ends.forEach((token, turn) => {
-      rewards[token]! += episode.rewards[turn]! + (episode.valid[turn]! ? 0 : invalid);
+      rewards[token]! += assigned[turn]!;
     });
     // The state after a cut is not read: its value is about that before the last token.
     const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;

@@ -5,6 +5,7 @@ import { environmentSchema } from '../../src/environments/settings.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { readTrainingConfig } from '../train/train-config.js';
+import { assignments } from './assignment.js';
 import { learningSettings } from './learning/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -44,6 +45,12 @@ const rewardSchema = z
       .default(1)
       .describe('Discount of rewards for each turn that they lie ahead'),
     invalid: z.number().default(0).describe('Added for each reply that names no action'),
+    assignment: z
+      .enum(assignments)
+      .default('return')
+      .describe(
+        'What a turn is credited with: the return of the episode, what comes after it (to-go), or an equal share of the return (spread)',
+      ),
     shuffle: z
       .boolean()
       .default(false)
@@ -82,11 +89,15 @@ const schema = settings.superRefine(({ epochs, groupSize, objective: { kind }, r
   if (kind === 'ppo') {
     if (reward.gamma !== 1)
       refuse(['reward', 'gamma'], 'ppo discounts token by token: set objective.discount');
+    if (reward.assignment === 'to-go')
+      refuse(['reward', 'assignment'], 'ppo credits each token with what follows by itself: leave it out');
     if (reward.shuffle)
       refuse(['reward', 'shuffle'], 'ppo compares no episodes of a group: take grpo or rloo');
   } else if (groupSize === 1) {
     refuse(['groupSize'], `${kind} compares the episodes of a group, so that one alone teaches nothing`);
   }
+  if (reward.shuffle && reward.assignment !== 'return')
+    refuse(['reward', 'shuffle'], 'returns of whole episodes are shuffled: it needs assignment return');
   if (kind === 'reinforce' && epochs > 1)
     refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
 });

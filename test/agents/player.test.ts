@@ -83,4 +83,67 @@ describe('episodes with a model', () => {
     const [game] = await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(game).toMatchObject({ truncated: true, terminated: false, turns: { length: 3 } });
   });
+
+  it('show the turns that a budget of tokens holds, the latest', async () => {
+    const counted: number[] = [];
+    const { model, setting } = await playing('FrozenLake-v1', () => '0', { maxTurns: 5, history: 3 });
+    const speaker = {
+      ...setting.speaker,
+      // A token a message.
+      count: (messages: readonly unknown[]) => counted[counted.push(messages.length) - 1]!,
+    };
+    const lengths = async (historyTokens: number | undefined) => {
+      const before = model.calls.length;
+      await playGames({ ...setting, speaker, historyTokens }, [{ start: 1, sampling: 1 }]);
+      return model.calls.slice(before).map(({ messages }) => messages.length);
+    };
+    // A system message, two for each turn that is shown, and the present one.
+    expect(await lengths(undefined)).toEqual([2, 4, 6, 8, 8]);
+    expect(await lengths(6)).toEqual([2, 4, 6, 6, 6]);
+    expect(await lengths(5)).toEqual([2, 4, 4, 4, 4]);
+    // The present message is always shown.
+    expect(await lengths(1)).toEqual([2, 2, 2, 2, 2]);
+    expect(counted.length).toBeGreaterThan(0);
+    const last = model.calls.at(-1)!.messages;
+    expect(last.at(-1)!.role).toBe('user');
+  });
+
+  it('ask again after a reply that names no action, so often, then take any', async () => {
+    const replies = ['well', 'hm', 'A', 'no', 'no', 'no', 'never'];
+    const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
+      fallback: 'ask-again',
+      asks: 2,
+    });
+    const [first] = await playGames(setting, [{ start: 1, sampling: 4 }]);
+    expect(first!.turns.map(({ action, valid }) => [action, valid])).toEqual([
+      [undefined, false],
+      [undefined, false],
+      ['A', true],
+      [undefined, false],
+      [undefined, false],
+      ['A', false],
+    ]);
+    expect(first!.return).toBe(1);
+    const asked = model.calls[1]!.messages;
+    expect(asked.map(({ content }) => content)).toEqual([
+      'first',
+      'well',
+      expect.stringContaining('names no action'),
+    ]);
+    expect(asked.at(-1)!.content).toContain('One of: A');
+  });
+
+  it('show replies without their thinking, and never empty', async () => {
+    const replies = ['<think>B?</think>A', ''];
+    const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
+      fallback: 'ask-again',
+    });
+    await playGames(setting, [{ start: 1, sampling: 4 }]);
+    expect(model.calls[2]!.messages.map(({ content }) => content).slice(0, 4)).toEqual([
+      'first',
+      'A',
+      'last',
+      '(no text)',
+    ]);
+  });
 });

@@ -113,3 +113,55 @@ describe('the credit', () => {
     expect(found!.returns).toEqual([5, 5, 0, 0, 4]);
   });
 });
+
+describe('the assignment of rewards to turns', () => {
+  const credit = (
+    assignment: 'return' | 'to-go' | 'spread',
+    episodes: readonly Episode[],
+    { gamma = 1, invalid = 0, objective = { kind: 'grpo' } as object } = {},
+  ) =>
+    credited([episodes], returnsOf([episodes], { ...plain, gamma, invalid }, 0), (one) => one, {
+      ...{ objective: objectiveSchema.parse(objective), scale: 'none', invalid, gamma, assignment },
+    }).map(({ advantages }) => advantages);
+  const earning = (rewards: readonly number[]): Episode => ({ ...episode, rewards, valid: [true, true] });
+  /** Ends after the first turn. */
+  const short: Episode = {
+    ...earning([1]),
+    ends: [1],
+    sequences: [{ ...sequence!, completionIds: [3, 4], trained: [true, true], samplerLogp: [-3, -4] }],
+  };
+
+  it('credits what comes after a turn, against those that came as far', () => {
+    const [first, second] = credit('to-go', [earning([2, 4]), earning([0, 0])]);
+    expect(first).toEqual([3, 3, 2, 2, 2]);
+    expect(second).toEqual([-3, -3, -2, -2, -2]);
+    // Nobody else came to the second turn: it teaches nothing.
+    const [alone, ended] = credit('to-go', [earning([2, 4]), short]);
+    expect(alone).toEqual([2.5, 2.5, 0, 0, 0]);
+    expect(ended).toEqual([-2.5, -2.5]);
+    expect(credit('to-go', [earning([2, 4]), earning([0, 0])], { gamma: 0.5 })[0]).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('spreads the return over the turns', () => {
+    expect(credit('spread', [earning([2, 4]), earning([0, 0])])[0]).toEqual([1.5, 1.5, 1.5, 1.5, 1.5]);
+    const lost = { ...earning([2, 4]), valid: [true, false] };
+    expect(credit('spread', [lost, earning([0, 0])], { invalid: -2 })[0]).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('tells turns apart that the return of the episode credits alike', () => {
+    const episodes = [earning([0, 4]), earning([4, 0])];
+    expect(credit('return', episodes)).toEqual([0, 0]);
+    expect(credit('to-go', episodes)).toEqual([
+      [0, 0, 2, 2, 2],
+      [0, 0, -2, -2, -2],
+    ]);
+  });
+
+  it('with equal rewards teaches exactly nothing, also leaving one out', () => {
+    for (const assignment of ['to-go', 'spread'] as const)
+      for (const objective of [{ kind: 'grpo' }, { kind: 'rloo' }])
+        expect(credit(assignment, [earning([0.1, 0.2]), earning([0.1, 0.2])], { objective }).flat()).toEqual(
+          Array(10).fill(0),
+        );
+  });
+});

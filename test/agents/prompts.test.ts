@@ -1,0 +1,128 @@
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type AgentOptions, openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { packageRoot } from '../../src/base/package.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const folder = resolve(import.meta.dirname, '../fixtures/prompts/agents');
+
+async function opened(
+  id: string,
+  given: Partial<AgentOptions> = {},
+  options: Readonly<Record<string, unknown>> = {},
+) {
+  const environment = await makeEnvironment(id, options);
+  const agent = openAgent({
+    ...{ environment, options, maxSteps: 1000, reading: 'text', field: 'policy.prompts' },
+    ...given,
+  });
+  return { agent, environment };
+}
+
+/** All that a model is told at the first step, after one, and where its reply names nothing. */
+async function told(id: string, given: Partial<AgentOptions> = {}, options = {}) {
+  const { agent, environment } = await opened(id, given, options);
+  const see = (
+    observation: Parameters<typeof agent.formatObservation>[0],
+    steps: number,
+    reward?: number,
+  ) => {
+    const info = environment.info?.();
+    return agent.formatObservation(observation, { choices: agent.choices(info), info, steps, reward });
+  };
+  const first = see(environment.reset(7), 0);
+  const choice = agent.choices(environment.info?.())?.[0]?.action ?? [0];
+  const { observation, reward } = environment.step(choice);
+  const second = see(observation, 1, reward);
+  const parts = {
+    system: agent.systemPrompt(),
+    first,
+    second,
+    'ask again': agent.askAgain(agent.choices(environment.info?.())),
+  };
+  return Object.entries(parts)
+    .map(([name, text]) => `=== ${name}\n${text}\n`)
+    .join('');
+}
+
+describe('golden prompts of agents', () => {
+  it.each([
+    ['cartpole', 'CartPole-v1', {}, {}],
+    ['frozenlake', 'FrozenLake-v1', {}, {}],
+    ['frozenlake-json', 'FrozenLake-v1', { reading: 'json' }, { is_slippery: false, map_name: '8x8' }],
+    ['blackjack', 'Blackjack-v1', {}, {}],
+    ['taxi', 'Taxi-v4', {}, { is_rainy: true, fickle_passenger: true }],
+    ['cliffwalking', 'CliffWalking-v1', {}, { is_slippery: true }],
+    ['text-world', 'text:cooking', {}, { fold: 'test' }],
+    ['text-world-json', 'text:coin-collector', { reading: 'json' }, {}],
+    ['generic', 'Acrobot-v1', {}, {}],
+    ['generic-box', 'Pendulum-v1', { reading: 'json' }, {}],
+    ['generic-named', 'Blackjack-v1', { prompts: 'generic' }, {}],
+    ['plain', 'bandit', {}, {}],
+  ] as const)('%s', async (name, id, given, options) => {
+    await expect(await told(id, given, options)).toMatchFileSnapshot(join(folder, `${name}.txt`));
+  });
+});
+
+describe('a prompt set', () => {
+  /** A copy of the generic set with one file changed. */
+  function changed(file: string, text: string | undefined): string {
+    const set = join(temporaryDirectory(), 'mine');
+    mkdirSync(set);
+    cpSync(join(packageRoot(), 'prompts/agents/generic'), set, { recursive: true });
+    if (text === undefined) rmSync(join(set, file));
+    else writeFileSync(join(set, file), text);
+    return set;
+  }
+  const mine = (file: string, text: string | undefined, id = 'CartPole-v1') =>
+    opened(id, { prompts: changed(file, text) });
+
+  it('of a folder words what its templates word', async () => {
+    const { agent, environment } = await mine(
+      'observation.hbs',
+      '{{step}}: {{state.angle}} of {{stepLimit}}',
+    );
+    expect(agent.formatObservation(environment.reset(7), { steps: 3 })).toMatch(/^4: -?0\.0\d\d of 500$/);
+  });
+
+  it.each([
+    ['observation.hbs', '{{stat.angle}}', /1:3: there is no variable stat[\s\S]*did you mean state\?/],
+    [
+      'observation.hbs',
+      '{{state.angel}}',
+      /there is no variable angel in state[\s\S]*did you mean state.angle\?/,
+    ],
+    ['observation.hbs', '{{#each actions}}{{text}}{{/each', /observation.hbs:1:29/],
+    ['observation.hbs', '{{#if}}', /observation.hbs:1/],
+    ['system.hbs', '{{reward}}', /system.hbs:1:3: there is no variable reward/],
+    ['system.hbs', '{{lookup facts "suttonBarto"}}', /there is no helper lookup/],
+    ['ask-again.hbs', '{{> replay}}', /there is no partial replay[\s\S]*did you mean reply\?/],
+    ['system.hbs', undefined, /the prompt set lacks system.hbs/],
+  ])('whose %s is %j is refused', async (file, text, message) => {
+    await expect(mine(file, text)).rejects.toThrow(message);
+  });
+
+  it('knows the state of its environment only', async () => {
+    await expect(mine('observation.hbs', '{{state.angle}}', 'Blackjack-v1')).rejects.toThrow(
+      'there is no variable angle in state',
+    );
+  });
+
+  it.each([
+    ['blackjack', 'this set does not describe CartPole-v1'],
+    ['cartpol', 'did you mean cartpole?'],
+    ['./nowhere', 'there is no such folder'],
+  ])('named %s is refused for CartPole', async (prompts, message) => {
+    await expect(opened('CartPole-v1', { prompts })).rejects.toThrow(message);
+  });
+
+  it('changes the fingerprint with any of its files, and no other does', async () => {
+    const hash = async (prompts?: string) => (await opened('CartPole-v1', { prompts })).agent.hash;
+    expect(await hash('cartpole')).toBe(await hash());
+    expect(await hash('generic')).not.toBe(await hash());
+    expect(await hash(changed('ask-again.hbs', 'Again.'))).not.toBe(await hash('generic'));
+    expect(await hash('plain')).toBe('');
+  });
+});

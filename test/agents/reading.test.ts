@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { type Choice, listedChoices } from '../../src/agents/choices.js';
+import { readAction } from '../../src/agents/reading.js';
+import type { Space } from '../../src/environments/environment.js';
+
+const push: Space = { kind: 'discrete', n: 2 };
+const pushes = listedChoices(push, ['left', 'right']);
+const commands = (...texts: string[]): readonly Choice[] => texts.map((text) => ({ text, action: text }));
+const any: Space = { kind: 'text' };
+
+describe('free text', () => {
+  it.each([
+    ['LEFT', 0],
+    ['not left, but Right.', 1],
+    ['left or right', 1],
+    ['<think>right</think> left', 0],
+    ['**right**', 1],
+    // Its number alone is the action, beside other words it counts anything.
+    ['1', 1],
+    ['(0)', 0],
+    ['I have 1 idea', undefined],
+    ['2', undefined],
+    ['leftover', undefined],
+    ['upright', undefined],
+    ['', undefined],
+    // Thinking that does not end is no answer.
+    ['<think>left', undefined],
+  ])('%j is %s of named actions: the last one', (reply, action) => {
+    expect(readAction(reply, push, pushes, 'text')).toBe(action);
+  });
+
+  const taxi = listedChoices({ kind: 'discrete', n: 2 }, ['pick up', 'drop off']);
+  it.each([
+    ['pick-up', 0],
+    ['Pick\nup', 0],
+    ['drop_off now', 1],
+    ['pick them up', undefined],
+  ])('%j is %s where names have several words', (reply, action) => {
+    expect(readAction(reply, { kind: 'discrete', n: 2 }, taxi, 'text')).toBe(action);
+  });
+
+  const now = commands('open door', 'open door to north', 'take key', 'take key from box');
+  it.each([
+    ['I open door to north', 'open door to north'],
+    ['open door', 'open door'],
+    ['take key from box, or open door', 'open door'],
+    ['> take key from box', 'take key from box'],
+    ['TAKE KEY', 'take key'],
+    ['open window', undefined],
+    ['open doors', undefined],
+  ])('%j is %s of the commands that are possible now', (reply, action) => {
+    expect(readAction(reply, any, now, 'text')).toBe(action);
+  });
+
+  it('is the last line where commands are free', () => {
+    expect(readAction('I should look.\n\n> examine lamp\n', any, undefined, 'text')).toBe('examine lamp');
+    expect(readAction('\n ', any, undefined, 'text')).toBeUndefined();
+  });
+});
+
+describe('JSON', () => {
+  it.each([
+    ['{"action": "right"}', 1],
+    ['Sure: ```json\n{"action": "LEFT", "why": {"it": "leans"}}\n```', 0],
+    ['{"action": "left"} no, {"action": "right"}', 1],
+    ['{"action": 0}', 0],
+    ['{"action": "1"}', 1],
+    ['{"note": "{"} {"action": "left"}', 0],
+    // What is no object with an action of this space names none.
+    ['right', undefined],
+    ['{"move": "right"}', undefined],
+    ['{"action": "go right"}', undefined],
+    ['{"action": 2}', undefined],
+    ['{"action": null}', undefined],
+    ['{"action": ["right"]}', undefined],
+    ['{action: "right"}', undefined],
+    ['{"action": "right"', undefined],
+    ['', undefined],
+  ])('%j is %s', (reply, action) => {
+    expect(readAction(reply, push, pushes, 'json')).toBe(action);
+  });
+
+  it('holds a vector, a number for a vector of one, or a command', () => {
+    const box: Space = { kind: 'box', low: [-1, -1], high: [1, 1] };
+    expect(readAction('{"action": [0.5, -1]}', box, undefined, 'json')).toEqual([0.5, -1]);
+    expect(readAction('{"action": [0.5]}', box, undefined, 'json')).toBeUndefined();
+    expect(readAction('{"action": [0.5, "1"]}', box, undefined, 'json')).toBeUndefined();
+    const one: Space = { kind: 'box', low: [-2], high: [2] };
+    expect(readAction('{"action": 1.5}', one, undefined, 'json')).toEqual([1.5]);
+    expect(readAction('{"action": "look"}', any, commands('look', 'wait'), 'json')).toBe('look');
+    expect(readAction('{"action": "dance"}', any, commands('look', 'wait'), 'json')).toBeUndefined();
+    expect(readAction('{"action": "dance"}', any, undefined, 'json')).toBe('dance');
+    expect(readAction('{"action": 3}', any, undefined, 'json')).toBeUndefined();
+  });
+
+  it('is read in little time however many braces there are', () => {
+    expect(readAction('{'.repeat(100_000), push, pushes, 'json')).toBeUndefined();
+    expect(readAction('{}'.repeat(50_000), push, pushes, 'json')).toBeUndefined();
+  });
+});
+
+describe('choices', () => {
+  it('are those of the space, of the present state, or none', () => {
+    expect(listedChoices({ kind: 'discrete', n: 2, start: -1 })).toEqual([
+      { text: '-1', action: -1 },
+      { text: '0', action: 0 },
+    ]);
+    const pair: Space = {
+      kind: 'tuple',
+      spaces: [
+        { kind: 'discrete', n: 2 },
+        { kind: 'discrete', n: 2 },
+      ],
+    };
+    expect(listedChoices(pair)?.map(({ text }) => text)).toEqual(['0, 0', '0, 1', '1, 0', '1, 1']);
+    const info = { score: 0, maxScore: 1, won: false, lost: false, moves: 0, admissible: ['look'] };
+    expect(listedChoices(any, undefined, info)).toEqual([{ text: 'look', action: 'look' }]);
+    expect(listedChoices(any, undefined, { ...info, admissible: null })).toBeUndefined();
+    expect(listedChoices({ kind: 'box', low: [0], high: [1] })).toBeUndefined();
+  });
+});

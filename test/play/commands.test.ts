@@ -1,0 +1,246 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { CommandContext } from '../../src/base/context.js';
+import * as compare from '../../src/commands/compare.js';
+import * as evaluate from '../../src/commands/evaluate.js';
+import * as list from '../../src/commands/list.js';
+import * as play from '../../src/commands/play.js';
+import * as report from '../../src/commands/report.js';
+import * as resume from '../../src/commands/resume.js';
+import * as show from '../../src/commands/show.js';
+import { temporaryDirectory } from '../support/experiments.js';
+import { fakeContext, readPlay } from './playing.js';
+
+const common = { runsDir: 'buffers', json: false, quiet: true };
+
+async function playing(
+  cwd: string,
+  overrides: readonly string[],
+  given: Partial<CommandContext> = {},
+  json = false,
+) {
+  const { context, printed } = fakeContext(cwd, given);
+  const args = { ...common, json, config: 'agents/cooking', overrides, human: false };
+  const code = await play.execute({ ...args, runDir: undefined }, context);
+  return { code, printed };
+}
+
+/** Three plays in `buffers`. */
+async function several() {
+  const cwd = temporaryDirectory();
+  for (const name of ['expert', 'random', 'first'] as const)
+    await playing(cwd, [`player=${name}`, `name=${name}`, 'episodes=8']);
+  const { context, printed } = fakeContext(cwd);
+  await list.execute({ runsDir: 'buffers', json: true }, context);
+  const runs = JSON.parse(printed[0]!) as { name: string; play: { player: string } }[];
+  const named = Object.fromEntries(runs.map(({ name, play: { player } }) => [player, name]));
+  return { cwd, named };
+}
+
+describe('policyloop play', () => {
+  it('ends its JSON lines with one that holds meanScore', async () => {
+    const cwd = temporaryDirectory();
+    const { code, printed } = await playing(cwd, ['player=expert', 'episodes=20'], {}, true);
+    expect(code).toBe(0);
+    const lines = printed.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines[0]).toMatchObject({ kind: 'run-started' });
+    expect(lines.filter(({ kind }) => kind === 'game-finished')).toHaveLength(20);
+    const last = lines.at(-1)!;
+    expect(last).toMatchObject({
+      status: 'completed',
+      player: 'expert',
+      games: 20,
+      meanScore: 1,
+      scoreCi95: [1, 1],
+    });
+    expect(existsSync(join(cwd, String(last.report)))).toBe(true);
+    const numbers = await playing(
+      cwd,
+      ['environment=CartPole-v1', 'policy.prompts=cartpole', 'player=random'],
+      {},
+      true,
+    );
+    const without = JSON.parse(numbers.printed.at(-1)!) as Record<string, unknown>;
+    expect(without).toMatchObject({ meanScore: null, scoreCi95: null, meanReturn: expect.any(Number) });
+  });
+
+  it('says what is wrong where it stands', async () => {
+    const cwd = temporaryDirectory();
+    const refused = (overrides: readonly string[]) => playing(cwd, overrides);
+    await expect(refused(['player=nobody'])).rejects.toThrow(
+      /player=nobody[\s\S]*model, expert, random, first or human/,
+    );
+    await expect(refused(['policy.prompts=cartpole'])).rejects.toThrow(
+      /policy.prompts=cartpole[\s\S]*does not describe text:cooking/,
+    );
+    await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or scored/);
+    await expect(refused(['player=human'])).rejects.toThrow('there is no terminal to type into');
+    await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow('a play is one run');
+    await expect(refused(['environment=gymnasium:CartPole-v1', 'player=random'])).rejects.toThrow(
+      'another program plays this one',
+    );
+    const file = join(cwd, 'mine.yaml');
+    writeFileSync(file, 'environment: CartPole-v1\nepisodes: 3\n');
+    const { context } = fakeContext(cwd);
+    const args = { ...common, config: 'mine.yaml', overrides: [], human: false, runDir: undefined };
+    await expect(play.execute(args, context)).rejects.toThrow(
+      /mine.yaml:1:1: model: missing[\s\S]*only `player: model` needs it/,
+    );
+    writeFileSync(file, 'environment: CartPole-v1\nmodel: { provider: random }\n');
+    await expect(play.execute(args, context)).rejects.toThrow(
+      /this is an experiment config[\s\S]*policyloop run mine.yaml/,
+    );
+  });
+});
+
+describe('a person', () => {
+  /** Types these lines, and keeps what was shown. */
+  function typing(lines: readonly (string | undefined)[]) {
+    const shown: string[] = [];
+    const readLine = async (text: string) => {
+      shown.push(text);
+      return lines[shown.length - 1];
+    };
+    return { readLine, shown };
+  }
+
+  it('plays at the terminal, is told when a command is none, and is on record', async () => {
+    const cwd = temporaryDirectory();
+    const { readLine, shown } = typing(['dance', 'look', 'INVENTORY', 'quit']);
+    const { context, printed } = fakeContext(cwd, { readLine });
+    const args = {
+      ...common,
+      config: 'agents/cooking',
+      overrides: ['episodes=2'],
+      human: true,
+      runDir: 'mine',
+    };
+    const code = await play.execute(args, context);
+    expect(code).toBe(130);
+    expect(shown[0]).toMatch(/^You play a text game[\s\S]*You are hungry[\s\S]*Possible commands: .*\n> $/);
+    expect(shown[1]).toMatch(/^That names no action/);
+    expect(shown[2]).toMatch(/^You are in/);
+    expect(shown[3]).toMatch(/^You carry nothing/);
+    expect(printed.at(-1)).toContain('interrupted: 0 of 2 games of text:cooking by human');
+  });
+
+  it('comes to the end of a game', async () => {
+    const cwd = temporaryDirectory();
+    const { readLine } = typing(Array(10).fill('RIGHT'));
+    const { context } = fakeContext(cwd, { readLine });
+    const overrides = ['episodes=1', 'maxSteps=3'];
+    await play.execute(
+      { ...common, config: 'agents/cartpole', overrides, human: true, runDir: 'mine' },
+      context,
+    );
+    const { games, manifest } = readPlay(join(cwd, 'mine'));
+    expect(games[0]!.turns.map(({ action, reply, words }) => [action, reply, words])).toEqual(
+      Array(3).fill([1, 'RIGHT', 'right']),
+    );
+    expect(manifest).toMatchObject({ model: 'player/human', status: 'completed' });
+  });
+});
+
+describe('plays among the runs', () => {
+  it('are listed, shown, reported and compared over the same games', async () => {
+    const { cwd, named } = await several();
+    const { context, printed } = fakeContext(cwd);
+    await show.execute({ ...common, run: named.expert!, top: 10 }, context);
+    expect(printed.pop()).toMatch(/finished: 8 games of text:cooking by expert\nscore {7}1.000/);
+    await show.execute({ ...common, run: named.expert!, top: 10, game: 2 }, context);
+    const transcript = printed.pop()!;
+    expect(transcript).toMatch(/^game 2, seed \d+\n\nYou are hungry/);
+    expect(transcript).toMatch(/> eat meal {4}reward [\s\S]*won after \d+ steps: return 1.000, score 1.000$/);
+    await expect(show.execute({ ...common, run: named.expert!, top: 10, game: 9 }, context)).rejects.toThrow(
+      '1 to 8',
+    );
+    await report.execute({ run: named.random!, runsDir: 'buffers' }, context);
+    const page = readFileSync(join(cwd, printed.pop()!), 'utf8');
+    expect(page).toContain('text:cooking <span class="by">played by</span> random');
+    expect(page.match(/<details class="proposal" id="game-/g)).toHaveLength(8);
+    await compare.execute(
+      { ...common, json: true, runs: [named.expert!, named.random!, named.first!], unfinished: false },
+      context,
+    );
+    const { differences, plays } = JSON.parse(printed.pop()!) as {
+      plays: { name: string; meanScore: number }[];
+      differences: {
+        first: string;
+        second: string;
+        pairs: number;
+        measure: string;
+        difference: number;
+        verdict: string;
+      }[];
+    };
+    expect(plays.map(({ name }) => name)).toEqual(['expert', 'random', 'first']);
+    expect(differences).toHaveLength(3);
+    expect(differences[0]).toMatchObject({
+      first: 'expert',
+      second: 'random',
+      pairs: 8,
+      measure: 'score',
+      verdict: 'higher',
+    });
+    expect(differences[0]!.difference).toBeCloseTo(plays[0]!.meanScore - plays[1]!.meanScore, 9);
+    await compare.execute(
+      { ...common, runs: [named.expert!, named.random!], unfinished: false, csv: 'it.csv' },
+      context,
+    );
+    expect(printed.pop()).toMatch(/expert − random +score, same games +8/);
+    expect(readFileSync(join(cwd, 'it.csv'), 'utf8')).toMatch(
+      /^player,games,score,score_low,score_high,return/,
+    );
+  });
+
+  it('are compared with no other games, and not by what they lack', async () => {
+    const { cwd, named } = await several();
+    await playing(cwd, ['player=random', 'name=other', 'environment.options.rooms=2', 'episodes=8']);
+    const { context } = fakeContext(cwd);
+    const other = { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false };
+    await expect(compare.execute(other, context)).rejects.toThrow(
+      'name plays of one environment with the same options',
+    );
+    const by = { ...common, runs: [named.expert!], unfinished: false, by: 'model' };
+    await expect(compare.execute(by, context)).rejects.toThrow('no learning curve and no groups');
+    const best = { ...common, run: named.expert!, episodes: 3, iteration: undefined };
+    await expect(evaluate.execute(best, context)).rejects.toThrow('there is no policy of numbers');
+  });
+
+  it('with other seeds have no games in common', async () => {
+    const { cwd, named } = await several();
+    await playing(cwd, ['player=random', 'name=other', 'seed=5', 'episodes=8']);
+    const { context, printed } = fakeContext(cwd);
+    await compare.execute(
+      { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false },
+      context,
+    );
+    expect(printed.pop()).toContain('give plays the same seed');
+  });
+
+  it('go on by resume, unless they are complete or would be others', async () => {
+    const cwd = temporaryDirectory();
+    const finish = new AbortController();
+    let lines = 0;
+    const print = (text: string) => {
+      if (text.includes('game-finished') && ++lines === 8) finish.abort();
+    };
+    const stop = { finish: finish.signal, abort: new AbortController().signal };
+    const { context } = fakeContext(cwd, { print, stop });
+    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: 'cut' };
+    const code = await play.execute({ ...args, overrides: ['player=random', 'episodes=20'] }, context);
+    expect(code).toBe(130);
+    expect(readPlay(join(cwd, 'cut')).games.length).toBeLessThan(20);
+    const again = fakeContext(cwd);
+    const rest = { ...common, run: 'cut', overrides: [] as string[] };
+    await expect(resume.execute({ ...rest, overrides: ['seed=3'] }, again.context)).rejects.toThrow(
+      /seed.*can't change within a run/,
+    );
+    expect(await resume.execute(rest, again.context)).toBe(0);
+    const straight = await playing(cwd, ['player=random', 'episodes=20', 'name=straight'], {}, true);
+    const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
+    expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
+    await expect(resume.execute(rest, again.context)).rejects.toThrow('this play is complete');
+  });
+});

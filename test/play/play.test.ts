@@ -1,0 +1,292 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ModelError } from '../../src/models/language-model.js';
+import { playFigures } from '../../src/play/play-figures.js';
+import { temporaryDirectory } from '../support/experiments.js';
+import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
+import { played, readPlay } from './playing.js';
+
+const cartPole = ['episodes=5', 'parallel=2', 'maxSteps=12', 'policy.fallback=ask-again'];
+
+/** Pushes against the lean, and now and then says nothing of use; depends on the messages alone. */
+function balance({ messages }: ScriptedCall): string {
+  const text = messages.at(-1)!.content;
+  if (text.includes('names no action')) return 'RIGHT';
+  const angle = Number(/Pole angle: (\S+) rad/.exec(text)![1]);
+  if (/position: \S+2,/.test(text)) return 'let me think';
+  return angle > 0 ? 'I push RIGHT' : 'LEFT';
+}
+
+const meanReturn = (games: Parameters<typeof playFigures>[0]) => playFigures(games).meanReturn;
+
+describe('players without a model', () => {
+  it('the expert of agents/cooking wins every game, and chance does not', async () => {
+    const expert = await played('agents/cooking', ['player=expert', 'episodes=20']);
+    expect(playFigures(expert.games)).toMatchObject({
+      games: 20,
+      meanScore: 1,
+      won: 1,
+      lost: 0,
+      truncated: 0,
+    });
+    const random = await played('agents/cooking', ['player=random', 'episodes=20']);
+    expect(playFigures(random.games).meanScore).toBeLessThan(0.5);
+    const first = await played('agents/cooking', ['player=first', 'episodes=20']);
+    expect(playFigures(first.games).meanScore).toBeLessThan(0.5);
+    // The same games: what was seen first depends on the seed only.
+    const starts = (games: typeof expert.games) => games.map(({ seed, turns }) => [seed, turns[0]!.message]);
+    expect(starts(random.games)).toEqual(starts(expert.games));
+    expect(expert.calls).toEqual([]);
+  });
+
+  it('no gold path of its fold is longer than its limit of steps', async () => {
+    const { games } = await played('agents/cooking', [
+      'player=expert',
+      'episodes=300',
+      'seed=9',
+      'parallel=50',
+    ]);
+    expect(playFigures(games)).toMatchObject({ meanScore: 1, truncated: 0 });
+  });
+
+  it.each(['cartpole', 'frozenlake', 'blackjack', 'taxi', 'cliffwalking'])(
+    'chance plays agents/%s, and gets no score',
+    async (name) => {
+      const { games, manifest } = await played(`agents/${name}`, ['player=random', 'episodes=3']);
+      expect(playFigures(games)).toMatchObject({ games: 3, meanScore: null, maxScore: null, won: null });
+      expect(meanReturn(games)).not.toBeNull();
+      expect(games[0]!.turns[0]).toMatchObject({ words: expect.any(String), action: expect.any(Number) });
+      expect(games[0]!.turns[0]).not.toHaveProperty('valid');
+      expect(manifest).toMatchObject({
+        status: 'completed',
+        play: { player: 'random' },
+        iterations: { done: 3 },
+      });
+    },
+  );
+
+  it('are refused where they can not play, with those that can', async () => {
+    await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
+      /nobody knows what wins in CartPole-v1[\s\S]*model, random, first, human/,
+    );
+    await expect(played('agents/cartpole', ['player=first', 'environment=Pendulum-v1'])).rejects.toThrow(
+      /can't be listed[\s\S]*model, random, human/,
+    );
+    const { games } = await played('agents/cartpole', [
+      ...['player=random', 'environment=Pendulum-v1', 'episodes=1', 'policy.prompts=generic', 'maxSteps=4'],
+    ]);
+    expect(games[0]!.turns.map(({ action }) => (action as number[])[0]! ** 2 <= 4)).toEqual(
+      Array(4).fill(true),
+    );
+  });
+});
+
+describe('a model', () => {
+  it('plays games side by side, and everything is on record', async () => {
+    const model = createScriptedModel(balance);
+    const { calls, games, manifest } = await played('agents/cartpole', cartPole, model);
+    expect(games.map(({ iteration, candidate, episode }) => [iteration, candidate, episode])).toEqual([
+      [1, 0, 0],
+      [1, 1, 1],
+      [2, 0, 2],
+      [2, 1, 3],
+      [3, 0, 4],
+    ]);
+    const turns = games.flatMap((game) => game.turns);
+    expect(turns.length).toBe(model.calls.length);
+    expect(calls.length).toBe(model.calls.length);
+    expect(turns.some(({ valid }) => valid === false)).toBe(true);
+    for (const { valid, action, reply, reward } of turns) {
+      expect(reply).toMatch(/RIGHT|LEFT|think/);
+      expect([action !== undefined, reward === 1]).toEqual([valid, valid]);
+    }
+    const { completion, messages, outcome, seed } = calls[0]!;
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(outcome).toEqual({ kind: 'accepted', parameters: [], action: expect.any(Number) });
+    expect(completion!.usage.promptTokens).toBeGreaterThan(0);
+    expect(seed).toBe(model.calls[0]!.options.seeds[0]);
+    expect(manifest.usage).toMatchObject({ calls: calls.length, errors: 0 });
+    expect(manifest.reason).toEqual({ kind: 'iterations' });
+  });
+
+  it('meets the same games whatever else is asked, and says the same again', async () => {
+    const [one, other] = [
+      await played('agents/cartpole', cartPole, createScriptedModel(balance)),
+      await played('agents/cartpole', cartPole, createScriptedModel(balance)),
+    ];
+    expect(readFileSync(join(one.path, 'episodes.jsonl'))).toEqual(
+      readFileSync(join(other.path, 'episodes.jsonl')),
+    );
+    const alone = await played('agents/cartpole', [...cartPole, 'parallel=1'], createScriptedModel(balance));
+    expect(alone.games.map(({ seed }) => seed)).toEqual(one.games.map(({ seed }) => seed));
+  });
+
+  it('gives no answer: its game goes on, and the play ends when nothing comes any more', async () => {
+    const failure = new ModelError('server', 'overloaded', { retries: 2, latencyMs: 5 });
+    let index = 0;
+    const shaky = createScriptedModel((call) => (index++ === 2 ? failure : balance(call)));
+    const { calls, games, manifest } = await played('agents/cartpole', cartPole, shaky);
+    expect(manifest.status).toBe('completed');
+    expect(calls.filter(({ outcome }) => outcome.kind === 'error')).toHaveLength(1);
+    expect(games.flatMap(({ turns }) => turns).filter(({ reply }) => reply === '')).toHaveLength(1);
+    const dead = await played(
+      'agents/cartpole',
+      cartPole,
+      createScriptedModel(() => failure),
+    );
+    expect(dead.manifest).toMatchObject({
+      status: 'failed',
+      reason: { kind: 'model-error', message: 'overloaded' },
+      usage: { errors: 6 },
+    });
+    const strange = new ModelError('authentication', 'no such key', { retries: 0, latencyMs: 0 });
+    const refused = await played(
+      'agents/cartpole',
+      cartPole,
+      createScriptedModel(() => strange),
+    );
+    expect(refused.manifest).toMatchObject({ status: 'failed', usage: { calls: 2 } });
+  });
+
+  it.each([
+    ['limits.calls=7', { kind: 'limit', limit: 'calls' }],
+    ['limits.tokens=4000', { kind: 'limit', limit: 'tokens' }],
+  ])('stays within %s', async (limit, reason) => {
+    const model = createScriptedModel(balance);
+    const { calls, manifest, path } = await played('agents/cartpole', [...cartPole, limit], model);
+    expect(manifest).toMatchObject({ status: 'completed', reason });
+    expect(calls.length).toBe(model.calls.length);
+    const { completionTokens, promptTokens } = manifest.usage;
+    expect(calls.length).toBeLessThanOrEqual(limit.startsWith('limits.calls') ? 7 : 1000);
+    expect(promptTokens + completionTokens).toBeLessThanOrEqual(4000);
+    // With more room it goes on from there, and asks for nothing twice.
+    const rest = createScriptedModel(balance);
+    const whole = await played('agents/cartpole', cartPole, rest, { path });
+    const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
+    expect(whole.games).toEqual(straight.games);
+    expect(model.calls.length + rest.calls.length).toBe(straight.calls.length);
+  });
+
+  it.each([1, 3, 4, 11])('is interrupted after %i calls, and goes on as if it was not', async (after) => {
+    const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
+    const stop = new AbortController();
+    const model = createScriptedModel((call, index) => {
+      if (index + 1 === after) stop.abort();
+      return balance(call);
+    });
+    const cut = await played('agents/cartpole', cartPole, model, { finish: stop.signal });
+    expect(cut.manifest).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
+    const rest = createScriptedModel(balance);
+    const { calls, games, manifest, path } = await played('agents/cartpole', cartPole, rest, {
+      path: cut.path,
+    });
+    expect(games).toEqual(straight.games);
+    expect(calls).toHaveLength(straight.calls.length);
+    expect(model.calls.length + rest.calls.length).toBe(straight.calls.length);
+    expect(manifest.usage).toMatchObject({ calls: straight.calls.length, errors: 0 });
+    expect(readFileSync(join(path, 'episodes.jsonl'))).toEqual(
+      readFileSync(join(straight.path, 'episodes.jsonl')),
+    );
+  });
+
+  it('crashes, and goes on from what it was answered', async () => {
+    const straight = await played('agents/cartpole', cartPole, createScriptedModel(balance));
+    const path = join(temporaryDirectory(), 'play');
+    const model = createScriptedModel((call, index) => {
+      if (index === 27) throw new Error('a bug');
+      return balance(call);
+    });
+    await expect(played('agents/cartpole', cartPole, model, { path })).rejects.toThrow('a bug');
+    expect(readPlay(path).manifest.status).toBe('failed');
+    const rest = createScriptedModel(balance);
+    const { games } = await played('agents/cartpole', cartPole, rest, { path });
+    expect(games).toEqual(straight.games);
+    expect(rest.calls.length).toBeLessThan(straight.calls.length - 20);
+  });
+
+  it('is replayed from its record, offline; a changed prompt is no recorded one', async () => {
+    const recorded = await played('agents/cartpole', cartPole, createScriptedModel(balance));
+    const replayed = [...cartPole, `model={provider: replayed, run: ${recorded.path}}`];
+    const again = await played('agents/cartpole', replayed);
+    expect(again.games).toEqual(recorded.games);
+    expect(again.manifest).toMatchObject({ status: 'completed', model: 'replayed/scripted/model' });
+    expect(again.manifest.usage.promptTokens).toBe(recorded.manifest.usage.promptTokens);
+    const other = await played('agents/cartpole', [...replayed, 'policy.prompts=generic']);
+    expect(other.manifest).toMatchObject({ status: 'failed', reason: { kind: 'model-error' } });
+    expect(JSON.stringify(other.manifest.reason)).toContain('the prompt is not the recorded one');
+    const random = await played('agents/cartpole', ['player=random', 'episodes=1']);
+    await expect(
+      played('agents/cartpole', [`model={provider: replayed, run: ${random.path}}`]),
+    ).rejects.toThrow('no model played there');
+  });
+});
+
+describe('scored actions', () => {
+  /** Likes what comes last in the alphabet, and says so for whole answers. */
+  const scorer = () => ({
+    ...createScriptedModel(({ options }) => ({
+      scores: options.score!.map((text) => [-text.length / 10, -1 + text.charCodeAt(0) / 500]),
+    })),
+    scoresTexts: true,
+  });
+  const cooking = ['episodes=3', 'maxSteps=15', 'policy.act=scored', 'parallel=3'];
+
+  it('are possible, each of them, and on record with their probabilities', async () => {
+    const { calls, games } = await played('agents/cooking', cooking, scorer());
+    for (const { turns } of games) {
+      expect(turns.every(({ valid }) => valid)).toBe(true);
+      expect(turns.every(({ message, action }) => message.includes(String(action)))).toBe(true);
+    }
+    for (const { outcome } of calls) {
+      if (outcome.kind !== 'accepted') throw new Error('a scored action is always one');
+      const total = outcome.scored!.reduce((sum, { probability }) => sum + probability, 0);
+      expect(total).toBeCloseTo(1, 9);
+      expect(outcome.scored!.map(({ text }) => text)).toContain(outcome.action);
+    }
+    expect(playFigures(games).unclear).toBe(0);
+  });
+
+  it('are drawn, or the best of them is taken', async () => {
+    const greedy = await played('agents/cooking', [...cooking, 'policy.scoring.choose=greedy'], scorer());
+    for (const { outcome } of greedy.calls) {
+      if (outcome.kind !== 'accepted') throw new Error('a scored action is always one');
+      const { action, scored = [] } = outcome;
+      const best = scored.reduce((a, b) => (b.probability > a.probability ? b : a));
+      expect(action).toBe(best.text);
+    }
+    const drawn = await played('agents/cooking', cooking, scorer());
+    expect(drawn.games.map(({ turns }) => turns.map(({ action }) => action))).not.toEqual(
+      greedy.games.map(({ turns }) => turns.map(({ action }) => action)),
+    );
+  });
+
+  it('are replayed as they were chosen', async () => {
+    const recorded = await played('agents/cooking', cooking, scorer());
+    const again = await played('agents/cooking', [
+      ...cooking,
+      `model={provider: replayed, run: ${recorded.path}}`,
+    ]);
+    expect(again.games).toEqual(recorded.games);
+  });
+
+  it('are refused with a model that gives no log-probabilities of texts, and where there is no list', async () => {
+    const hosted = createScriptedModel(['look']);
+    await expect(played('agents/cooking', cooking, hosted)).rejects.toThrow(
+      /scripted\/model gives no log-probabilities of given texts[\s\S]*text, json/,
+    );
+    await expect(
+      played('agents/cooking', [
+        'policy.act=scored',
+        'model={provider: openai, name: gpt-5-mini, baseUrl: "http://127.0.0.1:9"}',
+      ]),
+    ).rejects.toThrow(/openai\/gpt-5-mini gives no log-probabilities/);
+    await expect(
+      played(
+        'agents/cartpole',
+        ['environment=Pendulum-v1', 'policy.prompts=generic', 'policy.act=scored'],
+        scorer(),
+      ),
+    ).rejects.toThrow("the actions of Pendulum-v1 can't be listed");
+  });
+});

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CommandContext } from '../../src/base/context.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
+import { loadPlayConfig, playYaml } from '../../src/play/play-config.js';
+import { gamesOf, playInDirectory } from '../../src/play/play-games.js';
+import { playManifest, setUpPlay } from '../../src/play/play-setup.js';
+import { createRunDirectory } from '../../src/runs/create.js';
+import type { RunEvent } from '../../src/runs/events.js';
+import { openLogs, readManifest } from '../../src/runs/reader.js';
+import { resumeRunDirectory } from '../../src/runs/writer.js';
+import { temporaryDirectory, tickingClock } from '../support/experiments.js';
+
+const never = new AbortController().signal;
+
+interface Given {
+  readonly path?: string;
+  readonly onEvent?: (event: RunEvent) => void;
+  readonly finish?: AbortSignal;
+  readonly abort?: AbortSignal;
+  readonly readLine?: CommandContext['readLine'];
+}
+
+/** Plays a ready config in a new directory, or goes on in one that holds a play. */
+export async function played(
+  config: string,
+  overrides: readonly string[],
+  model?: LanguageModel,
+  { path, onEvent, finish = never, abort = never, readLine }: Given = {},
+) {
+  const loaded = loadPlayConfig(config, overrides);
+  const setup = await setUpPlay(loaded.config, {}, model);
+  const now = tickingClock();
+  const directory =
+    path === undefined || !existsSync(path)
+      ? createRunDirectory(path ?? join(temporaryDirectory(), 'play'), {
+          configYaml: playYaml(loaded.config),
+          manifest: playManifest(setup, 'play', now()),
+          imported: [],
+          now,
+        })
+      : resumeRunDirectory(path, now);
+  let time = 0;
+  const display = { show: (event: RunEvent) => onEvent?.(event), close: () => undefined };
+  const outside = { now, milliseconds: () => (time += 10), stop: { finish, abort }, readLine };
+  await playInDirectory(setup, directory, display, outside);
+  return readPlay(directory.path);
+}
+
+export function readPlay(path: string) {
+  const recorded = openLogs(path);
+  return { path, manifest: readManifest(path), games: gamesOf(recorded), calls: [...recorded.calls] };
+}
+
+/** What a command may touch, and what it said. */
+export function fakeContext(cwd: string, given: Partial<CommandContext> = {}) {
+  const printed: string[] = [];
+  const noted: string[] = [];
+  const now = tickingClock();
+  let time = 0;
+  const context: CommandContext = {
+    print: (text) => printed.push(text),
+    note: (text) => noted.push(text),
+    terminal: undefined,
+    env: {},
+    cwd,
+    now,
+    milliseconds: () => (time += 10),
+    stop: { finish: never, abort: never },
+    ...given,
+  };
+  return { context, printed, noted };
+}
