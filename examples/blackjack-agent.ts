@@ -18,7 +18,7 @@ const agent = await openAgent(
     model: 'package:models/tiny-bytes',
     method: { kind: 'scratch' },
     agent: { maxTokens: 1, history: 0 },
-    ...{ batch: 64, learningRate: 3e-3, epochs: 2, invalid: -0.5, seed },
+    ...{ batch: 64, learningRate: 1e-2, invalid: -1, seed },
   },
 );
 

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, requireCount, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
@@ -19,7 +20,14 @@ export const options = (y: Argv) =>
       describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
     })
     .option('recipe', {
-      choices: ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const,
+      choices: [
+        'improvement',
+        'best-of-group',
+        'weighted',
+        'preference',
+        'hindsight',
+        'demonstrations',
+      ] as const,
       demandOption: true,
       requiresArg: true,
       describe: 'What is learnt from a run',
@@ -28,7 +36,8 @@ export const options = (y: Argv) =>
     .option('validation', {
       ...kinds.text,
       default: '0.1',
-      describe: 'Held out: a share of the runs, names of environments or runs, or none',
+      describe:
+        'Held out: a share of the runs (of the games: recipe demonstrations), names of environments or runs, or none',
     })
     .option('format', {
       choices: rowFormats,
@@ -39,7 +48,21 @@ export const options = (y: Argv) =>
     .option('seed', { ...kinds.number, default: 0, describe: 'Fixes what is drawn' })
     .option('samples', {
       ...kinds.number,
-      describe: 'Prompts a run (recipe hindsight; default: its iterations)',
+      describe:
+        'Prompts a run (recipe hindsight; default: its iterations), or steps of its games (demonstrations; default: all)',
+    })
+    .option('min-return', {
+      ...kinds.number,
+      describe: 'Games that returned less are left out (recipe demonstrations)',
+    })
+    .option('best-share', {
+      ...kinds.number,
+      describe: "Share of a play's games, the best ones (recipe demonstrations; default: 1)",
+    })
+    .option('history', {
+      ...kinds.number,
+      describe:
+        'Turns before the present one that a prompt shows (recipe demonstrations; default: as played)',
     })
     .option('winners', {
       ...kinds.number,
@@ -62,6 +85,10 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example(
+      '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
+      'of games that were won',
+    )
+    .example(
       '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',
       'of all runs by that name',
     );
@@ -76,6 +103,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--winners', winners, 1);
   requireCount('--augment', augment, 0);
   requireCount('--context', window, 1);
+  requireCount('--history', args.history, 0);
+  const { bestShare } = args;
+  if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
+    throw new UserError({
+      ...{ field: '--best-share', value: bestShare, message: 'a share lies above 0, and is at most 1' },
+    });
   const { findRuns } = await import('../../src/runs/finder.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');
@@ -96,6 +129,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       lookAhead: args.lookAhead === undefined ? undefined : counts('--look-ahead', args.lookAhead),
       augment,
       context: window,
+      ...{ minReturn: args.minReturn, bestShare: args.bestShare, history: args.history },
     },
   );
   const manifest = writeDataset(dataset, format, out);

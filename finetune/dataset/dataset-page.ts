@@ -115,18 +115,28 @@ function samples(dataset: Dataset, split: Split): Html {
 ${shown.map((example) => sample(dataset, example))}`;
 }
 
+const placeOf = ({ candidate, promptIteration, recipe }: Lineage) =>
+  recipe === 'demonstrations'
+    ? `game ${candidate + 1}, turn ${promptIteration}`
+    : `iteration ${promptIteration}`;
+
+const answerFrom = ({ candidate, iteration, recipe }: Lineage) =>
+  recipe === 'demonstrations'
+    ? ''
+    : html`<div><dt>answer from</dt><dd>iteration ${iteration}, candidate ${candidate + 1}</dd></div>`;
+
 function sample({ lengths }: Dataset, example: Example): Html {
   const { lineage, prompt, weight } = example;
   const { prompt: promptTokens, completion } = lengths.get(example)!;
   return html`<article>
-<p class="evaluated"><b>${lineage.run}</b>, iteration ${lineage.promptIteration}: ${formatReturn(lineage.score)} ${comparison(lineage)}</p>
+<p class="evaluated"><b>${lineage.run}</b>, ${placeOf(lineage)}: ${formatReturn(lineage.score)} ${comparison(lineage)}</p>
 ${answers(example)}
 <details><summary>Prompt, ${plural(prompt.length, 'message')}, ${formatCompact(promptTokens)} tokens</summary>${prompt.map(message)}</details>
 <dl class="facts">
 <div><dt>weight</dt><dd>${formatNumber(weight)}</dd></div>
 <div><dt>completion tokens</dt><dd>${formatCompact(completion)}</dd></div>
-<div><dt>evaluations behind the prompt</dt><dd>${formatCount(lineage.history)}</dd></div>
-<div><dt>answer from</dt><dd>iteration ${lineage.iteration}, candidate ${lineage.candidate + 1}</dd></div>
+<div><dt>${lineage.recipe === 'demonstrations' ? 'turns' : 'evaluations'} behind the prompt</dt><dd>${formatCount(lineage.history)}</dd></div>
+${answerFrom(lineage)}
 <div><dt>prompt</dt><dd><code>${lineage.prompt.slice(0, 12)}</code></dd></div>
 </dl>
 </article>

@@ -4,7 +4,14 @@ import { unreachable } from '../../src/base/errors.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
 import { augmented } from './augmentation.js';
-import { type Example, type Recipe, withoutDuplicates } from './example.js';
+import {
+  type DemonstrationOptions,
+  demonstrations,
+  gameName,
+  heldOutGames,
+  readPlay,
+} from './demonstrations.js';
+import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
 import { bestOfGroup, type GroupTargets, improvement, preference, weighted } from './recipes.js';
 import type { RowFormat } from './row-formats.js';
@@ -18,12 +25,15 @@ import {
   splitStatistics,
 } from './token-statistics.js';
 
-export interface DatasetOptions extends GroupTargets {
+export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
   /** Draws the runs that are held out, the prompts of hindsight, and the symmetries of copies. */
   readonly seed: number;
-  /** Prompts that hindsight draws from each run; as many as it has iterations when absent. */
+  /**
+   * Prompts that hindsight draws from each run, as many as it has iterations when absent; steps that demonstrations draw
+   * from each play, all when absent.
+   */
   readonly samples?: number | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
@@ -54,7 +64,7 @@ export interface Source {
 export type Split = 'train' | 'validation';
 
 /** The manifest's part of a dataset. It has no times or absolute paths: equal runs and options give equal bytes. */
-interface DatasetSummary extends GroupTargets {
+interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
@@ -99,7 +109,26 @@ export interface NamedRun {
  * @throws UserError for a damaged run, or a name in `validation` that nothing has
  */
 export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
-  const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
+  const gathered =
+    options.recipe === 'demonstrations'
+      ? await gatherGames(runs, options)
+      : await gatherProposals(runs, { ...options, recipe: options.recipe });
+  return assembled(gathered, options);
+}
+
+/** All examples with their sources, and which of them are held out. */
+interface Gathered {
+  readonly examples: readonly Example[];
+  readonly sources: readonly Omit<Source, 'split' | 'made' | 'kept'>[];
+  isHeldOut(example: Example): boolean;
+  readonly changedTemplates: readonly string[];
+}
+
+async function gatherProposals(
+  runs: readonly NamedRun[],
+  options: DatasetOptions & { readonly recipe: ProposalRecipe },
+): Promise<Gathered> {
+  const { augment = 0, seed, validation: plan } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
@@ -114,28 +143,59 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
   // Copies of held-out runs don't count: validation has the runs as they were logged.
-  const made = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
-  const kept = withoutDuplicates(made);
-  const train = kept.filter(({ lineage }) => !heldOut.has(lineage.run));
-  const validation = kept.filter(({ lineage }) => heldOut.has(lineage.run));
+  const examples = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
+  return { examples, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
+}
+
+async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<Gathered> {
+  const plays = await Promise.all(runs.map(({ path, name }) => readPlay(path, name, options)));
+  const heldOut = heldOutGames(plays, options.validation, options.seed);
+  return {
+    examples: plays.flatMap((play) => demonstrations(play, options)),
+    sources: plays.map(({ games, hash, manifest, name, played }) => ({
+      ...describedRun(name, manifest, hash),
+      iterations: played,
+      evaluations: games.length,
+    })),
+    changedTemplates: plays
+      .filter(({ agent, manifest }) => agent.hash !== manifest.prompts)
+      .map(({ name }) => name),
+    isHeldOut: ({ lineage }) => heldOut.has(gameName(lineage.run, lineage.candidate)),
+  };
+}
+
+function assembled(
+  { changedTemplates, examples, isHeldOut, sources }: Gathered,
+  options: DatasetOptions,
+): Dataset {
+  const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
+  const { bestShare, history, minReturn } = options;
+  const kept = withoutDuplicates(examples);
+  const train = kept.filter((example) => !isHeldOut(example));
+  const validation = kept.filter(isHeldOut);
   const lengths = measureLengths(kept);
-  const madeOf = countBy(made, ({ lineage }) => lineage.run);
+  const madeOf = countBy(examples, ({ lineage }) => lineage.run);
   const keptOf = countBy(kept, ({ lineage }) => lineage.run);
+  const inTraining = new Set(train.map(({ lineage }) => lineage.run));
+  const onlyHeldOut = new Set(
+    validation.map(({ lineage }) => lineage.run).filter((run) => !inTraining.has(run)),
+  );
   return {
     recipe,
     seed,
     augment,
     winners,
     lookAhead,
+    ...{ minReturn, bestShare, history },
     train,
     validation,
     sources: sources.map((source) => ({
       ...source,
-      split: heldOut.has(source.run) ? 'validation' : 'train',
+      split: onlyHeldOut.has(source.run) ? 'validation' : 'train',
       made: madeOf[source.run] ?? 0,
       kept: keptOf[source.run] ?? 0,
     })),
-    duplicates: made.length - kept.length,
+    duplicates: examples.length - kept.length,
     tokens: 'estimate',
     lengths,
     statistics: {
@@ -147,7 +207,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
       train,
       validation,
       heldOut: plan.kind !== 'none',
-      made: made.length,
+      made: examples.length,
       lengths,
       context,
       changedTemplates,
@@ -157,7 +217,7 @@ export async function buildDataset(runs: readonly NamedRun[], options: DatasetOp
 
 function examplesOf(
   run: SourceRun,
-  { recipe, seed, samples, winners, lookAhead }: DatasetOptions,
+  { recipe, seed, samples, winners, lookAhead }: DatasetOptions & { readonly recipe: ProposalRecipe },
 ): readonly Example[] {
   switch (recipe) {
     case 'improvement':
@@ -192,16 +252,20 @@ function dependencies(
   ];
 }
 
-function sourceOf({ name, manifest, recorded, hash }: SourceRun): Omit<Source, 'split' | 'made' | 'kept'> {
+function sourceOf({ name, manifest, recorded, hash }: SourceRun): Gathered['sources'][number] {
   return {
-    run: name,
-    environment: manifest.environment,
-    model: manifest.model,
-    seed: manifest.seed,
-    status: manifest.status,
+    ...describedRun(name, manifest, hash),
     iterations: recorded.iteration,
     evaluations: recorded.entries.length,
-    hash,
-    prompts: manifest.prompts,
   };
 }
+
+const describedRun = (run: string, manifest: Manifest, hash: string) => ({
+  run,
+  environment: manifest.environment,
+  model: manifest.model,
+  seed: manifest.seed,
+  status: manifest.status,
+  hash,
+  prompts: manifest.prompts,
+});

@@ -2,10 +2,15 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
-export const recipes = ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const;
+/** These learn from proposals. */
+export const proposalRecipes = ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const;
+export type ProposalRecipe = (typeof proposalRecipes)[number];
+
+/** The last one learns from games. */
+export const recipes = [...proposalRecipes, 'demonstrations'] as const;
 export type Recipe = (typeof recipes)[number];
 
-/** A place in a replay buffer, and the mean return there. */
+/** A place in a replay buffer, and the mean return there; of a demonstration: turn and game, and the game's return. */
 interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
@@ -24,9 +29,9 @@ export interface Lineage extends Evaluated {
   readonly copy?: number;
   /** SHA-256 of the prompt's messages. */
   readonly prompt: string;
-  /** The iteration that the prompt is for, from 1. */
+  /** The iteration that the prompt is for, from 1; of a demonstration: the turn. */
   readonly promptIteration: number;
-  /** Evaluations that the prompt was made from. */
+  /** Evaluations that the prompt was made from; of a demonstration: turns that it shows. */
   readonly history: number;
   /** The best score among them; absent where there are none. */
   readonly incumbent?: number;

@@ -7,7 +7,7 @@ import {
   transformedRun,
 } from '../../../finetune/dataset/augmentation.js';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
-import { recipes } from '../../../finetune/dataset/example.js';
+import { proposalRecipes } from '../../../finetune/dataset/example.js';
 import type { SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { createGenerator } from '../../../src/random/generator.js';
@@ -124,7 +124,7 @@ describe('a dataset with copies', () => {
   it('has as many more examples of every recipe, and measures on what was logged', async () => {
     const paths = [await played(compact), await played({ ...compact, seed: 2 })];
     const runs = paths.map((path, i) => named(path, `run-${i}`));
-    for (const recipe of recipes) {
+    for (const recipe of proposalRecipes) {
       const options = { recipe, validation: { kind: 'share', share: 0.5 }, seed: 0 } as const;
       const plain = await buildDataset(runs, options);
       const more = await buildDataset(runs, { ...options, augment: 2 });

@@ -132,7 +132,7 @@ describe('a format that does not suit the recipe', () => {
       'trl-kto-parquet',
       'openai-dpo',
     ];
-    expect(accepted).toEqual([single, single, single, pairs, single]);
+    expect(accepted).toEqual([single, single, single, pairs, single, single]);
     expect(() => exportRows([imitation], 'trl-dpo')).toThrow(/pairs of answers/);
     expect(() => exportRows([preference], 'trl-sft')).toThrow(/single answers/);
   });

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
-import { type Example, recipes } from '../../../finetune/dataset/example.js';
+import { type Example, proposalRecipes } from '../../../finetune/dataset/example.js';
 import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
 import {
   advantageWeights,
@@ -52,7 +52,7 @@ describe('lineage', () => {
     for (const run of [groups, table, alone]) {
       const entries = evaluationsOf(run.path);
       const examples = every(run);
-      expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(new Set(recipes));
+      expect(new Set(examples.map(({ lineage }) => lineage.recipe))).toEqual(new Set(proposalRecipes));
       for (const example of examples) {
         const { lineage } = example;
         const at = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
@@ -457,7 +457,7 @@ function linesOf(
 }
 
 describe('every recipe', () => {
-  it.each(recipes)('%s makes examples of the example run, each once', async (recipe) => {
+  it.each(proposalRecipes)('%s makes examples of the example run, each once', async (recipe) => {
     const { train, duplicates } = await buildDataset([{ path: exampleRun, name: 'a' }], {
       recipe,
       validation: { kind: 'none' },

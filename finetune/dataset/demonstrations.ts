@@ -1,0 +1,173 @@
+/** Examples of games that were played well: what was shown, and the action to imitate. */
+import { join } from 'node:path';
+import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
+import { type Problem, UserError } from '../../src/base/errors.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { loadPlayConfig, type PlayConfig } from '../../src/play/play-config.js';
+import { answerText } from '../../src/prompting/answer/reply-text.js';
+import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
+import { createGenerator, shuffled } from '../../src/random/generator.js';
+import type { GameRecord, GameTurn } from '../../src/runs/events.js';
+import type { Manifest } from '../../src/runs/manifest.js';
+import { requireConfig } from '../../src/runs/open-run.js';
+import { readManifest, runFiles } from '../../src/runs/reader.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
+import { type Imitation, promptHash, sha256 } from './example.js';
+import { fileHash } from './lineage.js';
+import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
+
+/** Which games are imitated, and how much of each is shown. */
+export interface DemonstrationOptions {
+  /** Games that returned less are left out. */
+  readonly minReturn?: number | undefined;
+  /** Share of each play's games, those with the highest returns; above 0, at most 1. */
+  readonly bestShare?: number | undefined;
+  /** Turns before the present one that a prompt shows; as the play had it when absent. */
+  readonly history?: number | undefined;
+  /** Steps drawn from each play; all when absent. */
+  readonly samples?: number | undefined;
+  readonly seed: number;
+}
+
+/** The games of a play. */
+export interface PlayedGames {
+  /** As lineage names the play. */
+  readonly name: string;
+  readonly manifest: Manifest;
+  /** SHA-256 of what examples are made from. */
+  readonly hash: string;
+  readonly agent: PromptedAgent;
+  readonly config: PlayConfig;
+  /** Those that are imitated. */
+  readonly games: readonly GameRecord[];
+  /** Games that were played. */
+  readonly played: number;
+}
+
+/** @throws UserError when there is no play at `path`, or it is damaged */
+export async function readPlay(
+  path: string,
+  name: string,
+  { bestShare = 1, minReturn = Number.NEGATIVE_INFINITY }: DemonstrationOptions,
+): Promise<PlayedGames> {
+  const manifest = readManifest(path);
+  if (manifest.play === undefined) throw new UserError({ ...noPlay, value: path });
+  const file = requireConfig(join(path, runFiles.config));
+  const { config } = loadPlayConfig(file, [], '', true);
+  const { id, options } = config.environment;
+  const agent = openAgent({
+    environment: manifest.spec === undefined ? await makeEnvironment(id, options) : { ...manifest.spec, id },
+    ...{ options, maxSteps: config.maxSteps, prompts: config.policy.prompts },
+    ...{ reading: config.policy.act === 'json' ? 'json' : 'text', field: 'policy.prompts' },
+  });
+  const episodes = join(path, runFiles.episodes);
+  const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
+  const best = all.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * all.length));
+  const isTaken = new Set(best.filter((game) => game.return >= minReturn));
+  return {
+    ...{ name, manifest, agent, config, played: all.length },
+    games: all.filter((game) => isTaken.has(game)),
+    hash: sha256([file, episodes].map(fileHash).join('\n')),
+  };
+}
+
+const noPlay: Problem = {
+  field: '--recipe',
+  message: 'this run holds no games of an agent',
+  remedy: 'demonstrations are games: policyloop play agents/cooking player=expert plays some',
+};
+
+/** Imitates the action of each step. A reply that named none is shown to later turns, and is not imitated. */
+export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
+  const steps = play.games.flatMap((game) => stepsOf(play, game, options));
+  if (options.samples === undefined || options.samples >= steps.length) return steps;
+  const drawn = new Set(shuffled(steps, createGenerator(options.seed)).slice(0, options.samples));
+  return steps.filter((step) => drawn.has(step));
+}
+
+function stepsOf(
+  { agent, config: { policy }, manifest, name }: PlayedGames,
+  game: GameRecord,
+  { history = policy.history }: DemonstrationOptions,
+): readonly Imitation[] {
+  const system = agent.systemPrompt();
+  const exchanges = game.turns.map((turn): Exchange => {
+    return { message: turn.message, reply: { text: turn.reply ?? saidFor(turn, policy.act) } };
+  });
+  return game.turns.flatMap((turn, number) => {
+    if (turn.action === undefined || turn.valid === false) return [];
+    const { message, reply } = exchanges[number]!;
+    const before = shown(exchanges.slice(Math.max(0, number - history), number), (some) =>
+      messagesOf({ system, before: some, message }),
+    );
+    const prompt = messagesOf({ system, before, message });
+    return [
+      {
+        kind: 'imitation',
+        prompt,
+        completion: answerText(reply.text).text.trim(),
+        weight: 1,
+        lineage: {
+          ...{
+            run: name,
+            environment: manifest.environment,
+            model: manifest.model,
+            recipe: 'demonstrations',
+          },
+          ...{ prompt: promptHash(prompt), promptIteration: number + 1, iteration: number + 1 },
+          ...{ candidate: game.episode, score: game.return, history: before.length },
+        },
+      },
+    ];
+  });
+
+  function shown(
+    latest: readonly Exchange[],
+    asked: (some: readonly Exchange[]) => ReturnType<typeof messagesOf>,
+  ) {
+    const { historyTokens = Number.POSITIVE_INFINITY } = policy;
+    let some = latest;
+    while (some.length > 0 && estimatePromptTokens(asked(some)) > historyTokens) some = some.slice(1);
+    return some;
+  }
+}
+
+/** What a model would have said for the action. */
+function saidFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
+  if (act === 'json') return JSON.stringify({ action: words ?? action });
+  return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
+}
+
+/** Names a game of a play. */
+export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
+
+/**
+ * The names of the games that are held out. Equal games, which begin with one seed in one environment or go the same way,
+ * are on one side, whichever plays they are of.
+ * @throws UserError for a name that no play or environment has
+ */
+export function heldOutGames(
+  plays: readonly PlayedGames[],
+  plan: ValidationPlan,
+  seed: number,
+): ReadonlySet<string> {
+  const games = plays.flatMap((play) =>
+    play.games.map((game): SplitRun & { readonly run: string } => {
+      const { environment } = play.config;
+      return {
+        name: gameName(play.name, game.episode),
+        run: play.name,
+        environment: play.manifest.environment,
+        keys: [
+          `seed ${JSON.stringify(environment)} ${game.seed}`,
+          sha256(JSON.stringify(game.turns.map(({ message, action }) => [message, action ?? null]))),
+        ],
+      };
+    }),
+  );
+  if (plan.kind !== 'named') return validationRuns(games, plan, seed);
+  const runs = plays.map(({ name, manifest }) => ({ name, environment: manifest.environment, keys: [] }));
+  const named = validationRuns(runs, plan, seed);
+  return new Set(games.flatMap(({ name, run }) => (named.has(run) ? [name] : [])));
+}

@@ -1,0 +1,151 @@
+/** Games played by the command, as the recipe reads them. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { buildDataset, type DatasetOptions } from '../../../finetune/dataset/dataset.js';
+import type { Imitation } from '../../../finetune/dataset/example.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import { evaluationSeeds } from '../../../src/random/seeds.js';
+import type { GameRecord } from '../../../src/runs/events.js';
+import { built } from '../../support/built.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+const options = { max_episode_steps: 30, rooms: 1, ingredients: 1, distractors: 1 };
+
+/** A config of games, and the directory of each play of it that was asked for. */
+function play(player: string, episodes: number, more: readonly string[] = []): string {
+  const folder = temporaryDirectory();
+  const config = join(folder, 'games.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      environment: { id: 'text:cooking', options },
+      policy: { kind: 'agent', prompts: 'text-world' },
+      model: { provider: 'ollama', name: 'none' },
+      ...{ player, episodes },
+    }),
+  );
+  const run = join(folder, 'run');
+  execFileSync(
+    process.execPath,
+    [built('src/cli.js'), 'play', config, ...more, '--run-dir', run, '--quiet'],
+    { stdio: 'pipe' },
+  );
+  return run;
+}
+
+const gamesOf = (run: string): GameRecord[] =>
+  readFileSync(join(run, 'episodes.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as GameRecord);
+
+const made = (runs: readonly string[], more: Partial<DatasetOptions> = {}) =>
+  buildDataset(
+    runs.map((path) => ({ path, name: path })),
+    { recipe: 'demonstrations', validation: { kind: 'share', share: 0.25 }, seed: 0, ...more },
+  );
+
+describe('demonstrations', { timeout: 60_000 }, () => {
+  const expert = play('expert', 12);
+  const careless = play('random', 12);
+
+  it('imitates each action, by the messages that the player was shown', async () => {
+    const { train, validation, alarms } = await made([expert]);
+    const games = gamesOf(expert);
+    expect(alarms).toEqual([]);
+    expect(train.length + validation.length).toBe(games.reduce((sum, { turns }) => sum + turns.length, 0));
+    for (const { prompt, completion, lineage } of [...train, ...validation] as Imitation[]) {
+      const { turns, return: earned } = games[lineage.candidate]!;
+      const turn = lineage.promptIteration - 1;
+      expect(completion).toBe(turns[turn]!.action);
+      expect(lineage).toMatchObject({ score: earned, model: 'player/expert', history: turn });
+      expect(prompt.map(({ role }) => role)).toEqual([
+        'system',
+        ...turns.slice(0, turn).flatMap(() => ['user', 'assistant']),
+        'user',
+      ]);
+      expect(prompt.at(-1)!.content).toBe(turns[turn]!.message);
+      if (turn > 0) expect(prompt.at(-2)!.content).toBe(turns[turn - 1]!.action);
+    }
+    // What was imitated wins.
+    const world = await makeEnvironment('text:cooking', options);
+    world.reset(evaluationSeeds(0, 12)[0]!);
+    const first = [...train, ...validation].filter(({ lineage }) => lineage.candidate === 0) as Imitation[];
+    for (const { completion } of first) world.step(completion);
+    expect(world.info!().won).toBe(true);
+  });
+
+  it('splits by game, not by prompt, over all plays of it', async () => {
+    const { train, validation } = await made([expert, careless]);
+    const gamesIn = (examples: typeof train) => new Set(examples.map(({ lineage }) => lineage.candidate));
+    const [trained, heldOut] = [gamesIn(train), gamesIn(validation)];
+    expect(heldOut.size).toBe(3);
+    expect([...heldOut].filter((game) => trained.has(game))).toEqual([]);
+    for (const examples of [train, validation])
+      expect(new Set(examples.map(({ lineage }) => lineage.run)).size).toBe(2);
+  });
+
+  it('games that go the same way are one game', async () => {
+    const copy = join(temporaryDirectory(), 'copy');
+    cpSync(expert, copy, { recursive: true });
+    // Other seeds, but the same games.
+    const moved = gamesOf(expert).map((game) => ({ ...game, seed: game.seed + 1 }));
+    writeFileSync(join(copy, 'episodes.jsonl'), moved.map((game) => `${JSON.stringify(game)}\n`).join(''));
+    const { train, validation } = await made([expert, copy]);
+    const prompts = new Set(train.map(({ lineage }) => lineage.prompt));
+    expect(validation.length).toBeGreaterThan(0);
+    expect(validation.filter(({ lineage }) => prompts.has(lineage.prompt))).toEqual([]);
+  });
+
+  it('filters games by their return, and draws steps', async () => {
+    const won = await made([expert, careless], { minReturn: 1, validation: { kind: 'none' } });
+    expect(new Set(won.train.map(({ lineage }) => lineage.score))).toEqual(new Set([1]));
+    expect(new Set(won.train.map(({ lineage }) => lineage.run))).toContain(expert);
+    const returns = gamesOf(careless)
+      .map((game) => game.return)
+      .toSorted((a, b) => b - a);
+    const best = await made([careless], { bestShare: 0.25, validation: { kind: 'none' } });
+    expect(new Set(best.train.map(({ lineage }) => lineage.candidate)).size).toBe(3);
+    expect(Math.min(...best.train.map(({ lineage }) => lineage.score))).toBe(returns[2]);
+    expect(best.sources[0]).toMatchObject({ iterations: 12, evaluations: 3 });
+    const drawn = await made([expert], { samples: 10, history: 2, validation: { kind: 'none' } });
+    expect(drawn.train.length).toBe(10);
+    expect(Math.max(...drawn.train.map(({ prompt }) => prompt.length))).toBeLessThanOrEqual(6);
+    const none = await made([expert], { minReturn: 2 });
+    expect(none.alarms.map(({ kind }) => kind)).toContain('empty-split');
+  });
+
+  it('holds out whole plays by their name', async () => {
+    const { train, validation } = await made([expert, careless], {
+      validation: { kind: 'named', names: [careless] },
+    });
+    expect(new Set(train.map(({ lineage }) => lineage.run))).toEqual(new Set([expert]));
+    expect(new Set(validation.map(({ lineage }) => lineage.run))).toEqual(new Set([careless]));
+  });
+
+  it('shows a reply that named no action, and imitates the others', async () => {
+    const copy = join(temporaryDirectory(), 'copy');
+    cpSync(expert, copy, { recursive: true });
+    const [game] = gamesOf(expert);
+    const turns = game!.turns.map((turn, i) => ({
+      ...turn,
+      valid: i !== 1,
+      reply: i === 1 ? 'Hm.' : `<think>x</think>${turn.action}`,
+    }));
+    writeFileSync(join(copy, 'episodes.jsonl'), `${JSON.stringify({ ...game, turns })}\n`);
+    const { train } = await made([copy], { validation: { kind: 'none' } });
+    expect(train.map(({ lineage }) => lineage.promptIteration)).toEqual(
+      turns.map((_, i) => i + 1).filter((turn) => turn !== 2),
+    );
+    const [first, second] = train as Imitation[];
+    expect(first!.completion).toBe(turns[0]!.action);
+    expect(second!.prompt.map(({ content }) => content)).toContain('Hm.');
+  });
+
+  it('refuses what are no games', async () => {
+    await expect(made(['buffers/example-cartpole'])).rejects.toThrow('holds no games of an agent');
+    await expect(made([expert], { recipe: 'improvement' })).rejects.toThrow('games of an agent');
+  });
+});
