@@ -233,7 +233,11 @@ function completions(
   });
 }
 
-function sampledOf({ chosen, ids, sampledLogProbabilities: logp }: GeneratedAnswer): Pick<Completion, 'sampled'> {
+function sampledOf({
+  chosen,
+  ids,
+  sampledLogProbabilities: logp,
+}: GeneratedAnswer): Pick<Completion, 'sampled'> {
   if (logp === undefined) return {};
   return { sampled: { ids, logp, ...(chosen?.includes(false) && { chosen }) } };
 }
