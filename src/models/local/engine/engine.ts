@@ -76,6 +76,9 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
+  // Prompts are kept by this object: a copy has none. Read anew, tokens have the same numbers in a run that goes on.
+  const adapterOf = ({ adapter }: GenerateJob) =>
+    adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
   const graph = buildGraph({ ...settings, adapter: folded, device }, config, weights, modules);
   const session = await openSession(graph, config, { device, threads });
@@ -111,7 +114,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       // The caller's choice counts, then the publisher's recommendation, then plain sampling.
       const sampling = chosenSampling({ ...plainSampling, ...defaults }, job.sampling) as Sampling;
-      const request = { ...job, adapter: loaded.of(job.adapter), prompt, maxTokens, sampling, eosTokens };
+      const request = { ...job, adapter: adapterOf(job), prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
