@@ -1,7 +1,7 @@
 /** What `adapt` asks of the rest of a config. */
 import type { Problem } from '../base/errors.js';
 import { plainSampling } from '../models/language-model.js';
-import type { LocalConfig } from '../models/local/settings.js';
+import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
 import { findControl } from '../search/controls.js';
 import type { Config, ModelConfig } from './config.js';
 import type { AdaptConfig } from './learning/adapt.js';
@@ -65,6 +65,12 @@ function samplingProblems(model: LocalConfig): readonly Found[] {
           remedy: `remove model.${key}; model.temperature may stay`,
         },
     ),
+    sharesProcess(model) && {
+      field: 'model.batch',
+      value: model.batch,
+      message: 'shares a model with other runs, and adapt trains that of one run',
+      remedy: 'remove model.batch or adapt',
+    },
     model.quantization === 'float16' && {
       field: 'model.quantization',
       value: model.quantization,

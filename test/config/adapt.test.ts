@@ -37,6 +37,7 @@ describe('adapt', () => {
     [{ model: { provider: 'local', temperature: 0 } }, /makes all candidates alike/],
     [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*samples otherwise/s],
     [{ model: { provider: 'local', repetitionPenalty: 1.1 } }, /model\.repetitionPenalty/],
+    [{ model: { provider: 'local', batch: 4 } }, /model\.batch.*of one run/s],
     [{ model: { provider: 'local', quantization: 'float16' } }, /form for serving/],
     [{ model: { provider: 'local', adapter: 'a' }, adapt: { lora: {} } }, /adapt\.lora.*has no effect/s],
     [{ evaluation: { episodes: 40, racing: {} } }, /racing.*same ones/s],
