@@ -13,6 +13,9 @@ import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js'
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
+import { handInLearning } from './experiment/learning/learner.js';
+
+handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 const finish = new AbortController();
 const abort = new AbortController();

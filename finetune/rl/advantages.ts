@@ -1,6 +1,7 @@
 /** How much better than expected answers were: pure functions from rewards to advantages. */
+
+import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
-import type { advantageScales } from './learning/settings.js';
 
 /** Added to a divisor, as in TRL. */
 const epsilon = 1e-4;

@@ -1,10 +1,10 @@
 /** What each token of the episodes is credited with: advantages, and the targets of a value head. */
+
+import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
 import type { Sampled } from '../train/objectives/sampled.js';
-import type { ObjectiveSettings, PpoSettings } from '../train/objectives/settings.js';
 import { groupAdvantages, leaveOneOut, logRatios, standardised, tokenAdvantages } from './advantages.js';
 import { type Assignment, perToken, spread, turnCredits, turnRewards } from './assignment.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
-import type { advantageScales } from './learning/settings.js';
 
 /** A sequence with what the graph of the training read of it before the update. */
 export interface ReadSequence extends SampledSequence {

@@ -1,5 +1,6 @@
 /** One update: steps of the optimizer with the episodes that were just played. */
 import { UserError } from '../../src/base/errors.js';
+import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
@@ -10,7 +11,6 @@ import {
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
-import type { ObjectiveSettings } from '../train/objectives/settings.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { lossAndGradients, readParts, update } from '../train/training-step.js';

@@ -1,8 +1,9 @@
 /** The two kinds of learning of a language model: an agent's and a proposer's. */
+
+import { isAbsolute } from '../../src/config/learning/reward.js';
 import { isMapping } from '../../src/settings/schema.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
-import { isAbsolute } from './proposer/reward-settings.js';
 import { heldOutRuns } from './proposer/run-plans.js';
 import { loadRlConfig, type RlConfig } from './rl-config.js';
 

@@ -5,6 +5,7 @@ import { plural } from '../format/numbers.js';
 import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
 import { remedyOfReserved } from '../models/hosted/request-fields.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
+import { adaptProblems } from './adapt-checks.js';
 import type { Config, ModelConfig } from './config.js';
 
 /** What a check found: nothing where all is well. */
@@ -25,6 +26,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...racingProblems(config),
     ...costProblems(config),
     ...stoppingProblems(config),
+    ...adaptProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
 }

@@ -18,6 +18,8 @@ import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/set
 import { evaluationSchema } from '../rollout/settings.js';
 import { controls, teachers } from '../search/controls.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { adaptSchema } from './learning/adapt.js';
+import { termsOf } from './learning/reward.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -120,6 +122,9 @@ export const configSchema = z.strictObject({
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1).default(1).describe('Proposals an iteration: one prompt, K replies, all evaluated'),
   corrections: count(0).default(3).describe('How often a reply that broke the format is asked again'),
+  adapt: adaptSchema
+    .optional()
+    .describe('Trains the local model on the candidates of the run itself, while it searches (default: off)'),
   target: z
     .union([z.number(), targetSchema])
     .optional()
@@ -245,9 +250,11 @@ export function modulesPlayed({
 
 /** Paths of all modules that a config names. */
 export function modulesOf(config: Config): readonly string[] {
-  const { model, prompts } = config;
+  const { adapt, model, prompts } = config;
+  const rewards = adapt === undefined ? [] : termsOf(adapt.reward);
   return [
     ...modulesPlayed(config),
+    ...rewards.flatMap((term) => (term.kind === 'module' ? [term.path] : [])),
     ...(model.provider === 'module' ? [model.path] : []),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];

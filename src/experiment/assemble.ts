@@ -25,6 +25,7 @@ import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { openRecording } from './cassette.js';
 import { createProposer } from './create-model.js';
+import { isAdapting, learningAtHand } from './learning/learner.js';
 import type { SharedBudget } from './limits.js';
 import type { Proposer } from './proposer.js';
 
@@ -129,10 +130,11 @@ export async function openModel(
   own: LanguageModel | undefined,
 ): Promise<Pick<Assembly, 'model' | 'counted'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
+  const adaptable = isAdapting(config) ? (await learningAtHand()).modules(config) : undefined;
   const make = () =>
     config.model.provider === 'module'
       ? moduleModel(config.model)
-      : createProposer(withDeadline(config), env, waitOnClock, recording?.cassette);
+      : createProposer(withDeadline(config), env, waitOnClock, recording?.cassette, adaptable);
   return { model: own ?? (await make()), counted: recording?.model ?? config.model };
 }
 

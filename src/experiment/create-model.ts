@@ -21,13 +21,15 @@ interface Surroundings {
   readonly wait: Wait;
   /** What a replayed run was answered. */
   readonly cassette: Cassette | undefined;
+  /** Modules that a local model is trained in while it answers; undefined where it stays as it is. */
+  readonly adaptable: readonly string[] | undefined;
 }
 
 /** The providers of language models; a user's module is opened by `moduleModel`, for it takes time. */
 const providers = [
   provider(openaiSchema, (config, { environment, wait }) => createOpenAI(config, environment, wait)),
   provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
-  provider(localSchema, createLocal),
+  provider(localSchema, (config, { adaptable }) => createLocal(config, adaptable)),
   provider(replayedSchema, (config, { cassette }) => {
     if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
     return createReplayed(config, cassette);
@@ -54,6 +56,7 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
  * @param environment variables, for keys and server addresses
  * @param wait how hosted models wait before they try a failed call again
  * @param cassette what a replayed run was answered
+ * @param adaptable modules that a local model is trained in while it answers
  * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run
  */
 export function createModel(
@@ -61,10 +64,11 @@ export function createModel(
   environment: Surroundings['environment'],
   wait: Wait = waitOnClock,
   cassette?: Cassette,
+  adaptable?: readonly string[],
 ): LanguageModel {
   const record = providers.find(({ name }) => name === config.provider);
   if (record === undefined) throw new Error(`${config.provider} is no language model`);
-  return record.create(config, { environment, wait, cassette });
+  return record.create(config, { environment, wait, cassette, adaptable });
 }
 
 /** The language model or the control that a config names; see createModel. */
@@ -87,10 +91,10 @@ function notAtHand(id: string): UserError {
 }
 
 /** Reports problems inside the model's directory under the field that names the directory. */
-function createLocal(config: LocalConfig): LanguageModel {
+function createLocal(config: LocalConfig, adaptable: readonly string[] | undefined): LanguageModel {
   const path = modelDirectory(config.path);
   try {
-    return createLocalModel(config);
+    return createLocalModel(config, adaptable);
   } catch (error) {
     throw error instanceof UserError
       ? new UserError(error.problems.map((problem) => atPath(problem, path)))

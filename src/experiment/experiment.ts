@@ -1,9 +1,10 @@
 /**
  * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
- * propose parameters, evaluate them, record them. At the end the best are confirmed on untouched seeds.
+ * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
-import type { Confirmation, StopReason, UsageTotals } from '../runs/events.js';
+import type { Adaptation, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
+import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 import { confirmBest, evaluateProposals, proposeCandidates, warmUp } from './stages.js';
@@ -73,7 +74,8 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const entries = await evaluateProposals(experiment, iteration, proposals, stop.abort);
-      await record(experiment, iteration, proposals, entries);
+      const adapted = await learn(experiment, iteration, callsOf(proposals), entries);
+      await record(experiment, iteration, proposals, entries, adapted);
     }
     if (limit !== undefined) return { kind: 'limit', limit };
     silent = proposals.every(isSilent) ? silent + 1 : 0;
@@ -81,12 +83,15 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
   }
 }
 
+const callsOf = (proposals: readonly Proposal[]) => proposals.flatMap(({ calls }) => calls);
+
 /** An iteration is complete once this is on disk. */
 async function record(
   experiment: Experiment,
   iteration: number,
   proposals: readonly Proposal[],
   entries: readonly BufferEntry[],
+  adapted: Adaptation | undefined,
 ): Promise<void> {
   const { buffer, commit, emit, ledger, prompter } = experiment;
   prompter.finish(proposals, entries);
@@ -95,6 +100,7 @@ async function record(
     iteration,
     ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
+    ...(adapted && { adapted }),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });

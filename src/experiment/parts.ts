@@ -13,6 +13,7 @@ import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Assembly } from './assemble.js';
+import type { Learner } from './learning/learner.js';
 import { countedBy, Ledger } from './ledger.js';
 import { Prompter } from './prompter.js';
 import type { Proposer } from './proposer.js';
@@ -33,6 +34,8 @@ export interface Experiment {
   /** Parameters of an earlier run, to be evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
+  /** Trains the model on what its answers earn; undefined where it stays as it is. */
+  readonly learner: Learner | undefined;
   /** The last complete iteration: 0 for a new run. */
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
@@ -108,7 +111,7 @@ function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): R
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'>,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> & Partial<Pick<Experiment, 'learner'>>,
 ): Experiment {
   const { config, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -144,6 +147,7 @@ export function experimentIn(
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(outside.emit, recorded.events),
     commit: () => directory.commit(),
+    learner: undefined,
     ...outside,
   };
 }

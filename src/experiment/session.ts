@@ -5,6 +5,8 @@ import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
 import { runExperiment } from './experiment.js';
+import { learnAgain } from './learning/learn.js';
+import { isAdapting, type Learner, learningAtHand } from './learning/learner.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { statusAfter } from './stopping.js';
 
@@ -26,6 +28,7 @@ export async function runInDirectory(
   const earlierMs = directory.manifest.activeMs;
   const activeMs = () => earlierMs + context.milliseconds() - started;
   let animations: IterationAnimations | undefined;
+  let learner: Learner | undefined;
   let experiment: Experiment;
   const emit = (event: RunEvent) => {
     directory.record(event);
@@ -39,7 +42,9 @@ export async function runInDirectory(
     );
   try {
     animations = await openIterationAnimations(assembly, directory);
-    experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now });
+    learner = await openLearner(assembly, directory);
+    experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now, learner });
+    await learnAgain(experiment, directory.recorded.calls);
     catchUp(directory, experiment);
     drawUpTo(experiment.completed);
     await runExperiment(experiment, context.stop);
@@ -51,10 +56,15 @@ export async function runInDirectory(
     animations?.close();
     // First what must not be lost: a user's environment or model may not end.
     await directory.close();
+    await learner?.close();
     await closeEnvironment(assembly);
     await assembly.model.close?.();
   }
 }
+
+/** Undefined where the model is not trained. */
+const openLearner = async ({ config }: Assembly, { path, recorded }: RunDirectory) =>
+  isAdapting(config) ? (await learningAtHand()).open(config, path, recorded.iteration) : undefined;
 
 /** The logs are ahead of the manifest after a crash: what it says of them is put right. */
 function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config, ledger }: Experiment): void {

@@ -54,9 +54,21 @@ export interface CompletionToken {
   readonly logProbability: number;
 }
 
+/** An answer by its tokens, as a trainer needs it. */
+export interface SampledTokens {
+  /** The token that ended it included. */
+  readonly ids: readonly number[];
+  /** Natural logarithms of their probabilities at the temperature of the sampling; 0 where there was no choice. */
+  readonly logp: readonly number[];
+  /** Whether there was a choice: a constraint may leave one token only. Absent: always. */
+  readonly chosen?: readonly boolean[];
+}
+
 export interface Completion {
   /** The answer without hidden reasoning. */
   readonly text: string;
+  /** Of models that can adopt another adapter. */
+  readonly sampled?: SampledTokens;
   /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];
   /**
@@ -190,6 +202,11 @@ export interface LanguageModel {
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Learns how long prompts will become, in tokens: a server then makes room once and needn't load the model anew. */
   expect?(promptTokens: number): void;
+  /**
+   * Answers with this adapter from here on, without loading the model again. Only of models that were made so.
+   * @param directory may hold another adapter each time
+   */
+  adopt?(directory: string): void;
   /** Frees the model's resources. */
   close?(): Promise<void>;
 }

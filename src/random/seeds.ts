@@ -1,7 +1,7 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
 
 /** First spawn key of each independent stream below a run's root seed. Changing one changes every result. */
-const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4 } as const;
+const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
 
 /** Root seed of each repeat. The first is `seed` itself, so that `repeats: 1` and a lone run agree. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
@@ -37,6 +37,11 @@ export function confirmationSeeds(
 /** Sampling seed of one model call, below 2^31. */
 export function callSeed(seed: number, iteration: number, candidate: number, attempt: number): number {
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
+}
+
+/** Seed of what the model of a run learns: the first values of a fresh adapter, and how rewards are shuffled. */
+export function learningSeed(seed: number): number {
+  return lowerHalf(seed, [streams.learning], 1)[0]!;
 }
 
 /** `count` different seeds below 2^31. */

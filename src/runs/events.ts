@@ -183,6 +183,32 @@ export type StopReason =
       readonly message: string;
     };
 
+/** An update of the model by the candidates that were evaluated since the last one; means are over trained tokens. */
+export interface Adaptation {
+  /** 1 for the first. */
+  readonly update: number;
+  /** Answers that it compared, in their groups. */
+  readonly answers: number;
+  readonly groups: number;
+  /** Mean reward of the answers. */
+  readonly reward: number;
+  /** Mean over the groups of the standard deviation of their rewards. */
+  readonly spread: number;
+  /** Share of groups whose rewards are all equal, which teach nothing. */
+  readonly flat: number;
+  /** Steps of the optimizer; 0 where all groups were flat, and then what follows is absent. */
+  readonly steps: number;
+  readonly loss?: number;
+  readonly gradientNorm?: number;
+  /** In nats. */
+  readonly entropy?: number;
+  /** KL divergence to the model that the run began with, and of the trainer to the sampler, in nats a token. */
+  readonly kl?: number;
+  readonly mismatch?: number;
+  /** Part of the run's wall time. */
+  readonly seconds: number;
+}
+
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */
 export type RunEvent =
   | {
@@ -225,6 +251,8 @@ export type RunEvent =
       readonly iteration: number;
       readonly score?: number;
       readonly best?: number;
+      /** What the model has learnt from this iteration and those before it; absent where it was not trained. */
+      readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
       /** The use of each limit; absent without any. */
       readonly caps?: readonly Cap[];

@@ -1,13 +1,10 @@
 import { z } from 'zod';
+import { advantageScales, objectiveSchema } from '../../../src/config/learning/objective.js';
 import { deviceSchema, ignoreKeysSchema } from '../../../src/models/local/settings.js';
 import { schedules } from '../../engine/optimisers.js';
-import { objectiveSchema } from '../../train/objectives/settings.js';
 import { rlMethod } from '../../train/settings/method-settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
-
-/** What the advantages of a group are divided by. */
-export const advantageScales = ['group', 'batch', 'none'] as const;
 
 const limitsSchema = z
   .strictObject({

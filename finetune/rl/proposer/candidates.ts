@@ -1,11 +1,11 @@
 /** The candidates of one prompt, and what they earn: pure functions, for every place that learns from candidates. */
 
+import type { RewardTerm } from '../../../src/config/learning/reward.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/format.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { standardDeviation } from '../../../src/statistics/descriptive.js';
 import { type Episode, episodeOf } from '../learning/episode.js';
 import type { SampledReply } from '../learning/reply.js';
-import type { RewardTerm } from './reward-settings.js';
 
 /** One answer to a prompt, and what became of it. */
 export type Candidate =

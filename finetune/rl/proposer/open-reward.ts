@@ -1,9 +1,9 @@
 /** Opens the modules of a reward. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../../src/base/errors.js';
+import { type CandidateReward, type RewardTerm, termsOf } from '../../../src/config/learning/reward.js';
 import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
 import type { OpenedTerm, RewardModule } from './candidates.js';
-import { type CandidateReward, type RewardTerm, termsOf } from './reward-settings.js';
 
 /** @throws UserError where a module can't be imported, or makes no function */
 export const openReward = (reward: CandidateReward): Promise<readonly OpenedTerm[]> =>

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
+import { isAbsolute, rewardSchema, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { isModulePath } from '../../../src/modules/user-module.js';
 import { controlNames } from '../../../src/search/controls.js';
@@ -21,7 +22,6 @@ import {
 import { checkCollection } from '../../../src/studies/collection-plan.js';
 import { readTrainingSettings } from '../../train/train-config.js';
 import { learningSettings } from '../learning/settings.js';
-import { isAbsolute, rewardSchema, termsOf } from './reward-settings.js';
 import { runPlans } from './run-plans.js';
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -1,5 +1,6 @@
 /** The model as a proposer: groups of candidates for the prompts of runs under way. */
 import type { Config } from '../../../src/config/config.js';
+import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
@@ -11,7 +12,6 @@ import { type PlayedBaseline, playBaselines } from './baselines.js';
 import { episodeOfCandidate, type OpenedTerm, rewardsOf } from './candidates.js';
 import { openReward } from './open-reward.js';
 import type { ProposerConfig } from './proposer-config.js';
-import { isAbsolute } from './reward-settings.js';
 import { configOf, heldOutRuns, runPlans } from './run-plans.js';
 import { openRun, type RunState, type RunUnderway } from './run-underway.js';
 

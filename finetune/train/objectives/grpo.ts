@@ -3,6 +3,8 @@
  * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585), sequence ratios (GSPO, 2507.18071). Each is
  * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL); they differ in weights, and CISPO in ρ.
  */
+
+import type { GrpoSettings } from '../../../src/config/learning/objective.js';
 import { type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import { importanceWeights } from './importance.js';
@@ -16,7 +18,6 @@ import {
   sequenceMean,
   tokenMean,
 } from './sampled.js';
-import type { GrpoSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, klToReference, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
 export function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {

@@ -1,6 +1,6 @@
+import type { ImportanceSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenValues } from '../../engine/objective.js';
-import type { ImportanceSettings } from './settings.js';
 import { arithmetic, sequenceSum } from './terms.js';
 
 /** Powers of e above this one are cut: they are above any cap, and their squares would overflow. */

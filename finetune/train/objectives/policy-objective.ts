@@ -1,9 +1,9 @@
+import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
 import { grpo } from './grpo.js';
 import { ppo } from './ppo.js';
 import { reinforce } from './reinforce.js';
 import { rloo } from './rloo.js';
 import type { PolicyContext, PolicyObjective } from './sampled.js';
-import type { ObjectiveSettings } from './settings.js';
 
 /** The objective that a config names. */
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {

@@ -2,6 +2,8 @@
  * Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's last hidden
  * state. Policy and value loss are means over the tokens of the update; a KL term is taken off the rewards, not here.
  */
+
+import type { PpoSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
@@ -16,7 +18,6 @@ import {
   type Sampled,
   tokenMean,
 } from './sampled.js';
-import type { PpoSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
 /** Names of the value head's parameters, which begin at 0. */

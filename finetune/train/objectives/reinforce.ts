@@ -2,11 +2,12 @@
  * The plain policy gradient (Williams 1992): −(1/N) Σ A·log π over the tokens of N completions. Its gradient is right
  * for the policy that sampled only, so that a batch serves one update.
  */
+
+import type { ReinforceSettings } from '../../../src/config/learning/objective.js';
 import type { Objective } from '../../engine/objective.js';
 import { importanceWeights } from './importance.js';
 import { likelihood } from './likelihood.js';
 import { type PolicyContext, type PolicyObjective, policyInputs } from './sampled.js';
-import type { ReinforceSettings } from './settings.js';
 import { arithmetic, weightedLoss } from './terms.js';
 
 export function reinforce(

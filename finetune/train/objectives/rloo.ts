@@ -2,11 +2,12 @@
  * REINFORCE leave-one-out (Ahmadian et al. 2024, arXiv 2402.14740) as TRL 1.13 has it: the ratio is that of the whole
  * completion, and each completion counts alike. A KL term is taken off the rewards, not here.
  */
+
+import type { RlooSettings } from '../../../src/config/learning/objective.js';
 import type { Objective } from '../../engine/objective.js';
 import { importanceWeights } from './importance.js';
 import { likelihood } from './likelihood.js';
 import { type PolicyContext, type PolicyObjective, policyInputs, sequenceMean } from './sampled.js';
-import type { RlooSettings } from './settings.js';
 import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
 export function rloo(settings: RlooSettings, context: PolicyContext): PolicyObjective {

@@ -1,8 +1,8 @@
 /** Completions that a policy's objective learns from, and their numbers for the graph. */
 
+import type { CommonSettings } from '../../../src/config/learning/objective.js';
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
-import type { CommonSettings } from './settings.js';
 
 /** A number for each token of a completion; those of tokens that are not trained are ignored. */
 export type PerToken = ArrayLike<number>;

@@ -1,8 +1,9 @@
 /** What a page of reinforcement learning shows of an update: how far the policy moved, and how sure it is. */
+
+import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
 import type { PerToken, Sampled } from './sampled.js';
-import type { ObjectiveSettings } from './settings.js';
 
 /** Means over the trained tokens of an update; absent where nothing was given to compute them from. */
 export interface PolicyStatistics {

@@ -1,7 +1,8 @@
 /** Parts of objectives as values of the graph: sums over sequences, ratios, the clipped surrogate, KL. */
+
+import type { ClipSettings, KlSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenValues } from '../../engine/objective.js';
-import type { ClipSettings, KlSettings } from './settings.js';
 
 /** Short forms of the operators that objectives are written with. */
 export function arithmetic({ g, precision, logp }: TokenValues) {

@@ -1,25 +1,12 @@
 /** What a training changes, as its config says it: one schema for every kind of training, with defaults of its own. */
 import { z } from 'zod';
-import { type AdaptableModule, adaptableModules } from '../../../src/models/local/graph/adapter.js';
+import { loraShape, sampledLora } from '../../../src/config/learning/lora.js';
 import { quantizations } from '../../../src/models/local/weights/quantization.js';
 
-interface LoraDefaults {
-  readonly rank: number;
-  readonly alpha: number;
-  readonly modules: AdaptableModule[];
-}
-
-const loraSettings = ({ rank, alpha, modules }: LoraDefaults) =>
+const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
   z.strictObject({
     kind: z.literal('lora').describe('Train a low-rank adapter'),
-    rank: z.int().min(1).default(rank).describe('LoRA rank'),
-    alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
-    rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
-    modules: z
-      .array(z.enum(adaptableModules))
-      .min(1)
-      .default(modules)
-      .describe('Which projections get an adapter'),
+    ...loraShape(defaults),
     quantization: z
       .enum(quantizations)
       .exclude(['float32', 'float16'])
@@ -47,13 +34,6 @@ export const trainingMethod = z.discriminatedUnion('kind', [
 ]);
 
 /** Of a reinforcement learning. It has no dropout: the policy that is trained is the one that sampled. */
-export const rlMethod = z.discriminatedUnion('kind', [
-  loraSettings({
-    rank: 16,
-    alpha: 32,
-    modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
-  }),
-  ...wholeModel,
-]);
+export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;

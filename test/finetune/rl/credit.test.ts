@@ -3,8 +3,8 @@ import { credited } from '../../../finetune/rl/credit.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
 import type { SampledReply } from '../../../finetune/rl/learning/reply.js';
 import { returnsOf } from '../../../finetune/rl/rewards.js';
-import { objectiveSchema } from '../../../finetune/train/objectives/settings.js';
 import type { Game } from '../../../src/agents/player.js';
+import { objectiveSchema } from '../../../src/config/learning/objective.js';
 
 const reply = (promptIds: readonly number[], ids: readonly number[]): SampledReply => ({
   text: '',

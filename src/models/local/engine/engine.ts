@@ -31,6 +31,7 @@ import {
   adaptedModules,
   adapterInputs,
   fedAdapterParameters,
+  modulesNamed,
 } from './adapter-inputs.js';
 import type { GenerationHooks } from './candidate.js';
 import { chooseDevice, freeCores, requireFloat16 } from './device.js';
@@ -46,6 +47,11 @@ export interface Engine {
    * @throws AbortedError when `hooks.aborted()` turns true
    */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
+  /**
+   * Answers jobs that name no adapter with this one, of the modules that are `adaptable`.
+   * @throws UserError when it is no adapter of this model
+   */
+  adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -63,12 +69,18 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const device = await chooseDevice(settings.device);
   if (settings.quantization === 'float16') await requireFloat16(device);
   const threads = settings.threads ?? freeCores();
-  const adapters = (settings.adapters ?? []).map((directory) =>
-    openAdapter(directory, config, settings.ignoreKeys),
-  );
-  const modules = adaptedModules(adapters);
-  const inputsOf = await loadAdapters(modules, weights, adapters);
-  const graph = buildGraph({ ...settings, device }, config, weights, modules);
+  const open = (directory: string) => openAdapter(directory, config, settings.ignoreKeys);
+  const adapters = (settings.adapters ?? []).map(open);
+  const { adaptable, adapter: own } = settings;
+  const modules = adaptable === undefined ? adaptedModules(adapters) : modulesNamed(adaptable, config);
+  const loaded = await loadAdapters(modules, weights, adapters);
+  const adopt = async (directory: string) => loaded.adopt(open(directory));
+  if (adaptable !== undefined && own !== undefined) await adopt(own);
+  // Prompts are kept by this object: a copy has none. Read anew, tokens have the same numbers in a run that goes on.
+  const adapterOf = ({ adapter }: GenerateJob) =>
+    adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
+  const folded = adaptable === undefined ? own : undefined;
+  const graph = buildGraph({ ...settings, adapter: folded, device }, config, weights, modules);
   const session = await openSession(graph, config, { device, threads });
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
@@ -76,6 +88,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
+    adopt,
     close: () => session.close(),
     async generate(job, hooks) {
       const prompt = tokenizer.encodePrompt(job.messages);
@@ -88,7 +101,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (job.score !== undefined) {
         const texts = scoredTexts(job.score, tokenizer, eosTokens);
         const maxTokens = requireRoom(texts, room);
-        const request = { ...job, adapter: inputsOf(job.adapter), prompt, maxTokens, texts, eosTokens };
+        const request = { ...job, adapter: loaded.of(job.adapter), prompt, maxTokens, texts, eosTokens };
         const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
         return { ...scored, residentBytes: process.memoryUsage.rss() };
       }
@@ -101,7 +114,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       // The caller's choice counts, then the publisher's recommendation, then plain sampling.
       const sampling = chosenSampling({ ...plainSampling, ...defaults }, job.sampling) as Sampling;
-      const request = { ...job, adapter: inputsOf(job.adapter), prompt, maxTokens, sampling, eosTokens };
+      const request = { ...job, adapter: adapterOf(job), prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },
@@ -136,7 +149,7 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/** Graph inputs for the adapter of a directory, and for the base (undefined). */
+/** Graph inputs for the adapter of a directory, and for the base (undefined) or the adapter that it has adopted. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -145,10 +158,15 @@ async function loadAdapters(
   const loaded = new Map<string | undefined, AdapterInputs>();
   for (const adapter of [undefined, ...adapters])
     loaded.set(adapter?.directory, await adapterInputs(modules, weights, adapter));
-  return (directory: string | undefined): AdapterInputs => {
-    const inputs = loaded.get(directory);
-    if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
-    return inputs;
+  return {
+    of(directory: string | undefined): AdapterInputs {
+      const inputs = loaded.get(directory);
+      if (inputs === undefined) throw new RequestError(`the adapter ${directory} was not loaded`);
+      return inputs;
+    },
+    async adopt(adapter: Adapter): Promise<void> {
+      loaded.set(undefined, await adapterInputs(modules, weights, adapter));
+    },
   };
 }
 

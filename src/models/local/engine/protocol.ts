@@ -3,7 +3,7 @@ import type { Problem } from '../../../base/errors.js';
 import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
-/** Settings of a process. An `adapter` is part of the model and applies to every answer. */
+/** Settings of a process. An `adapter` is part of the model, and applies to every answer that names none. */
 export interface LoadSettings
   extends Pick<
     LocalConfig,
@@ -19,6 +19,8 @@ export interface LoadSettings
   > {
   /** Directories of adapters that jobs choose from. */
   readonly adapters?: readonly string[];
+  /** Modules, by the last parts of their paths, of which another adapter may be adopted; `adapter` is the first one. */
+  readonly adaptable?: readonly string[];
 }
 
 /** One prompt, one answer a seed. */
@@ -35,6 +37,8 @@ export interface GenerateJob {
   readonly stop: readonly string[];
   /** Whether the log-probability of each token is wanted. */
   readonly logProbabilities: boolean;
+  /** Whether `sampledLogProbabilities` are wanted. */
+  readonly sampledLogProbabilities?: boolean;
   /** The form that answers must have, if any. */
   readonly grammar?: AnswerGrammar;
   /** Texts to score in place of answering. */
@@ -88,6 +92,7 @@ export type FailureReport =
 export type ToProcess =
   | { readonly kind: 'load'; readonly settings: LoadSettings }
   | { readonly kind: 'generate'; readonly id: number; readonly job: GenerateJob }
+  | { readonly kind: 'adopt'; readonly directory: string }
   | { readonly kind: 'abort'; readonly id: number };
 
 export type FromProcess =

@@ -19,6 +19,14 @@ process.on('message', (message: ToProcess) => {
         (error: unknown) => send({ kind: 'load-failed', failure: failureOf(error) }),
       );
       break;
+    case 'adopt':
+      // Jobs that come later wait for it.
+      engine = engine?.then(async (loaded) => {
+        await loaded.adopt(message.directory);
+        return loaded;
+      });
+      engine?.catch(() => {});
+      break;
     case 'generate':
       jobs.set(message.id, { aborted: false });
       void runJob(message);

@@ -5,6 +5,7 @@ import {
   chosenSampling,
   type LanguageModel,
   lowestLimit,
+  plainSampling,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
@@ -21,18 +22,26 @@ import { ModelProcess } from './model-process.js';
 /**
  * A Hugging Face model directory, run in a process of its own on onnxruntime. The process starts with the first call.
  * The same seed gives the same text, whatever other candidates are generated beside it.
+ * @param adaptable modules, by the last parts of their paths, of which it can adopt another adapter. Then it samples by
+ *   its temperature alone, and answers have their tokens
  * @throws UserError when the directory holds no model that can be run
  */
-export function createLocalModel(config: LocalConfig): LanguageModel {
+export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
   const adapter =
     config.adapter === undefined ? undefined : modelDirectory(config.adapter, undefined, 'model.adapter');
   const located = { ...withStoreDefaults(config), path: modelDirectory(config.path), adapter };
   checkFiles(located, adapter === undefined ? [] : [adapter]);
   const id = modelId(nameable(config.path), adapter);
-  if (sharesProcess(config)) return sharingModel(id, located);
-  const process = new ModelProcess(id, located);
-  return { ...languageModel(id, located, process), close: () => process.close() };
+  if (adaptable === undefined && sharesProcess(config)) return sharingModel(id, located);
+  const process = new ModelProcess(id, { ...located, ...(adaptable && { adaptable }) });
+  const close = () => process.close();
+  if (adaptable === undefined) return { ...languageModel(id, located, process), close };
+  const model = languageModel(id, { ...located, ...unfiltered }, process, { sampledLogProbabilities: true });
+  return { ...model, adopt: (directory) => process.adopt(directory), close };
 }
+
+/** What is trained is the policy that sampled: filters of the publisher's would make it another one. */
+const { temperature: _, ...unfiltered } = plainSampling;
 
 /** Processes that are shared, by their settings, and the models that use them. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
@@ -131,12 +140,12 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen the adapter that each job asks for, where the process has several; the name of its conversation */
+/** @param chosen what each job asks for: the adapter, where the process has several; the name of its conversation */
 function languageModel(
   id: string,
   config: LocalConfig,
   process: Pick<ModelProcess, 'generate' | 'load'>,
-  chosen: Pick<GenerateJob, 'adapter' | 'conversation'> = {},
+  chosen: Pick<GenerateJob, 'adapter' | 'conversation' | 'sampledLogProbabilities'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
   const openTokenizer = async () => {
@@ -213,6 +222,7 @@ function completions(
     const faults = replyFaults(answer);
     return {
       text: answer.text,
+      ...sampledOf(answer),
       ...(bytes && { tokens: tokensOf(answer, bytes) }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
@@ -221,6 +231,15 @@ function completions(
       retries: 0,
     };
   });
+}
+
+function sampledOf({
+  chosen,
+  ids,
+  sampledLogProbabilities: logp,
+}: GeneratedAnswer): Pick<Completion, 'sampled'> {
+  if (logp === undefined) return {};
+  return { sampled: { ids, logp, ...(chosen?.includes(false) && { chosen }) } };
 }
 
 function tokensOf({ ids, logProbabilities }: GeneratedAnswer, bytes: TokenBytes): CompletionToken[] {

@@ -35,7 +35,7 @@ interface Running {
 /** The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it. */
 export class ModelProcess {
   readonly #id: string;
-  readonly #settings: LoadSettings;
+  #settings: LoadSettings;
   #running: Running | undefined;
   #nextJob = 0;
 
@@ -89,6 +89,12 @@ export class ModelProcess {
       if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
       if (jobs.size === 0) holdOpen(child, false);
     }
+  }
+
+  /** Answers with another adapter from here on; a process that is started later does, too. */
+  adopt(directory: string): void {
+    this.#settings = { ...this.#settings, adapter: directory };
+    if (this.#running !== undefined) tell(this.#running.child, { kind: 'adopt', directory });
   }
 
   async close(): Promise<void> {

@@ -7,7 +7,7 @@ import {
   rewardsOf,
 } from '../../../../finetune/rl/proposer/candidates.js';
 import { openReward } from '../../../../finetune/rl/proposer/open-reward.js';
-import { rewardSchema } from '../../../../finetune/rl/proposer/reward-settings.js';
+import { rewardSchema } from '../../../../src/config/learning/reward.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
 const scored = (score: number): Candidate => ({

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Candidate, rewardsOf } from '../../../../finetune/rl/proposer/candidates.js';
-import { rewardSchema, termsOf } from '../../../../finetune/rl/proposer/reward-settings.js';
+import { rewardSchema, termsOf } from '../../../../src/config/learning/reward.js';
 import { parseParameters } from '../../../../src/prompting/answer/format.js';
 
 const [line, number] = [String.raw`[^\n]*?`, String.raw`[+-]?\d+(?:\.\d+)?`];

@@ -7,9 +7,9 @@ import { tokenAdvantages } from '../../../../finetune/rl/advantages.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/dpo.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { objectiveSchema } from '../../../../finetune/train/objectives/settings.js';
 import { ownRows, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
+import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 import { relativeDistance } from '../../reference-training.js';
 import { trl, trlAdapter, trlConfig, trlGradient, trlTrainable, trlValueHead } from './trl.js';
 

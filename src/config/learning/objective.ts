@@ -49,60 +49,70 @@ const importanceSchema = z
   .prefault({})
   .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
 
+/** What the advantages of a group are divided by. */
+export const advantageScales = ['group', 'batch', 'none'] as const;
+
 const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
 
+const grpoSchema = z.strictObject({
+  kind: z.literal('grpo').describe('Group-relative policy optimisation'),
+  variant: z
+    .enum(grpoVariants)
+    .default('dapo')
+    .describe(
+      'What divides the sum over tokens: all tokens of the update (dapo, cispo), the completion’s own (grpo), the longest length (dr_grpo), those of `localBatch` completions (bnpo)',
+    ),
+  ratio: z
+    .enum(['token', 'sequence'])
+    .default('token')
+    .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
+  clip: clipSchema,
+  cap: z.number().positive().default(5).describe('Largest ratio that cispo counts'),
+  localBatch: z.int().min(1).optional().describe('Completions that bnpo takes the mean over (default: all)'),
+  kl: klSchema,
+  entropy,
+  importance: importanceSchema,
+});
+
+const rlooSchema = z.strictObject({
+  kind: z.literal('rloo').describe('REINFORCE with the mean of the group’s others as baseline'),
+  clip: clipSchema,
+  kl: rewardKl,
+  entropy,
+  importance: importanceSchema,
+});
+
+const ppoSchema = z.strictObject({
+  kind: z.literal('ppo').describe('Proximal policy optimisation with a value head'),
+  clip: clipSchema,
+  valueClip: z.number().positive().default(0.2).describe('How far one update may move a value'),
+  valueCoefficient: share(0.1).describe('Weight of the value loss'),
+  discount: z.number().min(0).max(1).default(1).describe('γ: worth of a reward one token later'),
+  lambda: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.95)
+    .describe('λ of generalised advantage estimation: 0 trusts the values, 1 the returns'),
+  kl: rewardKl,
+  entropy,
+  importance: importanceSchema,
+});
+
+const reinforceSchema = z.strictObject({
+  kind: z.literal('reinforce').describe('The plain policy gradient, one update a batch'),
+  entropy,
+  importance: importanceSchema,
+});
+
+/** Those that compare the completions of a group, and need no value head. */
+export const comparingObjectives = [grpoSchema, rlooSchema, reinforceSchema] as const;
+
 export const objectiveSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('grpo').describe('Group-relative policy optimisation'),
-    variant: z
-      .enum(grpoVariants)
-      .default('dapo')
-      .describe(
-        'What divides the sum over tokens: all tokens of the update (dapo, cispo), the completion’s own (grpo), the longest length (dr_grpo), those of `localBatch` completions (bnpo)',
-      ),
-    ratio: z
-      .enum(['token', 'sequence'])
-      .default('token')
-      .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
-    clip: clipSchema,
-    cap: z.number().positive().default(5).describe('Largest ratio that cispo counts'),
-    localBatch: z
-      .int()
-      .min(1)
-      .optional()
-      .describe('Completions that bnpo takes the mean over (default: all)'),
-    kl: klSchema,
-    entropy,
-    importance: importanceSchema,
-  }),
-  z.strictObject({
-    kind: z.literal('rloo').describe('REINFORCE with the mean of the group’s others as baseline'),
-    clip: clipSchema,
-    kl: rewardKl,
-    entropy,
-    importance: importanceSchema,
-  }),
-  z.strictObject({
-    kind: z.literal('ppo').describe('Proximal policy optimisation with a value head'),
-    clip: clipSchema,
-    valueClip: z.number().positive().default(0.2).describe('How far one update may move a value'),
-    valueCoefficient: share(0.1).describe('Weight of the value loss'),
-    discount: z.number().min(0).max(1).default(1).describe('γ: worth of a reward one token later'),
-    lambda: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.95)
-      .describe('λ of generalised advantage estimation: 0 trusts the values, 1 the returns'),
-    kl: rewardKl,
-    entropy,
-    importance: importanceSchema,
-  }),
-  z.strictObject({
-    kind: z.literal('reinforce').describe('The plain policy gradient, one update a batch'),
-    entropy,
-    importance: importanceSchema,
-  }),
+  grpoSchema,
+  rlooSchema,
+  ppoSchema,
+  reinforceSchema,
 ]);
 
 export type ObjectiveSettings = z.output<typeof objectiveSchema>;

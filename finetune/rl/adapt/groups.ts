@@ -1,0 +1,52 @@
+/** Groups of answers as a trainer sees them, from what a run observed. */
+import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learning/observed.js';
+import type { ChatMessage, SampledTokens } from '../../../src/models/language-model.js';
+import { createGenerator, shuffled } from '../../../src/random/generator.js';
+import type { Episode, Group } from '../learning/episode.js';
+import { type OpenedTerm, rewardsOf } from '../proposer/candidates.js';
+
+/** The answers to one prompt, and what each earned. */
+export interface RewardedGroup {
+  readonly episodes: Group;
+  readonly rewards: readonly number[];
+}
+
+export interface Rewarding {
+  readonly terms: readonly OpenedTerm[];
+  /** The environment's id. */
+  readonly environment: string;
+  /** Seed of a permutation of the rewards within each group; undefined: they stay where they belong. */
+  readonly shuffle: number | undefined;
+  readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
+}
+
+/** A prompt with one answer is left out, as that has nothing to be compared with. */
+export function rewardedGroups(
+  { history, prompts }: ObservedIteration,
+  { encode, environment, shuffle, terms }: Rewarding,
+): readonly RewardedGroup[] {
+  const random = shuffle === undefined ? undefined : createGenerator(shuffle);
+  return prompts
+    .filter(({ answers }) => answers.length > 1)
+    .map(({ answers, messages }) => {
+      const earned = rewardsOf({ history, candidates: answers, environment }, terms);
+      const rewards = random === undefined ? earned : shuffled(earned, random);
+      const promptIds = encode(messages);
+      return { rewards, episodes: answers.map((answer, i) => episodeOf(promptIds, answer, rewards[i]!)) };
+    });
+}
+
+function episodeOf(promptIds: readonly number[], { kind, sampled }: ObservedAnswer, reward: number): Episode {
+  const trained = chosenIn(sampled);
+  const sequence = { promptIds, completionIds: sampled.ids, trained, samplerLogp: sampled.logp };
+  return {
+    sequences: [sequence],
+    rewards: [reward],
+    valid: [kind === 'evaluated'],
+    ends: [trained.lastIndexOf(true)],
+    truncated: false,
+    tokens: sampled.ids.length,
+  };
+}
+
+const chosenIn = ({ chosen, ids }: SampledTokens) => chosen ?? ids.map(() => true);

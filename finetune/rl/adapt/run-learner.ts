@@ -1,0 +1,196 @@
+/** Trains the adapter of a run, an update every few iterations: rewards → advantages → steps → adapter. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
+import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
+import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
+import type { ObservedIteration } from '../../../src/experiment/learning/observed.js';
+import { deriveSeeds } from '../../../src/random/generator.js';
+import { learningSeed } from '../../../src/random/seeds.js';
+import type { Adaptation } from '../../../src/runs/events.js';
+import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import type { CheckpointOwner, TrainingState } from '../../engine/checkpoint.js';
+import { writeAdapter } from '../../engine/first-values.js';
+import { zeroMoments } from '../../engine/optimisers.js';
+import type { LoraSettings } from '../../engine/trainable.js';
+import type { Parameter } from '../../engine/training-session.js';
+import type { PolicyObjective, Sampled } from '../../train/objectives/sampled.js';
+import { isFlat } from '../advantages.js';
+import { credited } from '../credit.js';
+import { type ImprovementSettings, improve, readBefore, type Sessions } from '../improvement.js';
+import { identityOf } from '../online.js';
+import { type RewardedGroup, type Rewarding, rewardedGroups } from './groups.js';
+import { LearnerStates } from './states.js';
+
+/** What a learner is made of. */
+export interface LearnerParts {
+  readonly config: AdaptingConfig;
+  /** Directory of the run. */
+  readonly run: string;
+  readonly lora: LoraSettings;
+  /** The first values, which stay as they are. */
+  readonly parameters: readonly Parameter[];
+  readonly objective: PolicyObjective;
+  readonly sessions: Sessions;
+  /** Whether the KL divergence to the first values counts. */
+  readonly refers: boolean;
+  readonly threads: number;
+  readonly rewarding: Omit<Rewarding, 'shuffle'>;
+  readonly milliseconds: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/** Imitation is REINFORCE whose only answers are those to be imitated, each with the advantage 1. */
+export function objectiveOf({ objective }: AdaptConfig): ObjectiveSettings {
+  if (objective.kind !== 'imitation') return objective;
+  return objectiveSchema.parse({ kind: 'reinforce', importance: { kind: 'none' } });
+}
+
+export class RunLearner implements Learner {
+  readonly #parts: LearnerParts;
+  readonly #states: LearnerStates;
+  readonly #owner: CheckpointOwner;
+  readonly #state: TrainingState;
+  /** Groups since the last update. */
+  #pending: RewardedGroup[] = [];
+  #iteration: number;
+
+  /** @param completed the last complete iteration of the run */
+  constructor(parts: LearnerParts, completed: number) {
+    const { config, parameters, run, threads } = parts;
+    this.#parts = parts;
+    this.#states = new LearnerStates(run);
+    this.#owner = { identity: identityOf([config.adapt, config.seed], parameters), threads };
+    const found = this.#states.restore(completed, parameters, this.#owner.identity);
+    this.#iteration = found?.iteration ?? 0;
+    this.#state = found?.state ?? firstState(parameters);
+    // A killed process may have written another one, or a part of it.
+    rmSync(this.#directory, { recursive: true, force: true });
+    if (this.#state.step > 0) this.#writeAdapter();
+  }
+
+  get iteration(): number {
+    return this.#iteration;
+  }
+
+  get adapter(): string | undefined {
+    return this.#state.step > 0 ? this.#directory : undefined;
+  }
+
+  async observe(observed: ObservedIteration): Promise<Adaptation | undefined> {
+    const { adapt, seed } = this.#parts.config;
+    const { iteration } = observed;
+    const shuffle = adapt.reward.shuffle ? deriveSeeds(learningSeed(seed), [iteration], 1)[0]! : undefined;
+    this.#pending.push(...rewardedGroups(observed, { ...this.#parts.rewarding, shuffle }));
+    this.#iteration = iteration;
+    if (iteration % adapt.every !== 0) return undefined;
+    const groups = this.#pending;
+    this.#pending = [];
+    return this.#update(iteration, groups);
+  }
+
+  close(): Promise<void> {
+    return this.#parts.close();
+  }
+
+  async #update(iteration: number, groups: readonly RewardedGroup[]): Promise<Adaptation> {
+    const { config, milliseconds } = this.#parts;
+    const started = milliseconds();
+    const before = this.#state.step;
+    // Groups that teach nothing are left out, so that the others count as much as they would alone (DAPO).
+    const telling = groups.filter(({ rewards }) => !isFlat(rewards));
+    const sequences = await this.#credited(telling);
+    const done = sequences.length > 0 ? await this.#improve(sequences) : undefined;
+    if (done !== undefined) {
+      this.#states.write(iteration, this.#state, this.#owner);
+      this.#writeAdapter();
+    }
+    return {
+      update: iteration / config.adapt.every,
+      ...figuresOf(groups),
+      steps: this.#state.step - before,
+      ...(done && {
+        ...{ loss: done.loss, gradientNorm: done.gradientNorm, entropy: done.entropy },
+        ...(done.kl !== undefined && { kl: done.kl }),
+        mismatch: done.mismatch,
+      }),
+      seconds: (milliseconds() - started) / 1000,
+    };
+  }
+
+  /** The answers that are trained on, with their advantages. */
+  async #credited(groups: readonly RewardedGroup[]): Promise<readonly Sampled[]> {
+    const { config, parameters, refers, sessions } = this.#parts;
+    const { advantages: scale, objective } = config.adapt;
+    const imitates = objective.kind === 'imitation';
+    const kept = imitates ? groups.map(bestOf) : groups;
+    const sequences = kept.flatMap(({ episodes }) => episodes.flatMap((episode) => episode.sequences));
+    const read = await readBefore(
+      sessions,
+      this.#state.parameters,
+      sequences,
+      refers ? parameters : undefined,
+      this.#settings,
+    );
+    const sampled = imitates
+      ? sequences.map((sequence) => ({ ...read(sequence), advantages: 1 }))
+      : credited(
+          kept.map(({ episodes }) => episodes),
+          kept.map(({ rewards }) => rewards),
+          read,
+          { objective: objectiveOf(config.adapt), scale, invalid: 0 },
+        );
+    // Where a constraint leaves no choice, there is nothing to train.
+    return sampled.filter(({ trained }) => trained?.includes(true) !== false);
+  }
+
+  #improve(sequences: readonly Sampled[]) {
+    const { objective, sessions } = this.#parts;
+    return improve(sessions, objective, this.#state, sequences, this.#settings);
+  }
+
+  get #settings(): ImprovementSettings {
+    const { adapt, seed } = this.#parts.config;
+    const { batchTokens, epochs, learningRate, maxGradientNorm, weightDecay } = adapt;
+    return {
+      ...{ batchTokens, epochs, learningRate, maxGradientNorm, seed: learningSeed(seed) },
+      objective: objectiveOf(adapt),
+      schedule: { kind: 'constant', warmupSteps: 0, totalSteps: 1, floor: 0 },
+      adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay },
+    };
+  }
+
+  get #directory(): string {
+    return join(this.#parts.run, 'adapter');
+  }
+
+  #writeAdapter(): void {
+    const { config, lora } = this.#parts;
+    writeAdapter(this.#directory, this.#state.parameters, lora, config.model.path);
+  }
+}
+
+/** The answer that earned the most; the first of equal ones. */
+function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
+  const best = rewards.indexOf(Math.max(...rewards));
+  return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
+}
+
+/** First values are the reference, too: the state has values of its own. */
+const firstState = (parameters: readonly Parameter[]): TrainingState => ({
+  parameters: parameters.map((parameter) => ({ ...parameter, values: parameter.values.slice() })),
+  moments: parameters.map(zeroMoments),
+  ...{ step: 0, best: undefined, evaluationsWithoutGain: 0 },
+});
+
+function figuresOf(groups: readonly RewardedGroup[]) {
+  const rewards = groups.map((group) => group.rewards);
+  const over = (values: readonly number[]) => (values.length === 0 ? 0 : mean(values));
+  return {
+    groups: groups.length,
+    answers: rewards.flat().length,
+    reward: over(rewards.flat()),
+    spread: over(rewards.map(standardDeviation)),
+    flat: over(rewards.map((group) => (isFlat(group) ? 1 : 0))),
+  };
+}

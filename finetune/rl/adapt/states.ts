@@ -1,0 +1,79 @@
+/** What a learner of a run keeps in its directory: the adapter as it is, and the states after the last updates. */
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../../../src/base/errors.js';
+import {
+  type CheckpointOwner,
+  checkpointThreads,
+  readCheckpoint,
+  type TrainingState,
+  writeCheckpoint,
+} from '../../engine/checkpoint.js';
+import type { Parameter } from '../../engine/training-session.js';
+
+/**
+ * An iteration is on record only after the next one began, so that a run may go on from before the last two updates: the
+ * states of so many are kept. Where one is missing, it follows from the run's log.
+ */
+const kept = 3;
+
+const stateFile = /^after-(\d+)\.safetensors$/;
+
+export class LearnerStates {
+  readonly #folder: string;
+
+  /** @param run directory of the run */
+  constructor(run: string) {
+    this.#folder = join(run, 'learning');
+  }
+
+  /** Threads that it was trained with so far; undefined before the first update. */
+  get threads(): number | undefined {
+    const [last] = this.#iterations();
+    return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));
+  }
+
+  write(iteration: number, state: TrainingState, owner: CheckpointOwner): void {
+    mkdirSync(this.#folder, { recursive: true });
+    writeCheckpoint(this.#file(iteration), state, owner);
+    for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
+  }
+
+  /** The last state that the run has come to: those after `completed`, and what a killed process was writing, are removed. */
+  restore(
+    completed: number,
+    parameters: readonly Parameter[],
+    identity: string,
+  ): { readonly iteration: number; readonly state: TrainingState } | undefined {
+    if (!existsSync(this.#folder)) return undefined;
+    for (const name of readdirSync(this.#folder)) if (name.endsWith('.tmp')) rmSync(join(this.#folder, name));
+    for (const iteration of this.#iterations()) {
+      const file = this.#file(iteration);
+      const state =
+        iteration > completed ? undefined : orNothing(() => readCheckpoint(file, parameters, identity));
+      if (state !== undefined) return { iteration, state };
+      rmSync(file);
+    }
+    return undefined;
+  }
+
+  /** Latest first. */
+  #iterations(): readonly number[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder)
+      .flatMap((name) => Number(stateFile.exec(name)?.[1] ?? []))
+      .toSorted((a, b) => b - a);
+  }
+
+  #file = (iteration: number) => join(this.#folder, `after-${iteration}.safetensors`);
+}
+
+/** A state that a crash of the machine tore is none: what it held follows from the log. */
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}

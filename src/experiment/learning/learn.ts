@@ -1,0 +1,57 @@
+/** Trains the model of a run on what its answers earned, iteration after iteration. */
+
+import { remembered } from '../../prompting/context/history.js';
+import type { MemoryConfig } from '../../prompting/settings.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import type { Adaptation, CallRecord } from '../../runs/events.js';
+import type { Learner } from './learner.js';
+import { observedIteration } from './observed.js';
+
+/** The parts of an experiment that it works with. */
+interface Adapting {
+  readonly learner: Learner | undefined;
+  readonly model: { readonly adopt?: ((directory: string) => void) | undefined };
+  readonly buffer: { readonly entries: readonly BufferEntry[] };
+  readonly config: { readonly memory: MemoryConfig };
+  readonly completed: number;
+}
+
+/**
+ * Shows the learner what was just evaluated, before it is on record.
+ * @returns what an update did; undefined where none was due, or the model is not trained
+ */
+export async function learn(
+  adapting: Adapting,
+  iteration: number,
+  calls: readonly CallRecord[],
+  entries: readonly BufferEntry[],
+): Promise<Adaptation | undefined> {
+  const { buffer, config, learner } = adapting;
+  if (learner === undefined) return undefined;
+  const history = buffer.entries.filter((entry) => entry.iteration < iteration);
+  const observed = observedIteration(iteration, calls, entries, remembered(history, config.memory));
+  const adapted = await learner.observe(observed);
+  if (adapted !== undefined) adopt(adapting);
+  return adapted;
+}
+
+/** Brings the learner, and the model with it, to where the run stands. */
+export async function learnAgain(adapting: Adapting, recorded: Iterable<CallRecord>): Promise<void> {
+  const { buffer, completed, learner } = adapting;
+  if (learner === undefined) return;
+  adopt(adapting);
+  if (learner.iteration >= completed) return;
+  const missed = new Map<number, CallRecord[]>();
+  for (const call of recorded) {
+    if (call.iteration <= learner.iteration || call.iteration > completed) continue;
+    missed.set(call.iteration, [...(missed.get(call.iteration) ?? []), call]);
+  }
+  for (let iteration = learner.iteration + 1; iteration <= completed; iteration++) {
+    const entries = buffer.entries.filter((entry) => entry.iteration === iteration);
+    await learn(adapting, iteration, missed.get(iteration) ?? [], entries);
+  }
+}
+
+function adopt({ learner, model }: Adapting): void {
+  if (learner?.adapter !== undefined) model.adopt?.(learner.adapter);
+}

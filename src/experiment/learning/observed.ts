@@ -1,0 +1,61 @@
+/** What a learner sees of an iteration: each prompt with the answers to it, and what became of them. */
+import type { ChatMessage, SampledTokens } from '../../models/language-model.js';
+import type { ParseFailureKind } from '../../prompting/answer/format.js';
+import type { BufferEntry, Evaluated } from '../../rollout/replay-buffer.js';
+import type { CallRecord } from '../../runs/events.js';
+
+/** An answer to a prompt, and what became of it. */
+export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
+  | (Evaluated & { readonly kind: 'evaluated'; readonly returns: readonly number[] })
+  | { readonly kind: 'unreadable'; readonly failure: ParseFailureKind }
+);
+
+/** The answers to one prompt: those of all candidates, or after a correction, which quotes its answer, of one. */
+export interface ObservedPrompt {
+  readonly messages: readonly ChatMessage[];
+  readonly answers: readonly ObservedAnswer[];
+}
+
+export interface ObservedIteration {
+  readonly iteration: number;
+  /** The evaluations that the prompts could show, oldest first. */
+  readonly history: readonly Evaluated[];
+  readonly prompts: readonly ObservedPrompt[];
+}
+
+/**
+ * @param calls of the iteration
+ * @param entries of the iteration: one for each candidate that was evaluated
+ */
+export function observedIteration(
+  iteration: number,
+  calls: readonly CallRecord[],
+  entries: readonly BufferEntry[],
+  history: readonly Evaluated[],
+): ObservedIteration {
+  const prompts = new Map<string, { messages: readonly ChatMessage[]; answers: ObservedAnswer[] }>();
+  for (const call of calls) {
+    const answer = observedAnswer(call, entries);
+    if (answer === undefined) continue;
+    const key = JSON.stringify(call.messages);
+    const prompt = prompts.get(key) ?? { messages: call.messages, answers: [] };
+    prompts.set(key, prompt);
+    prompt.answers.push(answer);
+  }
+  return { iteration, history, prompts: [...prompts.values()] };
+}
+
+/** Undefined for a call that gave no answer, or one that nothing was made of. */
+function observedAnswer(
+  { candidate, completion, outcome }: CallRecord,
+  entries: readonly BufferEntry[],
+): ObservedAnswer | undefined {
+  if (completion?.sampled === undefined) return undefined;
+  const { sampled, text } = completion;
+  if (outcome.kind === 'rejected')
+    return { text, sampled, kind: 'unreadable', failure: outcome.failure.kind };
+  const entry = entries.find((one) => one.candidate === candidate);
+  if (outcome.kind !== 'accepted' || entry === undefined) return undefined;
+  const { parameters, returns, score } = entry;
+  return { text, sampled, kind: 'evaluated', parameters, returns, score };
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../src/config/load.js';
+import { fingerprint } from '../../src/runs/fingerprint.js';
+
+const local = { environment: 'CartPole-v1', candidates: 4, model: { provider: 'local' } } as const;
+
+const refusal = (changes: Record<string, unknown>) => () =>
+  parseConfig({ ...local, adapt: {}, ...changes } as Parameters<typeof parseConfig>[0]);
+
+describe('adapt', () => {
+  it('is off by default, and then no part of the fingerprint', () => {
+    const config = parseConfig(local);
+    expect(config.adapt).toBeUndefined();
+    expect(fingerprint(config, '')).toBe(fingerprint({ ...config, adapt: undefined }, ''));
+  });
+
+  it('is part of the fingerprint', () => {
+    const of = (adapt: object) => fingerprint(parseConfig({ ...local, adapt }), '');
+    const all = [fingerprint(parseConfig(local), ''), of({}), of({ every: 2 }), of({ learningRate: 1e-3 })];
+    expect(new Set([...all, of({ objective: { kind: 'imitation' } })]).size).toBe(5);
+  });
+
+  it.each([
+    [{ provider: 'openai', name: 'gpt-5-mini' }, 'openai: the weights of a hosted model'],
+    [{ provider: 'ollama', name: 'qwen3' }, 'ollama: the weights of a hosted model'],
+    [{ provider: 'hill-climb' }, 'hill-climb: a control has no weights'],
+    [{ provider: 'teacher' }, 'teacher: a control has no weights'],
+    [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run gives the answers'],
+    [{ provider: 'module', path: './m.js' }, 'module: a model of your own code'],
+  ])('refuses %j by name, with the remedy', (model, message) => {
+    expect(refusal({ model })).toThrow(message);
+    expect(refusal({ model })).toThrow('set model.provider to local, or remove adapt');
+  });
+
+  it.each([
+    [{ candidates: 1 }, /candidates.*compares the candidates/s],
+    [{ model: { provider: 'local', temperature: 0 } }, /makes all candidates alike/],
+    [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*samples otherwise/s],
+    [{ model: { provider: 'local', repetitionPenalty: 1.1 } }, /model\.repetitionPenalty/],
+    [{ model: { provider: 'local', batch: 4 } }, /model\.batch.*of one run/s],
+    [{ model: { provider: 'local', quantization: 'float16' } }, /form for serving/],
+    [{ model: { provider: 'local', adapter: 'a' }, adapt: { lora: {} } }, /adapt\.lora.*has no effect/s],
+    [{ evaluation: { episodes: 40, racing: {} } }, /racing.*same ones/s],
+    [{ adapt: { objective: { kind: 'reinforce' }, epochs: 2 } }, /right for one step/],
+    [{ adapt: { objective: { kind: 'ppo' } } }, /adapt\.objective\.kind/],
+    [{ adapt: { reward: { kind: 'return', low: 1, high: 1 } } }, /must be below high/],
+  ])('refuses %j', (changes, message) => {
+    expect(refusal(changes)).toThrow(message);
+  });
+
+  it('allows filters that filter nothing', () => {
+    expect(refusal({ model: { provider: 'local', topP: 1, topK: 0 } })).not.toThrow();
+  });
+});
