@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
 /** These learn from proposals. */
-export const proposalRecipes = ['improvement', 'best-of-group', 'weighted', 'preference', 'hindsight'] as const;
+export const proposalRecipes = [
+  'improvement',
+  'best-of-group',
+  'weighted',
+  'preference',
+  'hindsight',
+] as const;
 export type ProposalRecipe = (typeof proposalRecipes)[number];
 
 /** The last one learns from games. */

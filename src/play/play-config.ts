@@ -17,7 +17,7 @@ const count = (minimum: number) => z.int().min(minimum);
 const text = z.string().min(1);
 
 /** Who may play: a model; the commands that win; any action that is possible, or the first one; a person at the terminal. */
-export const players = ['model', 'expert', 'random', 'first', 'human'] as const;
+const players = ['model', 'expert', 'random', 'first', 'human'] as const;
 export type PlayerName = (typeof players)[number];
 
 const policySchema = z

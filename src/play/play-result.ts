@@ -72,7 +72,7 @@ export function playText(result: PlayResult, cwd: string): string {
 }
 
 /** A mean with its 95 % interval, where there is one. */
-export function average(value: number | null, interval: readonly [number, number] | null): string {
+function average(value: number | null, interval: readonly [number, number] | null): string {
   if (value === null) return '–';
   return `${formatReturn(value)}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
 }

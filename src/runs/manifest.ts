@@ -55,7 +55,7 @@ export interface Manifest {
 }
 
 /** Who plays, and how it went so far. */
-export interface PlayFacts {
+interface PlayFacts {
   readonly player: string;
   /** Mean return of the games; absent before the first. */
   readonly meanReturn?: number;

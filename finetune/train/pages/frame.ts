@@ -31,7 +31,7 @@ export function failedOutcome(error: unknown, metrics: readonly { readonly step:
   return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: said };
 }
 
-export const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
+const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
 
 /** What the frame reads of the metrics of any training. */
 interface TimedMetric {

@@ -11,7 +11,7 @@ export type ObservedAnswer = { readonly text: string; readonly sampled: SampledT
 );
 
 /** The answers to one prompt: those of all candidates, or after a correction, which quotes its answer, of one. */
-export interface ObservedPrompt {
+interface ObservedPrompt {
   readonly messages: readonly ChatMessage[];
   readonly answers: readonly ObservedAnswer[];
 }

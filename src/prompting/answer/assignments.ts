@@ -23,8 +23,8 @@ export interface Run {
   readonly tail: Tail['kind'];
 }
 
-const params = String.raw`params?|parameters?`;
-const stems = String.raw`${params}|weights?|biases|bias|theta|θ|states?|cells?|w|x|p|q|s|b`;
+const params = 'params?|parameters?';
+const stems = `${params}|weights?|biases|bias|theta|θ|states?|cells?|w|x|p|q|s|b`;
 const index = String.raw` ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _]?\{?(?<c>\d{1,9})\}?`;
 const remark = String.raw`(?:\([^()]{0,80}\) {0,8})?`;
 const separator = String.raw`["']? {0,8}(?::=|==|=>|->|[:=\u2192\u21d2]) {0,8}(?:action {1,4}(?=\d))?`;

@@ -21,7 +21,10 @@ function entries(rows: readonly number[], from: number, tokens: number): NewEntr
 }
 
 /** New entries of rows that hold different numbers of tokens. */
-function ragged(rows: readonly { readonly id: number; readonly length: number }[], tokens: number): NewEntries {
+function ragged(
+  rows: readonly { readonly id: number; readonly length: number }[],
+  tokens: number,
+): NewEntries {
   const each = rows.map(({ id, length }) => entries([id], length, tokens));
   const strip = tokens * shape.headDim;
   const merged = (part: (one: NewEntries) => readonly ort.Tensor[]) =>
