@@ -2,7 +2,7 @@
 
 import { isAbsolute } from '../../src/config/learning/reward.js';
 import { isMapping } from '../../src/settings/schema.js';
-import { mean } from '../../src/statistics/descriptive.js';
+import { mean, sum } from '../../src/statistics/descriptive.js';
 import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
 import { heldOutRuns } from './proposer/run-plans.js';
 import { loadRlConfig, type RlConfig } from './rl-config.js';
@@ -31,16 +31,22 @@ export function turnsOf(config: LearningConfig): { readonly most: number; readon
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
 }
 
+/** The ids of the environments that it learns in, and the share of each in what is learnt from. */
+export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
+  if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
+  const shares = new Map<string, number>();
+  const total = sum(config.tasks.map(({ weight }) => weight));
+  for (const { environment = config.experiment.environment, weight } of config.tasks) {
+    const id = String(isMapping(environment) ? environment.id : environment);
+    shares.set(id, (shares.get(id) ?? 0) + weight / total);
+  }
+  return shares;
+}
+
 /** Where the model acts, or whose policies it proposes, for titles. */
 export function placeOf(config: LearningConfig): string {
-  if (!isProposer(config)) return config.environment.id;
-  const ids = config.tasks.map(({ environment = config.experiment.environment }) =>
-    String(isMapping(environment) ? environment.id : environment),
-  );
-  const different = [...new Set(ids)];
-  return different.length > 3
-    ? `${different.slice(0, 2).join(', ')} and ${different.length - 2} more`
-    : different.join(', ');
+  const ids = [...environmentsOf(config).keys()];
+  return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
 /** What pages call things. */

@@ -24,7 +24,13 @@ import { createMeter } from '../train/metrics.js';
 import { failed, failedOutcome } from '../train/pages/frame.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import { describedForecast, forecast } from './forecast.js';
-import { type LearningConfig, loadLearningConfig, placeOf, wordsOf } from './learning-config.js';
+import {
+  environmentsOf,
+  type LearningConfig,
+  loadLearningConfig,
+  placeOf,
+  wordsOf,
+} from './learning-config.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
 import { createRlDisplay } from './rl-display.js';
 import { renderRlPage } from './rl-page.js';
@@ -187,12 +193,15 @@ const aboutOf = (config: LearningConfig): Omit<Training, 'outcome'> => ({
 /** The episodes that it has learnt from stand where a training has its dataset. */
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
-  const environment = placeOf(config);
-  const source = { run: 'played while learning', environment, model, seed, hash: '' } as const;
+  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
+  const played = step * groups * groupSize;
   return {
-    path: environment,
+    path: placeOf(config),
     recipe: 'rl',
-    sources: [{ ...source, split: 'train', kept: step * groups * groupSize }],
+    sources: [...environmentsOf(config)].map(([environment, share]) => ({
+      ...{ ...source, environment },
+      kept: Math.round(played * share),
+    })),
     files: {},
     changed: false,
   };
