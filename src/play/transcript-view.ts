@@ -68,7 +68,7 @@ function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined):
   const done = actionText(turn);
   const said = reply !== undefined && reply.trim() !== done ? reply : undefined;
   return html`<article>
-<h4>${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h4>
+<h4>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h4>
 ${preformatted(message)}
 ${said !== undefined && html`<h5>Reply</h5>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
 <p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(not the reply’s)</span>`}`}${call && callText(call)}</p>
@@ -98,7 +98,7 @@ function callText({ completion, outcome }: CallRecord): Html {
     .map(({ probability, text }) => `${text} ${(100 * probability).toFixed(0)} %`);
   const error = outcome.kind === 'error' ? `the call failed: ${outcome.message.slice(0, 300)}` : '';
   const facts = [...likeliest, tokens, error].filter((fact) => fact !== '');
-  return html` <span class="muted">${facts.join(' · ')}</span>`;
+  return html` <span class="muted">· ${facts.join(' · ')}</span>`;
 }
 
 const oneLine = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

@@ -1,9 +1,12 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { askAgainSchema, observationSchema, systemSchema } from '../../src/agents/prompts/context.js';
 import { type AgentOptions, openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import { viewOf } from '../../src/agents/prompts/views.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { variablesOf } from '../../src/prompting/templates/template-scope.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const folder = resolve(import.meta.dirname, '../fixtures/prompts/agents');
@@ -61,6 +64,8 @@ describe('golden prompts of agents', () => {
     ['generic-box', 'Pendulum-v1', { reading: 'json' }, {}],
     ['generic-named', 'Blackjack-v1', { prompts: 'generic' }, {}],
     ['plain', 'bandit', {}, {}],
+    ['cartpole-short', 'CartPole-v1', { prompts: 'cartpole-short' }, {}],
+    ['blackjack-short', 'Blackjack-v1', { prompts: 'blackjack-short' }, {}],
   ] as const)('%s', async (name, id, given, options) => {
     await expect(await told(id, given, options)).toMatchFileSnapshot(join(folder, `${name}.txt`));
   });
@@ -125,4 +130,26 @@ describe('a prompt set', () => {
     expect(await hash(changed('ask-again.hbs', 'Again.'))).not.toBe(await hash('generic'));
     expect(await hash('plain')).toBe('');
   });
+});
+
+it('the variables of templates, and the states of environments, are listed in prompts/agents/README.md', () => {
+  const readme = readFileSync(join(packageRoot(), 'prompts/agents/README.md'), 'utf8');
+  for (const schema of [systemSchema, observationSchema, askAgainSchema])
+    for (const { path, type, description } of variablesOf(schema)) {
+      // The parts of spaces belong to their partial.
+      if (/^environment\.(observation|action)\./.test(path)) continue;
+      expect(readme).toContain(`| \`${path}\` | ${type} | ${description} |`);
+    }
+  for (const id of ['CartPole', 'FrozenLake', 'Blackjack', 'Taxi', 'CliffWalking']) {
+    const { sample, sets, state, words } = viewOf(id, {})!;
+    const cells = [
+      id,
+      sets.map((set) => `\`${set}\``).join(', '),
+      words.join(', '),
+      Object.keys(state(sample))
+        .map((name) => `\`state.${name}\``)
+        .join(', '),
+    ];
+    expect(readme).toContain(`| ${cells.join(' | ')} |`);
+  }
 });

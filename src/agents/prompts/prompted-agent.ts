@@ -104,7 +104,7 @@ function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,
 ): string {
-  if (view !== undefined) return view.set;
+  if (view !== undefined) return view.sets[0];
   if (observationSpace.kind !== 'text') return 'generic';
   return actionSpace.kind === 'text' && actionSpace.choices !== undefined ? plain : 'text-world';
 }
@@ -171,11 +171,11 @@ function findSet(
     throw new UserError({ field, message: 'there is no such folder', value: set });
   }
   const alternatives = [
-    ...builtInSets.filter((name) => !environmentSets.includes(name) || name === view?.set),
+    ...builtInSets.filter((name) => !environmentSets.includes(name) || view?.sets.includes(name)),
     plain,
     "the path of a folder, with a '/' in it",
   ];
-  if (environmentSets.includes(set) && set !== view?.set)
+  if (environmentSets.includes(set) && !view?.sets.includes(set))
     throw new UserError({
       field,
       message: `this set does not describe ${environment.id}`,

@@ -9,8 +9,8 @@ import type { Observation } from '../../environments/environment.js';
 
 /** How an environment speaks. */
 export interface EnvironmentView {
-  /** Prompt set. */
-  readonly set: string;
+  /** Prompt sets, the usual one first. One in few characters is for small models, which are to be trained. */
+  readonly sets: readonly [string, ...string[]];
   /** Of the actions, in their order. */
   readonly words: readonly string[];
   /** Any observation. */
@@ -53,28 +53,33 @@ function taxi(observation: Observation): Facts {
 
 function blackjack(observation: Observation): Facts {
   const [sum, dealer, usable] = numbersOf(observation);
-  return { sum: sum!, dealer: dealer === 1 ? 'an ace' : dealer!, usableAce: usable === 1 };
+  return {
+    sum: sum!,
+    dealer: dealer === 1 ? 'an ace' : dealer!,
+    dealerCard: dealer!,
+    usableAce: usable === 1,
+  };
 }
 
 const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
   CartPole: () => ({
-    ...{ set: 'cartpole', words: ['left', 'right'], sample: [0, 0, 0, 0] },
+    ...{ sets: ['cartpole', 'cartpole-short'], words: ['left', 'right'], sample: [0, 0, 0, 0] },
     state: cartPole,
   }),
   FrozenLake: ({ columns }) => ({
-    ...{ set: 'frozenlake', words: ['left', 'down', 'right', 'up'], sample: 0 },
+    ...{ sets: ['frozenlake'], words: ['left', 'down', 'right', 'up'], sample: 0 },
     state: cell(Number(columns)),
   }),
   Blackjack: () => ({
-    ...{ set: 'blackjack', words: ['stick', 'hit'], sample: [4, 1, 0] },
+    ...{ sets: ['blackjack', 'blackjack-short'], words: ['stick', 'hit'], sample: [4, 1, 0] },
     state: blackjack,
   }),
   Taxi: () => ({
-    ...{ set: 'taxi', words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'], sample: 0 },
+    ...{ sets: ['taxi'], words: ['south', 'north', 'east', 'west', 'pick up', 'drop off'], sample: 0 },
     state: taxi,
   }),
   CliffWalking: () => ({
-    ...{ set: 'cliffwalking', words: ['up', 'right', 'down', 'left'], sample: 36 },
+    ...{ sets: ['cliffwalking'], words: ['up', 'right', 'down', 'left'], sample: 36 },
     state: cell(12),
   }),
 };
@@ -85,4 +90,4 @@ export function viewOf(id: string, options: Options): EnvironmentView | undefine
 }
 
 /** The sets that belong to one environment. */
-export const environmentSets: readonly string[] = Object.keys(views).map((name) => name.toLowerCase());
+export const environmentSets: readonly string[] = Object.values(views).flatMap((view) => view({}).sets);
