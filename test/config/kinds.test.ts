@@ -296,7 +296,7 @@ describe('the ready configs of each kind', () => {
 
   it('there are of each', () => {
     expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic']);
-    expect(bundledConfigs('training')).toEqual(['lora']);
+    expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'lora']);
     expect(bundledConfigs()).not.toContain('collections/synthetic');
   });
 

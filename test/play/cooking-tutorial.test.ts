@@ -1,0 +1,37 @@
+/** The tutorial as configs: games, imitation, reinforcement. */
+import { expect, it } from 'vitest';
+import { loadRlConfig } from '../../finetune/rl/rl-config.js';
+import { loadTrainConfig } from '../../finetune/train/train-config.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { loadPlayConfig } from '../../src/play/play-config.js';
+
+const games = loadPlayConfig('cooking-gold').config;
+
+it('a score of 1 is within reach: gold paths fit into the limit, which that of the original is too short for', async () => {
+  for (const fold of ['train', 'test']) {
+    const world = await makeEnvironment('text:cooking', { ...games.environment.options, fold });
+    let longest = 0;
+    for (let seed = 0; seed < 300; seed++) {
+      world.reset(seed);
+      longest = Math.max(longest, world.gold!()!.length);
+    }
+    expect(longest).toBeLessThanOrEqual(world.maxSteps!);
+    expect(longest).toBeGreaterThan(16);
+  }
+});
+
+it('imitation and reinforcement meet the games, the words and the history of the play', () => {
+  const { environment, policy } = games;
+  const learning = loadRlConfig('cooking-rl', []);
+  expect(learning.environment).toEqual(environment);
+  expect(learning.agent).toMatchObject({
+    prompts: policy.prompts,
+    act: policy.act,
+    history: policy.history,
+    maxTurns: environment.options.max_episode_steps,
+  });
+  expect(learning.objective).toMatchObject({ kind: 'ppo', discount: 1, lambda: 0.95, kl: 0.2 });
+  expect(games).toMatchObject({ player: 'expert', episodes: 900 });
+  const training = loadTrainConfig('cooking-imitation', ['dataset=./none']);
+  expect(training.method).toMatchObject({ kind: 'lora', rank: 4, alpha: 32, dropout: 0.25 });
+});
