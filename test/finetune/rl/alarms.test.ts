@@ -40,7 +40,9 @@ const names = (alarms: readonly RlAlarm[]) => alarms.map(({ alarm }) => alarm);
 
 describe('alarms', () => {
   it('are not raised by a learning that goes well, to its end', async () => {
-    const { best, events } = await learnt(tinyConfig({ ...bandit, updates: 40, groupSize: 32, learningRate: 5e-2 }));
+    const { best, events } = await learnt(
+      tinyConfig({ ...bandit, updates: 40, groupSize: 32, learningRate: 5e-2 }),
+    );
     expect(best!.meanReward).toBeGreaterThan(0.95);
     expect(events.filter(({ kind }) => kind === 'alarm')).toEqual([]);
   });
