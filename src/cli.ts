@@ -148,7 +148,15 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
   [
     'check <configs..>',
     'Check configs before anything is spent: what can go wrong, what a run will cost',
-    () => import('./commands/check.js'),
+    async () => {
+      const check = await import('./commands/check.js');
+      const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
+      return {
+        ...check,
+        execute: (args: Parameters<typeof check.execute>[0], given: CommandContext) =>
+          check.execute(args, given, checkLearning),
+      };
+    },
   ],
   [
     'resume <run> [overrides..]',
