@@ -149,12 +149,12 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
     'check <configs..>',
     'Check configs before anything is spent: what can go wrong, what a run will cost',
     async () => {
-      const check = await import('./commands/check.js');
+      const { execute: check, finishing, options } = await import('./commands/check.js');
       const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
       return {
-        ...check,
-        execute: (args: Parameters<typeof check.execute>[0], given: CommandContext) =>
-          check.execute(args, given, checkLearning),
+        ...{ finishing, options },
+        execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
+          check(args, given, checkLearning),
       };
     },
   ],
