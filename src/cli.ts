@@ -148,7 +148,15 @@ const commands: readonly (ListedCommand | readonly [string, string, readonly Lis
   [
     'check <configs..>',
     'Check configs before anything is spent: what can go wrong, what a run will cost',
-    () => import('./commands/check.js'),
+    async () => {
+      const { execute: check, finishing, options } = await import('./commands/check.js');
+      const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
+      return {
+        ...{ finishing, options },
+        execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
+          check(args, given, checkLearning),
+      };
+    },
   ],
   [
     'resume <run> [overrides..]',

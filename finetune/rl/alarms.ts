@@ -1,30 +1,43 @@
-/** Finds what makes a reinforcement learning useless although it runs. Each alarm is raised once in a row of updates. */
+/** Finds what makes a reinforcement learning useless although it runs. Each alarm is raised once in a row of updates, and names its remedy. */
 import { mean } from '../../src/statistics/descriptive.js';
 import type { RlAlarm, RlEventOf } from './events.js';
 
-type Step = Pick<RlEventOf<'step'>, 'flat' | 'reward' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'>;
+type Step = Pick<
+  RlEventOf<'step'>,
+  'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
+>;
 
 /** Updates that are looked at together. */
 const window = 10;
 
-interface Watch {
-  readonly alarm: RlAlarm['alarm'];
-  /** What is wrong, or undefined. `before` are the first updates, `now` the last ones. */
-  check(before: readonly Step[], now: readonly Step[]): Omit<RlAlarm, 'alarm'> | undefined;
+/** What the alarms look at. */
+interface Course {
+  /** The first updates, and the last ones. */
+  readonly before: readonly Step[];
+  readonly now: readonly Step[];
+  /** Whether the last episodes returned about as much as the best one ever did: then there is nothing to learn. */
+  readonly solved: boolean;
+  /** Whether the objective compares the episodes of a group: without, equal returns teach something. */
+  readonly compares: boolean;
 }
 
-const meanOf = (steps: readonly Step[], key: keyof Step) => mean(steps.map((step) => step[key]));
+interface Watch {
+  readonly alarm: RlAlarm['alarm'];
+  /** What is wrong, or undefined. */
+  check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
+}
+
+const meanOf = (steps: readonly Step[], key: Exclude<keyof Step, 'lowest' | 'highest'>) =>
+  mean(steps.map((step) => step[key]));
 
 const percent = (share: number) => `${Math.round(100 * share)} %`;
 
 const watches: readonly Watch[] = [
   {
     alarm: 'no-variance',
-    check(before, now) {
+    check({ compares, now, solved }) {
       const flat = meanOf(now, 'flat');
-      // A policy that is as good everywhere as it ever was has nothing to learn.
-      const best = Math.max(...before.map(({ reward }) => reward));
-      if (flat < 0.9 || meanOf(now, 'reward') > best) return undefined;
+      if (!compares || flat < 0.9 || solved) return undefined;
       return {
         message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so that they taught nothing`,
         remedy:
@@ -34,11 +47,12 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'entropy-collapse',
-    check(before, now) {
+    check({ before, compares, now, solved }) {
       const [first, last] = [meanOf(before, 'entropy'), meanOf(now, 'entropy')];
-      if (first < 0.1 || last > 0.02 * first || meanOf(now, 'flat') < 0.5) return undefined;
+      const teaches = compares && meanOf(now, 'flat') < 0.5;
+      if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
-        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats a token, and most groups have equal returns: nothing new is tried`,
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats a token: nothing new is tried, though better returns were seen`,
         remedy:
           'lower the learning rate, raise objective.clip.high or objective.entropy, or stop where the task is solved',
       };
@@ -46,56 +60,90 @@ const watches: readonly Watch[] = [
   },
   {
     alarm: 'mismatch',
-    check(_, now) {
+    check({ now }) {
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
       return {
         message: `sampler and trainer give the same tokens other probabilities (KL ${mismatch.toPrecision(2)} a token)`,
-        remedy: 'take method.quantization none, or truncate more with objective.importance.cap',
+        remedy:
+          'take method.quantization none and method.compute float32, or truncate more with objective.importance.cap',
       };
     },
   },
   {
     alarm: 'format-loss',
-    check(before, now) {
+    check({ before, now }) {
       const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
       if (last > 0.5 * first) return undefined;
+      if (first === 0)
+        return {
+          message: 'no reply could be read so far: none names an action, or parameters',
+          remedy:
+            'give replies more tokens (maxTokens), or begin with a model that knows the format (finetune train)',
+        };
       return {
-        message: `${percent(last)} of the replies name an action, where ${percent(first)} did at first`,
+        message: `${percent(last)} of the replies can be read, where ${percent(first)} could at first`,
         remedy: 'let invalid replies cost something (reward.invalid=-1), or lower the learning rate',
       };
     },
   },
   {
-    alarm: 'length-drop',
-    check(before, now) {
+    alarm: 'length-drift',
+    check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
-      if (first < 8 || last > 0.3 * first) return undefined;
-      return {
-        message: `replies have ${last.toFixed(1)} tokens on average, where they had ${first.toFixed(1)} at first`,
-        remedy:
-          'take objective.variant dr_grpo, which counts long replies and short ones alike, or a lower learning rate',
-      };
+      const lengths = `replies have ${last.toFixed(1)} tokens on average, where they had ${first.toFixed(1)} at first`;
+      if (first >= 8 && last <= 0.3 * first)
+        return {
+          message: lengths,
+          remedy:
+            'take objective.variant dr_grpo, which counts long replies and short ones alike, or a lower learning rate',
+        };
+      if (last >= 16 && last >= 3 * first)
+        return {
+          message: lengths,
+          remedy:
+            'lower the limit of tokens (maxTokens), or take objective.variant dr_grpo, which gains nothing by length',
+        };
+      return undefined;
     },
   },
 ];
 
 export class AlarmWatch {
+  readonly #compares: boolean;
   readonly #first: Step[] = [];
   #last: readonly Step[] = [];
+  #lowest = Number.POSITIVE_INFINITY;
+  #highest = Number.NEGATIVE_INFINITY;
   readonly #raised = new Set<RlAlarm['alarm']>();
+
+  /** @param compares whether the objective compares the episodes of a group */
+  constructor(compares: boolean) {
+    this.#compares = compares;
+  }
 
   /** The alarms that an update raises. */
   step(step: Step): readonly RlAlarm[] {
+    this.#lowest = Math.min(this.#lowest, step.lowest);
+    this.#highest = Math.max(this.#highest, step.highest);
     if (this.#first.length < window) this.#first.push(step);
     this.#last = [...this.#last, step].slice(-window);
     if (this.#last.length < window) return [];
+    const course = {
+      ...{ before: this.#first, now: this.#last },
+      ...{ solved: this.#isSolved(), compares: this.#compares },
+    };
     return watches.flatMap(({ alarm, check }) => {
-      const found = check(this.#first, this.#last);
+      const found = check(course);
       if (found === undefined) this.#raised.delete(alarm);
       if (found === undefined || this.#raised.has(alarm)) return [];
       this.#raised.add(alarm);
       return [{ alarm, ...found }];
     });
+  }
+
+  #isSolved(): boolean {
+    const range = this.#highest - this.#lowest;
+    return range > 0 && meanOf(this.#last, 'reward') >= this.#highest - 0.05 * range;
   }
 }

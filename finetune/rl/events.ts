@@ -4,7 +4,7 @@ import type { Improvement } from './improvement.js';
 import type { Baseline } from './learning/task.js';
 
 export interface RlAlarm {
-  readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drop';
+  readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drift';
   readonly message: string;
   readonly remedy: string;
 }
@@ -38,6 +38,9 @@ export type RlEvent =
       readonly totalSteps: number;
       /** Mean return of the episodes that were played for it. */
       readonly reward: number;
+      /** Those of the worst and the best episode. */
+      readonly lowest: number;
+      readonly highest: number;
       /** Mean over the groups of the standard deviation of their returns. */
       readonly spread: number;
       /** Share of groups whose returns are all equal. */

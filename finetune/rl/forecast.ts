@@ -1,12 +1,14 @@
-/** What a learning will take, forecast before it: memory by estimate, tokens by its config, time by playing a little. */
+/** What a learning will take, forecast before it: memory by estimate, tokens by its config, time by a small update. */
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
+import { zeroMoments } from '../engine/optimisers.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
-import { openLearning, type PlannedLearning } from './assemble.js';
+import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
 import { answeringOf, evaluationSize, turnsOf } from './learning-config.js';
+import { playAndLearn } from './online.js';
 
 export interface Forecast {
   /** In bytes, at the peak of an update. */
@@ -18,17 +20,33 @@ export interface Forecast {
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
+  /** Episodes that were tried: all of an update, or a few where that takes long. */
+  readonly tried: number;
   readonly remedy: string;
 }
 
-/** Episodes that are played to measure. */
+/** Episodes that are played to estimate memory, and how long a whole update will take. */
 const tried = 16;
 
-/** Time of an update over that of reading as many tokens as it samples: forward, backward, the optimizer. */
-const updateShare = 1;
+/** A whole update is tried where it takes less than this, in seconds. */
+const longestTrial = 30;
 
-/** @throws UserError when model or environment can't be used */
-export async function forecast(plan: PlannedLearning, milliseconds: () => number): Promise<Forecast> {
+/** What an update took, in seconds. */
+interface Tried {
+  readonly episodes: number;
+  readonly tokens: number;
+  readonly sampling: number;
+  readonly learning: number;
+}
+
+/**
+ * @param meters a monotonic clock, and the memory of the process in bytes
+ * @throws UserError when model or environment can't be used
+ */
+export async function forecast(
+  plan: PlannedLearning,
+  { memory: used, milliseconds }: { milliseconds(): number; memory(): number },
+): Promise<Forecast> {
   const { config } = plan;
   const learning = await openLearning(plan);
   try {
@@ -36,35 +54,64 @@ export async function forecast(plan: PlannedLearning, milliseconds: () => number
     learning.sampler.refresh(learning.parameters);
     const size = Math.min(groupSize, tried);
     const starts = deriveSeeds(seed, [0], Math.max(1, Math.floor(tried / size)));
-    const play = () => learning.task.play(learning.sampler, starts, size, seed);
-    // The first one also makes room.
-    await play();
-    const started = milliseconds();
-    const played = await play();
-    const perEpisode = (milliseconds() - started) / 1000 / (starts.length * size);
-    const learnt = updates * groups * groupSize;
+    const memory = memoryOf(
+      await learning.task.play(learning.sampler, starts, size, seed),
+      plan,
+      learning.trainable,
+    );
+    // The first one makes room.
+    await tryUpdate(learning, starts.length, size, milliseconds);
+    const few = await tryUpdate(learning, starts.length, size, milliseconds);
+    const learnt = groups * groupSize;
+    const isShort = ((few.sampling + few.learning) * learnt) / few.episodes <= longestTrial;
+    const one = isShort ? await tryUpdate(learning, groups, groupSize, milliseconds) : few;
     const evaluated =
-      (2 + Math.floor(updates / evaluation.every)) * evaluationSize(config) * turnsOf(config).evaluated;
-    const episodes = learnt + evaluated;
-    const all = played.flat();
-    const tokens = all.reduce((sum, episode) => sum + episode.tokens, 0) / all.length;
-    const memory = memoryOf(played, plan, learning.trainable);
-    const seconds = perEpisode * (episodes + updateShare * learnt);
+      (1 + Math.ceil(updates / evaluation.every)) * evaluationSize(config) * turnsOf(config).evaluated;
+    const episodes = updates * learnt + evaluated;
+    const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
+    const sampledTokens = (episodes * one.tokens) / one.episodes;
+    const seconds = sampling * episodes + training * updates * learnt;
+    const mostTokens = limits.tokens ?? Number.POSITIVE_INFINITY;
     return {
-      memory: memory.total,
+      memory: Math.max(memory.total, used()),
       free: machineMemory().free,
       mostSampledTokens: Math.min(
-        limits.tokens ?? Number.POSITIVE_INFINITY,
+        mostTokens,
         episodes * turnsOf(config).most * answeringOf(config).maxTokens,
       ),
-      sampledTokens: Math.round(episodes * tokens),
+      sampledTokens: Math.round(Math.min(sampledTokens, mostTokens)),
       episodes,
-      seconds: Math.min(seconds, 60 * (limits.minutes ?? Number.POSITIVE_INFINITY)),
+      seconds: Math.min(
+        seconds * Math.min(1, mostTokens / sampledTokens),
+        60 * (limits.minutes ?? Number.POSITIVE_INFINITY),
+      ),
+      tried: one.episodes,
       remedy: memory.remedy,
     };
   } finally {
     await learning.close();
   }
+}
+
+/** Plays and learns once, as the learning will; nothing of it is kept. */
+async function tryUpdate(
+  learning: OpenedLearning,
+  groups: number,
+  groupSize: number,
+  milliseconds: () => number,
+): Promise<Tried> {
+  const parameters = learning.parameters.map((one) => ({ ...one, values: one.values.slice() }));
+  const state = { parameters, moments: parameters.map(zeroMoments), step: 0, evaluationsWithoutGain: 0 };
+  const run = { ...learning, settings: { ...learning.settings, groups, groupSize } };
+  const started = milliseconds();
+  const step = await playAndLearn(run, { ...state, best: undefined }, 0, { milliseconds });
+  const all = (milliseconds() - started) / 1000;
+  return {
+    episodes: groups * groupSize,
+    tokens: step.sampledTokens,
+    sampling: step.samplingSeconds,
+    learning: all - step.samplingSeconds,
+  };
 }
 
 /** Estimated from episodes that were played, as many as an update has. */
@@ -100,6 +147,6 @@ export function describedForecast(found: Forecast, played: string): string {
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may run out; ${found.remedy}` : ''}`,
     `${played.padEnd(12)}${formatCompact(found.episodes)}, evaluations included`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, ${formatCompact(found.mostSampledTokens)} at the most`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${tried} ${played} that were tried`,
+    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} that were tried, and learnt from`,
   ].join('\n');
 }

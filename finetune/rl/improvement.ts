@@ -51,6 +51,8 @@ export interface Improvement {
   readonly largestMismatch: number;
   /** To the reference; absent where none is read. */
   readonly kl?: number;
+  /** Share of the variance of the returns that a value head explained before the update; absent without one. */
+  readonly explainedVariance?: number;
   /** Share of tokens whose ratio no longer counts, in the last step. */
   readonly clipShare: number;
   /** Tokens that were read: of the completions, each with its prompt. */
@@ -93,6 +95,7 @@ export async function improve(
       mismatch: found.samplerKl ?? 0,
       largestMismatch: found.largestSamplerDifference ?? 0,
       ...(found.referenceKl !== undefined && { kl: found.referenceKl }),
+      ...(found.explainedVariance !== undefined && { explainedVariance: found.explainedVariance }),
     };
     clipShare = found.clippedLow + found.clippedHigh;
   }

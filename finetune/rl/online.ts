@@ -1,7 +1,7 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this first. */
 import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
-import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
   type CheckpointOwner,
   readCheckpoint,
@@ -14,7 +14,7 @@ import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
 import { AlarmWatch } from './alarms.js';
 import { type CreditSettings, credited } from './credit.js';
-import type { Evaluated, RlEvent } from './events.js';
+import type { Evaluated, RlEvent, RlEventOf } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
 import type { Group } from './learning/episode.js';
 import type { Sampler } from './learning/reply.js';
@@ -54,6 +54,8 @@ export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
+  /** Updates of earlier sessions that count, asked once it goes on: alarms look at the whole course. */
+  earlier?(): readonly RlEventOf<'step'>[];
   /** Asked after every update; true writes a checkpoint and ends the learning. */
   stop?(): boolean;
   /** Asked after every update; true ends it with its result. */
@@ -82,7 +84,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   const { settings } = run;
   const { epochs } = settings.improvement;
   const state = await restore(run);
-  const watch = new AlarmWatch();
+  const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
   const done = () => state.step / epochs;
   let last: Evaluated | undefined;
   hooks.onEvent?.({
@@ -92,13 +94,14 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     episodes: settings.groups * settings.groupSize,
     best: bestOf(state, epochs),
   });
+  for (const step of hooks.earlier?.() ?? []) watch.step(step);
   if (done() === 0) {
     for (const baseline of (await run.task.baselines?.()) ?? [])
       hooks.onEvent?.({ kind: 'baseline', step: 0, ...baseline });
     last = await evaluate(run, state, hooks);
   }
   while (done() < settings.updates) {
-    const step = await update(run, state, done(), hooks);
+    const step = await playAndLearn(run, state, done(), hooks);
     hooks.onEvent?.(step);
     for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
     const interrupted = hooks.stop?.() === true;
@@ -117,8 +120,8 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), epochs);
 }
 
-/** Plays groups of episodes and learns from them. */
-async function update(
+/** One update: plays groups of episodes and learns from them. */
+export async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
   number: number,
@@ -175,6 +178,8 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   const sampledTokens = episodes.reduce((sum, { tokens }) => sum + tokens, 0);
   return {
     reward: mean(returns.flat()),
+    lowest: smallest(returns.flat()),
+    highest: largest(returns.flat()),
     spread: mean(returns.map(standardDeviation)),
     flat: mean(returns.map((group) => (isFlat(group) ? 1 : 0))),
     valid: mean(episodes.flatMap(({ valid }) => valid.map(Number))),

@@ -119,6 +119,7 @@ function course(
   const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
   const { measured, sampled, spread, valid } = wordsOf(config);
   const proposed = held.filter(({ policyReturn }) => policyReturn !== undefined);
+  const withValues = steps.filter(({ explainedVariance }) => explainedVariance !== undefined);
   const withKl = steps.filter(({ kl }) => kl !== undefined);
   return html`<div class="charts">
 ${chart(held, `${capitalised(measured)}, held out`, ({ meanReward }) => meanReward)}
@@ -128,6 +129,7 @@ ${chart(steps, spread, (step) => step.spread)}
 ${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
 ${chart(steps, 'Entropy (nats a token)', ({ entropy }) => entropy)}
 ${withKl.length > 0 && chart(withKl, 'KL to the reference (nats a token)', ({ kl }) => kl ?? Number.NaN)}
+${withValues.length > 0 && chart(withValues, 'Variance of the returns that the values explain', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { format: share, most: 1 })}
 ${chart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
 ${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
 ${chart(steps, valid, (step) => step.valid, { format: share, most: 1 })}

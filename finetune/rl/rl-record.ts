@@ -82,6 +82,7 @@ function scalars(metric: RlMetric): Scalars {
     'policy/kl to the reference': kl,
     'policy/clip share': clipShare,
     'policy/mismatch': mismatch,
+    'policy/explained variance': metric.explainedVariance,
     'replies/tokens': metric.replyTokens,
     'replies/valid': metric.valid,
     'loss/train': loss,

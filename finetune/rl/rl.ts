@@ -80,7 +80,7 @@ async function dryRun(
   { json }: RlArguments,
   { print, milliseconds }: CommandContext,
 ): Promise<number> {
-  const found = await forecast(plan, milliseconds);
+  const found = await forecast(plan, { milliseconds, memory: () => process.memoryUsage.rss() });
   print(json ? JSON.stringify(found) : describedForecast(found, wordsOf(plan.config).played));
   return 0;
 }
@@ -157,6 +157,7 @@ async function recorded(
             display.show(metric, record.secondsLeft);
           },
           milliseconds,
+          earlier: () => record.metrics.filter((metric) => metric.kind === 'step'),
           stop: () => context.stop.finish.aborted,
           isSpent: () => isSpent(config, record.metrics),
         }),

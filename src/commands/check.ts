@@ -22,14 +22,29 @@ export const options = (y: Argv) =>
     .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings too' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
+    .example('$0 check rl/bandit updates=20', 'memory, tokens and time of a reinforcement learning')
     .example('$0 check cartpole-semantic model.name=qwen3:8b', 'is the model there, does all fit?');
 
 type Args = Arguments<typeof options>;
 
 export const finishing = 'stopping';
 
-/** `policyloop check <configs…> [key=value…]`: 0 where each can be run, 2 where one can't. */
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+/** The check of a config that belongs to another part of the program; undefined where it is none of these. */
+export type OtherCheck = (
+  config: { readonly file: string; readonly overrides: readonly string[] },
+  offline: boolean,
+  context: CommandContext,
+) => Promise<readonly Finding[] | undefined>;
+
+/**
+ * `policyloop check <configs…> [key=value…]`: 0 where each can be run, 2 where one can't.
+ * @param other asked first
+ */
+export async function execute(
+  args: Args,
+  context: CommandContext,
+  other: OtherCheck = async () => undefined,
+): Promise<number> {
   const { files, overrides } = withoutOverrides(args.configs);
   if (files.length === 0) {
     throw new UserError({
@@ -41,7 +56,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { checkConfig } = await import('../preflight/check-config.js');
   const checked: { readonly config: string; readonly findings: readonly Finding[] }[] = [];
   for (const file of files) {
-    const findings = await checkConfig({ file, overrides }, args.offline, context);
+    const config = { file, overrides };
+    const findings =
+      (await other(config, args.offline, context)) ?? (await checkConfig(config, args.offline, context));
     checked.push({ config: file, findings });
     if (!args.json) context.print(`${checked.length > 1 ? '\n' : ''}${file}\n${describeFindings(findings)}`);
   }

@@ -132,6 +132,19 @@ export function openConfig(
   return { ...source, content, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
 }
 
+/**
+ * Whether a config is one of reinforcement learning, of whatever kind: a ready one, or one with their keys.
+ * @throws UserError where there is no such config
+ */
+export function isLearningConfig(name: string, cwd: string): boolean {
+  const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
+  if (ready !== undefined) return ready === 'rl';
+  const { content } = parseSource(text, path);
+  if (!isMapping(content)) return false;
+  const has = (key: string) => Object.hasOwn(content, key);
+  return has('algorithm') || (has('objective') && !has('dataset'));
+}
+
 /** @returns the kind, too, where the config comes with the package */
 function findConfig(
   kind: ConfigKindName,

@@ -4,7 +4,13 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../../src/base/context.js';
-import { formatDuration, formatNumber } from '../../../src/format/numbers.js';
+import {
+  formatBytes,
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatNumber,
+} from '../../../src/format/numbers.js';
 import { createProgress, type Progress } from '../../../src/format/progress.js';
 import { shellWord } from '../../../src/format/shell-word.js';
 import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
@@ -12,6 +18,7 @@ import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { type Training, type TrainingState, trainingState, writeLineage } from '../../dataset/lineage.js';
+import { machineMemory } from '../../train/memory-estimate.js';
 import { createMeter } from '../../train/metrics.js';
 import { failed, failedOutcome } from '../../train/pages/frame.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
@@ -44,12 +51,11 @@ export async function numeric(args: NumericArguments, context: CommandContext): 
   const config = loadNumericConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   if (args.dryRun) {
-    const found = await forecastNumeric(config, context.milliseconds);
-    context.print(
-      args.json
-        ? JSON.stringify(found)
-        : `${found.parameters} parameters, about ${formatDuration(1000 * found.seconds)} for ${found.steps} steps in ${config.updates} updates at most`,
-    );
+    const found = await forecastNumeric(config, {
+      milliseconds: context.milliseconds,
+      memory: () => process.memoryUsage.rss(),
+    });
+    context.print(args.json ? JSON.stringify(found) : describedForecast(found, machineMemory().free));
     return 0;
   }
   mkdirSync(config.output, { recursive: true });
@@ -154,6 +160,18 @@ async function recorded(
   } finally {
     progress.close();
   }
+}
+
+function describedForecast(
+  { episodes, memory, most, parameters, seconds, steps }: Awaited<ReturnType<typeof forecastNumeric>>,
+  free: number,
+): string {
+  return [
+    `parameters  ${formatCount(parameters)}`,
+    `memory      about ${formatBytes(memory)}, ${formatBytes(free)} free`,
+    `episodes    about ${formatCompact(episodes)} of ${formatCompact(steps)} steps together, and evaluations${most === null || most.steps <= steps ? '' : `; ${formatCompact(most.steps)} steps at the most, should it learn to go on`}`,
+    `time        about ${formatDuration(1000 * seconds)} at the speed of an update that was tried${most === null || most.steps <= steps ? '' : `, ${formatDuration(1000 * most.seconds)} at the most`}, and the baselines`,
+  ].join('\n');
 }
 
 function show(progress: Progress, metric: NumericMetric, secondsLeft: number | undefined): void {

@@ -83,37 +83,93 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
   }
 }
 
-/** What a training of a config would take, told by one small update. */
+/** What a training of a config will take, by one update that is tried. */
 interface NumericForecast {
   /** Parameters of the policy and the value function. */
   readonly parameters: number;
-  /** At least as many, for whole episodes are played. */
+  /** Of the environment, in the updates: about as many as in the one that was tried, each. */
   readonly steps: number;
+  /** In them. */
+  readonly episodes: number;
+  /** With evaluations, without the baselines. */
   readonly seconds: number;
+  /** Where every episode lasts as long as the environment lets it; null where that sets no limit. */
+  readonly most: { readonly steps: number; readonly seconds: number } | null;
+  /** Bytes of the program after that update. */
+  readonly memory: number;
 }
 
+/** Steps that are tried: a whole batch where it is as short. */
+const triedSteps = 2000;
+
+/** @param meters a monotonic clock, and the memory of the process in bytes */
 export async function forecastNumeric(
   config: NumericConfig,
-  milliseconds: () => number,
+  { memory, milliseconds }: { milliseconds(): number; memory(): number },
 ): Promise<NumericForecast> {
-  const environments = await openEnvironments({ ...config, environments: 1 }, {});
+  const environments = await openEnvironments(config, {});
   const learner = openLearner(config, environments[0]!);
   try {
     const state = learner.initial();
-    const played = await update(
-      { config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner },
-      state,
-    );
-    const first = milliseconds();
-    await update({ config: { ...config, batchSteps: 1 }, hooks: {}, environments, learner }, state);
-    const each = (milliseconds() - first) / 1000 / Math.max(1, state.steps - (played?.steps ?? 0));
-    const steps = config.updates * config.batchSteps;
-    const parameters = state.theta.length + state.valueTheta.length;
-    return { parameters, steps, seconds: each * steps };
+    const tried = { config, hooks: {}, environments, learner };
+    const small = { ...tried, config: { ...config, batchSteps: Math.min(config.batchSteps, triedSteps) } };
+    // The first one makes room.
+    await update({ ...small, config: { ...config, batchSteps: 1 } }, state);
+    const before = { steps: state.steps, episodes: state.episodes };
+    const started = milliseconds();
+    await update(small, state);
+    const each = (milliseconds() - started) / 1000 / (state.steps - before.steps);
+    const length = (state.steps - before.steps) / (state.episodes - before.episodes);
+    const playing = await timeOfPlay(tried, state, milliseconds);
+    const taking = (steps: number) => {
+      const total = stepsOf(config, steps);
+      return {
+        steps: total.steps,
+        seconds: each * total.steps + playing * total.evaluations * config.evaluation.episodes * steps,
+      };
+    };
+    const { maxSteps } = environments[0]!;
+    return {
+      parameters: state.theta.length + state.valueTheta.length,
+      ...taking(length),
+      episodes: Math.round(taking(length).steps / length),
+      most: maxSteps === undefined ? null : taking(maxSteps),
+      memory: memory(),
+    };
   } finally {
     await learner.close();
     for (const environment of environments) environment.close?.();
   }
+}
+
+/** Steps of all updates, and evaluations, where episodes have a length: each is played to its end. */
+function stepsOf(config: NumericConfig, length: number): { steps: number; evaluations: number } {
+  const unlimited = Number.POSITIVE_INFINITY;
+  const episodes = Math.min(Math.ceil(config.batchSteps / length), config.batchEpisodes ?? unlimited);
+  const all = Math.min(config.updates * episodes, config.maxEpisodes ?? unlimited);
+  return {
+    steps: Math.round(all * length),
+    evaluations: Math.ceil(all / episodes / config.evaluation.every) + 1,
+  };
+}
+
+/** Seconds of a step of the environment with the most probable actions. */
+async function timeOfPlay(
+  training: Training,
+  { theta, observed }: LearnerState,
+  milliseconds: () => number,
+): Promise<number> {
+  const started = milliseconds();
+  let steps = 0;
+  const start = (index: number): Start | undefined =>
+    index === 0 ? { seed: finalSeeds(training.config)[0]!, actionSeed: undefined } : undefined;
+  const episodes = await playEpisodes(
+    training.learner.actor({ theta, observed }),
+    training.environments,
+    start,
+  );
+  for (const episode of episodes ?? []) steps += episode.rewards.length;
+  return (milliseconds() - started) / 1000 / Math.max(1, steps);
 }
 
 interface Training {

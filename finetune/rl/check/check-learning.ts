@@ -1,0 +1,50 @@
+/** `policyloop check` of a reinforcement learning: whether its config can be read, and what it will take. */
+import type { CommandContext } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { isLearningConfig } from '../../../src/config/file.js';
+import { type Finding, found } from '../../../src/preflight/findings.js';
+
+/**
+ * Loads the trainer for such a config alone.
+ * @param offline nothing is tried: the config is read
+ * @returns undefined for a config of another kind
+ */
+export async function checkLearning(
+  { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
+  offline: boolean,
+  context: CommandContext,
+): Promise<readonly Finding[] | undefined> {
+  try {
+    if (!isLearningConfig(file, context.cwd)) return undefined;
+  } catch (error) {
+    // The check of experiments says what is wrong with a config that can't be read.
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+  const notes: string[] = [];
+  const given = { ...context, note: (text: string) => void notes.push(text) };
+  try {
+    const { isNumericConfig, loadNumericConfig } = await import('../numeric/numeric-config.js');
+    const { loadLearningConfig } = await import('../learning-config.js');
+    const isNumeric = isNumericConfig(file, overrides, context.cwd);
+    const load = isNumeric ? loadNumericConfig : loadLearningConfig;
+    load(file, overrides, context.cwd, given.note);
+    const read = [...notes.map((note) => found('config', note.trim())), found('config', 'can be read')];
+    if (offline) return [...read, found('forecast', 'not made offline: it tries an update')];
+    const printed: string[] = [];
+    const args = { config: file, overrides, quiet: true, json: false, dryRun: true };
+    const trying = { ...given, print: (text: string) => void printed.push(text), note: () => undefined };
+    if (isNumeric) await (await import('../numeric/numeric.js')).numeric(args, trying);
+    else await (await import('../rl.js')).rl(args, trying);
+    return [...read, ...printed.flatMap((text) => text.split('\n')).map(forecastFinding)];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return error.problems.map((problem) => ({ level: 'error', ...problem }));
+  }
+}
+
+/** A line of `--dry-run`: what is forecast, and how much. */
+function forecastFinding(line: string): Finding {
+  const [, field = 'forecast', message = line] = /^(\S+) +(.*)$/.exec(line) ?? [];
+  return found(field, message);
+}

@@ -1,0 +1,63 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { checkLearning } from '../../../finetune/rl/check/check-learning.js';
+import { execute as checkCommand } from '../../../src/commands/check.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { tinyConfig } from '../rl/tiny-learning.js';
+
+const learning = { environment: 'bandit', updates: 2, groups: 2, groupSize: 8 };
+const numbers = `environment: CartPole-v1
+policy: { kind: mlp, hidden: [4] }
+algorithm: { kind: ppo, epochs: 1 }
+updates: 2
+batchEpisodes: 2
+environments: 1
+evaluation: { every: 1, episodes: 2 }
+baselines: []
+`;
+
+async function check(configs: readonly string[], offline = false) {
+  const folder = temporaryDirectory();
+  tinyConfig(learning, folder);
+  writeFileSync(join(folder, 'numbers.yaml'), numbers);
+  const { context, printed } = recordingContext(folder);
+  const args = { configs: [...configs], offline, strict: false, json: true };
+  const code = await checkCommand(args, context, checkLearning);
+  const { configs: checked } = JSON.parse(printed.at(-1)!) as {
+    configs: readonly { findings: readonly { level: string; field: string; message: string }[] }[];
+  };
+  expect(existsSync(join(folder, 'tuned'))).toBe(false);
+  return { code, findings: checked[0]!.findings };
+}
+
+const fieldsOf = ({ findings }: Awaited<ReturnType<typeof check>>) => findings.map(({ field }) => field);
+
+describe('policyloop check of a reinforcement learning', () => {
+  it('forecasts memory, episodes, tokens and time of an agent', async () => {
+    const checked = await check(['rl.yaml']);
+    expect(checked.code).toBe(0);
+    expect(fieldsOf(checked)).toEqual(['config', 'memory', 'episodes', 'tokens', 'time']);
+  });
+
+  it('forecasts what a policy of numbers takes', async () => {
+    const checked = await check(['numbers.yaml']);
+    expect(fieldsOf(checked)).toEqual(['config', 'parameters', 'memory', 'episodes', 'time']);
+  });
+
+  it('tries nothing offline', async () => {
+    expect(fieldsOf(await check(['rl/bandit'], true))).toEqual(['config', 'forecast']);
+  });
+
+  it('says what is wrong with its field', async () => {
+    const { code, findings } = await check(['rl.yaml', 'groupSize=1']);
+    expect(code).toBe(2);
+    expect(findings).toMatchObject([{ level: 'error', field: 'groupSize' }]);
+  });
+
+  it('leaves configs of experiments to their own check', async () => {
+    const { findings } = await check(['quickstart'], true);
+    expect(findings.length).toBeGreaterThan(3);
+    expect(findings.map(({ field }) => field)).not.toContain('forecast');
+  });
+});

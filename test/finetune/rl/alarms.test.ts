@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { AlarmWatch } from '../../../finetune/rl/alarms.js';
+import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
+import type { RlAlarm, RlEvent } from '../../../finetune/rl/events.js';
+import type { Episode } from '../../../finetune/rl/learning/episode.js';
+import type { OnlineHooks } from '../../../finetune/rl/online.js';
+import { learnt, tinyConfig } from './tiny-learning.js';
+
+const bandit = { environment: 'bandit', updates: 24, groups: 4, groupSize: 16, learningRate: 1e-2 };
+
+/** The alarms of a learning, in their order. */
+async function alarmsOf(
+  written: object,
+  change?: (learning: OpenedLearning) => OpenedLearning,
+  hooks: OnlineHooks = {},
+) {
+  const events: RlEvent[] = [];
+  await learnt(tinyConfig(written), { ...hooks, onEvent: (event) => events.push(event) }, change);
+  return events.filter((event) => event.kind === 'alarm');
+}
+
+/** Episodes as they would be with something else about them. */
+const changed =
+  (change: (episode: Episode) => Partial<Episode>) =>
+  (learning: OpenedLearning): OpenedLearning => ({
+    ...learning,
+    task: {
+      ...learning.task,
+      play: async (...given) =>
+        (await learning.task.play(...given)).map((group) =>
+          group.map((episode) => ({ ...episode, ...change(episode) })),
+        ),
+    },
+  });
+
+const earning = (reward: (episode: Episode) => number) =>
+  changed((episode) => ({ rewards: episode.rewards.map(() => reward(episode)) }));
+
+const names = (alarms: readonly RlAlarm[]) => alarms.map(({ alarm }) => alarm);
+
+describe('alarms', () => {
+  it('are not raised by a learning that goes well, to its end', async () => {
+    const { best, events } = await learnt(
+      tinyConfig({ ...bandit, updates: 40, groupSize: 32, learningRate: 5e-2 }),
+    );
+    expect(best!.meanReward).toBeGreaterThan(0.95);
+    expect(events.filter(({ kind }) => kind === 'alarm')).toEqual([]);
+  });
+
+  it('no variance: where all episodes earn the same, once, with a remedy', async () => {
+    const alarms = await alarmsOf(
+      bandit,
+      earning(() => 0),
+    );
+    expect(alarms).toEqual([
+      expect.objectContaining({
+        ...{ alarm: 'no-variance', step: 10 },
+        remedy: expect.stringMatching(/groupSize/),
+      }),
+    ]);
+  });
+
+  it('no variance: not where values judge episodes, which need no group', async () => {
+    const ppo = { ...bandit, objective: { kind: 'ppo' }, groups: 16, groupSize: 1, updates: 12 };
+    expect(names(await alarmsOf(ppo))).not.toContain('no-variance');
+  });
+
+  it('collapse: a policy that tries nothing new any more though better was seen', async () => {
+    // What is earned most is earned once: an early fluke shows that there is more to get.
+    let played = 0;
+    const fluke = changed(({ rewards }) => ({ rewards: played++ === 3 ? [10] : rewards }));
+    const alarms = await alarmsOf({ ...bandit, updates: 30, groupSize: 32, learningRate: 5e-2 }, fluke);
+    expect(names(alarms)).toContain('entropy-collapse');
+    expect(alarms.find(({ alarm }) => alarm === 'entropy-collapse')!.remedy).toMatch(/learning rate|entropy/);
+  });
+
+  it('mismatch: a sampler with other probabilities than the trainer', async () => {
+    const noisy = changed(({ sequences }) => ({
+      sequences: sequences.map((one) => ({ ...one, samplerLogp: one.samplerLogp.map((logp) => logp - 0.5) })),
+    }));
+    const written = { ...bandit, updates: 10, learningRate: 1e-6 };
+    const [alarm] = await alarmsOf(written, noisy);
+    expect(alarm).toMatchObject({ alarm: 'mismatch', remedy: expect.stringMatching(/method\.quantization/) });
+    expect(names(await alarmsOf(written))).not.toContain('mismatch');
+  });
+
+  it('format loss: replies that can no longer be read', async () => {
+    // Half of the replies could be read at first, and these cost something.
+    const readable = ({ sequences }: Episode) => sequences[0]!.completionIds[0]! % 2 === 1;
+    const judged = (price: number) =>
+      changed((episode) => ({ valid: [readable(episode)], rewards: [readable(episode) ? price : 0] }));
+    const alarms = await alarmsOf({ ...bandit, updates: 40 }, judged(-1));
+    expect(alarms.find(({ alarm }) => alarm === 'format-loss')).toMatchObject({
+      message: expect.stringMatching(/% of the replies can be read, where \d\d % could at first/),
+      remedy: expect.stringMatching(/reward\.invalid/),
+    });
+    expect(names(await alarmsOf({ ...bandit, updates: 40 }, judged(1)))).not.toContain('format-loss');
+    const never = await alarmsOf(
+      { ...bandit, updates: 10 },
+      changed(() => ({ valid: [false] })),
+    );
+    expect(never.find(({ alarm }) => alarm === 'format-loss')!.message).toMatch(
+      /no reply could be read so far/,
+    );
+  });
+
+  it('length drift: replies that get short, or long', async () => {
+    const talkative = {
+      ...bandit,
+      updates: 40,
+      learningRate: 2e-2,
+      agent: { maxTokens: 24, fallback: 'end' },
+    };
+    const short = await alarmsOf(
+      talkative,
+      earning(({ tokens }) => -tokens),
+    );
+    expect(short.find(({ alarm }) => alarm === 'length-drift')).toMatchObject({
+      message: expect.stringMatching(/tokens on average, where they had \d+\.\d at first/),
+      remedy: expect.stringMatching(/dr_grpo/),
+    });
+    const same = await alarmsOf(
+      talkative,
+      earning(({ tokens }) => tokens),
+    );
+    expect(names(same)).not.toContain('length-drift');
+    const watch = new AlarmWatch(true);
+    const usual = { flat: 0, reward: 0.5, lowest: 0, highest: 1, entropy: 1, mismatch: 0, valid: 1 };
+    const raised = Array.from({ length: 30 }, (_, i) =>
+      watch.step({ ...usual, replyTokens: 6 + 2 * i }),
+    ).flat();
+    expect(raised).toEqual([
+      expect.objectContaining({ alarm: 'length-drift', remedy: expect.stringMatching(/maxTokens/) }),
+    ]);
+  });
+
+  it('look at the whole course, also of earlier sessions, and are not raised twice', async () => {
+    const alarms: RlAlarm[] = [];
+    const whole = await learnt(
+      tinyConfig(bandit),
+      {},
+      earning(() => 0),
+    );
+    const watched = { ...bandit, updates: 5 };
+    alarms.push(
+      ...(await alarmsOf(
+        watched,
+        earning(() => 0),
+        { earlier: () => whole.steps.slice(0, 6) },
+      )),
+    );
+    expect(names(alarms)).toEqual(['no-variance']);
+    expect(
+      await alarmsOf(
+        watched,
+        earning(() => 0),
+      ),
+    ).toEqual([]);
+    expect(
+      await alarmsOf(
+        watched,
+        earning(() => 0),
+        { earlier: () => whole.steps },
+      ),
+    ).toEqual([]);
+  });
+});
