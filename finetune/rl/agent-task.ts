@@ -1,4 +1,6 @@
 /** The model as an agent: it plays groups of episodes in an environment. */
+
+import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { Reading } from '../../src/agents/reading.js';
@@ -35,6 +37,7 @@ export async function openAgentTask(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
   );
   const [first] = environments;
+  const arena = localArena(environments);
   const { fallback, maxTurns } = playing;
   const agent = openAgent({
     ...{ environment: first!, options, prompts, reading: act },
@@ -49,7 +52,7 @@ export async function openAgentTask(
     });
   const play: RlTask['play'] = async (sampler, starts, size, seed) => {
     const setting: GameSetting<SampledReply> = {
-      ...{ environments, agent, ...playing },
+      ...{ arena, agent, ...playing },
       speaker: sampler,
     };
     const samplings = deriveSeeds(seed, [], starts.length * size);
@@ -69,7 +72,7 @@ export async function openAgentTask(
       };
     },
     async close() {
-      for (const environment of environments) environment.close?.();
+      arena.close();
     },
   };
 }

@@ -1,8 +1,9 @@
 /** Plays episodes with an agent, many side by side: each turn asks for the replies of all that go on. */
-import type { Action, BoxSpace, Environment, Observation, TextInfo } from '../environments/environment.js';
+import type { Action, BoxSpace, Observation, Step, TextInfo } from '../environments/environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
 import { type Agent, defaultAskAgain, type Moment } from './agent.js';
+import type { Arena } from './arena.js';
 import { type Choice, listedChoices } from './choices.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
@@ -29,8 +30,7 @@ export interface Game<R extends Reply = Reply> {
 }
 
 export interface GameSetting<R extends Reply> {
-  /** One for each episode that is played at the same time. */
-  readonly environments: readonly Environment[];
+  readonly arena: Arena;
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
   /** Turns before the present one that the model is shown. */
@@ -55,16 +55,25 @@ export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
 ): Promise<readonly Game<R>[]> {
+  const { batch } = setting.arena;
   const games: RunningGame<R>[] = [];
-  for (let first = 0; first < seeds.length; first += setting.environments.length) {
-    const wave = seeds
-      .slice(first, first + setting.environments.length)
-      .map((one, i) => new RunningGame(setting, setting.environments[i]!, one, first + i));
+  for (let first = 0; first < seeds.length; first += batch.slots) {
+    const started = seeds.slice(first, first + batch.slots);
+    const observations = await batch.reset(started.map(({ start }) => start));
+    const wave = started.map(
+      ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
+    );
     games.push(...wave);
     let running = wave;
     while (running.length > 0) {
       const replies = await setting.speaker.reply(running.map((game) => game.conversation()));
-      for (const [i, game] of running.entries()) game.take(replies[i]!);
+      const acting = running.flatMap((game, i) => {
+        const action = game.take(replies[i]!);
+        return action === undefined ? [] : [{ game, action }];
+      });
+      const moves = acting.map(({ game, action }) => ({ slot: game.slot, action }));
+      const steps = moves.length === 0 ? [] : await batch.step(moves);
+      for (const [i, { game, action }] of acting.entries()) game.stepped(action, steps[i]!);
       running = running.filter((game) => !game.ended);
     }
   }
@@ -72,8 +81,9 @@ export async function playGames<R extends Reply>(
 }
 
 class RunningGame<R extends Reply> {
+  /** Its place among those that are played at the same time. */
+  readonly slot: number;
   readonly #setting: GameSetting<R>;
-  readonly #environment: Environment;
   readonly #number: number;
   readonly #seed: number;
   readonly #random: RandomGenerator;
@@ -84,21 +94,25 @@ class RunningGame<R extends Reply> {
   #steps = 0;
   /** Replies in a row that named no action. */
   #unclear = 0;
+  /** The reply that the step follows. */
+  #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
   #terminated = false;
   #truncated = false;
 
   constructor(
     setting: GameSetting<R>,
-    environment: Environment,
-    { start, sampling }: GameSeeds,
+    slot: number,
     number: number,
+    sampling: number,
+    observation: Observation,
   ) {
+    this.slot = slot;
     this.#setting = setting;
-    this.#environment = environment;
     this.#number = number;
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
-    this.#see(environment.reset(start));
+    const objective = setting.arena.batch.objective?.(slot);
+    this.#see(objective === undefined ? observation : `${objective}\n${observation}`);
   }
 
   get ended(): boolean {
@@ -121,35 +135,45 @@ class RunningGame<R extends Reply> {
     };
   }
 
-  take(reply: R): void {
-    const { agent, fallback, asks = 2, maxTurns } = this.#setting;
+  /** @returns the action that follows; undefined where no step does */
+  take(reply: R): Action | undefined {
+    const { agent, asks = 2, fallback } = this.#setting;
     const message = this.#message;
     const named = agent.extractAction(reply.text, this.#choices);
     const valid = named !== undefined;
     this.#unclear = valid ? 0 : this.#unclear + 1;
     const isAsked = !valid && fallback === 'ask-again' && this.#unclear <= asks;
     const action = named ?? (isAsked ? undefined : this.#fallback());
-    if (action === undefined) {
-      this.#turns.push({ message, reply, valid, reward: 0 });
-      if (isAsked) this.#message = agent.askAgain?.(this.#choices) ?? defaultAskAgain(this.#choices);
-      else this.#terminated = true;
-    } else {
-      const step = this.#environment.step(action);
-      this.#turns.push({ message, reply, action, valid, reward: step.reward });
-      this.#unclear = 0;
-      this.#steps++;
-      this.#terminated = step.terminated;
-      this.#truncated = step.truncated;
-      this.#see(step.observation, step.reward);
+    if (action !== undefined) {
+      this.#said = { message, reply, valid };
+      return action;
     }
-    this.#truncated ||= this.#turns.length >= maxTurns && !this.#terminated;
+    if (isAsked) this.#message = agent.askAgain?.(this.#choices) ?? defaultAskAgain(this.#choices);
+    else this.#terminated = true;
+    this.#add({ message, reply, valid, reward: 0 });
+    return undefined;
+  }
+
+  /** The step that the last reply led to. */
+  stepped(action: Action, { observation, reward, terminated, truncated }: Step): void {
+    this.#unclear = 0;
+    this.#steps++;
+    this.#terminated = terminated;
+    this.#truncated = truncated;
+    this.#see(observation, reward);
+    this.#add({ ...this.#said!, action, reward });
+  }
+
+  #add(turn: Turn<R>): void {
+    this.#turns.push(turn);
+    this.#truncated ||= this.#turns.length >= this.#setting.maxTurns && !this.#terminated;
   }
 
   #see(observation: Observation, reward?: number): void {
-    const { agent } = this.#setting;
-    const info = this.#environment.info?.();
+    const { agent, arena } = this.#setting;
+    const info = arena.batch.info?.(this.slot);
     this.#info = info;
-    this.#choices = agent.choices?.(info) ?? listedChoices(this.#environment.actionSpace, undefined, info);
+    this.#choices = agent.choices?.(info) ?? listedChoices(arena.actionSpace, undefined, info);
     const moment: Moment = { choices: this.#choices, info, steps: this.#steps, reward };
     this.#message = agent.formatObservation(observation, moment);
   }
@@ -177,7 +201,7 @@ class RunningGame<R extends Reply> {
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;
-    const space = this.#environment.actionSpace;
+    const space = this.#setting.arena.actionSpace;
     const pick = (count: number) => (fallback === 'first' ? 0 : this.#random.integers(0, count));
     if (space.kind === 'tuple') return space.spaces.map(({ n, start = 0 }) => start + pick(n));
     if (space.kind === 'box') return fallback === 'first' ? undefined : randomVector(space, this.#random);

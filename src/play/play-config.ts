@@ -14,7 +14,6 @@ import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
-const text = z.string().min(1);
 
 /** Who may play: a model; the commands that win; any action that is possible, or the first one; a person at the terminal. */
 const players = ['model', 'expert', 'random', 'first', 'human'] as const;
@@ -57,7 +56,7 @@ const settings = z.strictObject({
     .optional()
     .describe('The run directory is named after it'),
   environment: z
-    .union([text, environmentSchema.pick({ id: true, options: true })])
+    .union([environmentSchema.shape.id, environmentSchema.omit({ parallel: true })])
     .describe('Where is played: an id, or an id with options'),
   policy: policySchema,
   model: modelSchema.optional().describe('Who is asked; only `player: model` needs it'),
@@ -83,7 +82,7 @@ const settings = z.strictObject({
 type Written = z.output<typeof settings>;
 
 export type PlayConfig = Omit<Written, '$schema' | 'environment'> & {
-  readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
+  readonly environment: Omit<EnvironmentConfig, 'parallel'>;
 };
 
 export type PlayModelConfig = NonNullable<PlayConfig['model']>;

@@ -51,7 +51,7 @@ export async function playInDirectory(
     display.close();
     // First what must not be lost: a user's environment or model may not end.
     await directory.close();
-    for (const environment of setup.environments) environment.close?.();
+    await setup.arena.close();
     await setup.model?.close?.();
   }
 }
@@ -95,7 +95,7 @@ class Play {
   activeMs = (): number => this.#earlierMs + this.#outside.milliseconds() - this.#started;
 
   async run(): Promise<void> {
-    const { config, environments, ledger, model } = this.#setup;
+    const { arena, config, ledger, model } = this.#setup;
     this.#keep({ status: 'running', reason: undefined });
     this.#emit({
       kind: 'run-started',
@@ -110,7 +110,7 @@ class Play {
     try {
       while (this.#games.length < config.episodes) {
         this.#requireTime();
-        await this.#playWave(environments.length);
+        await this.#playWave(Math.min(config.parallel, arena.batch.slots));
       }
     } catch (error) {
       reason = this.#reasonOf(error);
@@ -142,13 +142,13 @@ class Play {
   }
 
   async #playWave(size: number): Promise<void> {
-    const { config, environments, ledger, starts } = this.#setup;
+    const { arena, config, ledger, starts } = this.#setup;
     const first = this.#games.length;
     this.#wave++;
     const wave = starts.slice(first, first + size);
     const { policy } = config;
     const setting: GameSetting<ModelReply> = {
-      ...{ environments, ...this.#player() },
+      ...{ arena, ...this.#player() },
       ...{ history: policy.history, historyTokens: policy.historyTokens, maxTurns: config.maxSteps },
     };
     const sampling = deriveSeeds(config.seed, [samplingStream, this.#wave], wave.length);
@@ -178,10 +178,10 @@ class Play {
   }
 
   #player(): Player<ModelReply> {
-    const { agent, config, environments } = this.#setup;
+    const { agent, arena, config } = this.#setup;
     switch (config.player) {
       case 'expert':
-        return expertPlayer(agent, environments);
+        return expertPlayer(agent, arena);
       case 'random':
       case 'first':
         return carelessPlayer(agent, config.player);

@@ -1,11 +1,13 @@
 /** Composition of a play: config → environments, agent, model, and what its run directory begins with. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
+import { type Arena, localArena, remoteArena } from '../agents/arena.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
 import { UserError } from '../base/errors.js';
 import { commit, version } from '../base/package.js';
-import { isBuiltInId, isRemoteId, makeEnvironment } from '../environments/catalogue/open.js';
+import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
+import { isRemote } from '../environments/remote/remote-environment.js';
 import { callsIn } from '../experiment/cassette.js';
 import { createModel } from '../experiment/create-model.js';
 import { countedBy, Ledger } from '../experiment/ledger.js';
@@ -24,8 +26,7 @@ import { requirePlayer } from './players.js';
 /** Everything that a config of games names, made and checked. */
 export interface PlaySetup {
   readonly config: PlayConfig;
-  /** One for each game that is played at the same time. */
-  readonly environments: readonly Environment[];
+  readonly arena: Arena;
   readonly agent: PromptedAgent;
   /** Undefined for players that are none. */
   readonly model: LanguageModel | undefined;
@@ -49,31 +50,23 @@ export async function setUpPlay(
   own?: LanguageModel,
 ): Promise<PlaySetup> {
   const { environment, episodes, maxSteps, player, policy, seed } = config;
-  const { id, options } = environment;
-  if (isRemoteId(id))
-    throw new UserError({
-      ...{ field: 'environment', value: id },
-      message: 'agents play environments of this program; another program plays this one',
-      remedy: 'policyloop environments lists those of this program; ./my-env.js may be one of yours',
-    });
+  const { options } = environment;
   const counted = player === 'model' ? countedModel(config) : undefined;
-  const environments: Environment[] = [];
+  const parallel = player === 'human' ? 1 : Math.min(config.parallel, episodes);
+  const arena = await openArena(environment, parallel, env);
   try {
-    const parallel = player === 'human' ? 1 : Math.min(config.parallel, episodes);
-    for (let i = 0; i < parallel; i++) environments.push(await makeEnvironment(id, options));
-    const [first] = environments;
     const starts = evaluationSeeds(seed, episodes);
-    requirePlayer(player, first!, starts[0]!);
+    await requirePlayer(player, arena, starts[0]!);
     const agent = openAgent({
-      ...{ environment: first!, options, maxSteps, prompts: policy.prompts },
+      ...{ environment: arena, options, maxSteps, prompts: policy.prompts },
       ...{ reading: policy.act === 'json' ? 'json' : 'text', field: 'policy.prompts' },
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
-    if (model !== undefined) requireWays(config, first!, agent, model, starts[0]!);
+    if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
-      ...{ config, environments, agent, model, starts },
+      ...{ config, arena, agent, model, starts },
       ledger: new Ledger({
         limits: config.limits,
         ...(counted === undefined
@@ -85,9 +78,23 @@ export async function setUpPlay(
       ...(hashes && { modules: hashes }),
     };
   } catch (error) {
-    for (const one of environments) one.close?.();
+    await arena.close();
     throw error;
   }
+}
+
+async function openArena(
+  source: PlayConfig['environment'],
+  parallel: number,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Arena> {
+  if (isRemoteId(source.id)) {
+    const remote = await openEnvironment({ ...source, parallel }, env);
+    if (isRemote(remote)) return remoteArena(remote);
+  }
+  const environments: Environment[] = [];
+  for (let i = 0; i < parallel; i++) environments.push(await makeEnvironment(source.id, source.options));
+  return localArena(environments);
 }
 
 /** The model whose calls are counted: of a cassette, the one that answered. */
@@ -142,15 +149,15 @@ export function callsAtOnce({ model, parallel }: PlayConfig): number {
 }
 
 /** @throws UserError for a way to act, or a fallback, that model or environment lack */
-function requireWays(
+async function requireWays(
   { policy: { act, fallback }, environment: { id } }: PlayConfig,
-  environment: Environment,
+  { batch }: Arena,
   agent: Agent,
   model: LanguageModel,
   seed: number,
-): void {
-  environment.reset(seed);
-  const isListed = (agent.choices?.(environment.info?.())?.length ?? 0) > 0;
+): Promise<void> {
+  await batch.reset([seed]);
+  const isListed = (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0;
   if (act === 'scored') {
     const alternatives = ['text', 'json'];
     if (!model.scoresTexts)
@@ -179,8 +186,8 @@ const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
 
 /** The manifest of a play that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
-  const { config, environments, ledger, model, modules, prompts } = setup;
-  const { observationSpace, actionSpace, maxSteps } = environments[0]!;
+  const { config, ledger, model, modules, prompts } = setup;
+  const { observationSpace, actionSpace, maxSteps } = setup.arena;
   const head = commit();
   return {
     version: 1,

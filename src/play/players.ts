@@ -1,11 +1,11 @@
 /** Who plays beside a model: commands that win, any action or the first one, a person at the terminal. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Agent } from '../agents/agent.js';
+import type { Arena } from '../agents/arena.js';
 import { listedChoices } from '../agents/choices.js';
 import type { Fallback } from '../agents/settings.js';
 import type { Reply, Speaker } from '../agents/speaker.js';
 import { UserError } from '../base/errors.js';
-import type { Environment } from '../environments/environment.js';
 import type { PlayerName } from './play-config.js';
 
 /** How a player takes part in the games. */
@@ -18,7 +18,8 @@ export interface Player<R extends Reply = Reply> {
 }
 
 /** Plays the commands that win the present games. */
-export function expertPlayer(agent: Agent, environments: readonly Environment[]): Player {
+export function expertPlayer(agent: Agent, { batch }: Arena): Player {
+  const known = new Map<number, readonly string[]>();
   return {
     ...{ fallback: 'end', asks: 0 },
     // A command may stand within another one.
@@ -26,9 +27,10 @@ export function expertPlayer(agent: Agent, environments: readonly Environment[])
     speaker: {
       async reply(conversations) {
         await yieldToEventLoop();
-        return conversations.map(({ game, turn }) => ({
-          text: environments[game]!.gold?.()?.[turn] ?? '',
-        }));
+        // Games are those of one wave, so that their numbers are their places.
+        for (const { game, turn } of conversations)
+          if (turn === 0) known.set(game, (await batch.gold?.(game)) ?? []);
+        return conversations.map(({ game, turn }) => ({ text: known.get(game)?.[turn] ?? '' }));
       },
     },
   };
@@ -74,20 +76,24 @@ export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string 
 }
 
 /** @throws UserError for a player that can't play in this environment, with those that can */
-export function requirePlayer(player: PlayerName, environment: Environment, seed: number): void {
+export async function requirePlayer(
+  player: PlayerName,
+  { actionSpace, batch, id }: Arena,
+  seed: number,
+): Promise<void> {
   const refuse = (message: string, also: readonly PlayerName[]) => {
     const alternatives = ['model', ...also, 'human'];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
   if (player === 'model' || player === 'human') return;
-  environment.reset(seed);
-  const { actionSpace, id } = environment;
-  const isListed = (listedChoices(actionSpace, undefined, environment.info?.())?.length ?? 0) > 0;
+  await batch.reset([seed]);
+  const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =
     actionSpace.kind === 'box' && [...actionSpace.low, ...actionSpace.high].every(Number.isFinite);
   const careless: readonly PlayerName[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
   if (player === 'expert') {
-    if (environment.gold?.() === undefined) refuse(`nobody knows what wins in ${id}`, careless);
+    const gold = await batch.gold?.(0);
+    if (gold === undefined || gold.length === 0) refuse(`nobody knows what wins in ${id}`, careless);
   } else if (!careless.includes(player)) {
     refuse(`the actions of ${id} can't be listed`, careless);
   }

@@ -118,12 +118,12 @@ const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
 const mostExpected = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
-  const { agent, config, environments, model, starts } = setup;
+  const { agent, arena, config, model, starts } = setup;
   if (model === undefined) return;
   if (model.expect !== undefined) {
-    const observation = environments[0]!.reset(starts[0]!);
-    const info = environments[0]!.info?.();
-    const message = agent.formatObservation(observation, { choices: agent.choices(info), info, steps: 0 });
+    const [observation] = await arena.batch.reset(starts.slice(0, 1));
+    const info = arena.batch.info?.(0);
+    const message = agent.formatObservation(observation!, { choices: agent.choices(info), info, steps: 0 });
     const turns = 1 + Math.min(config.policy.history, config.maxSteps);
     const tokens = (text: string) => estimatePromptTokens([{ content: text }]);
     const whole = tokens(agent.systemPrompt()) + 2 * turns * tokens(message);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
+import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
 import { modelSpeaker, type Reply } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { EpisodeBatch } from '../../src/environments/remote/remote-environment.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
 
 async function playing(
@@ -13,7 +15,7 @@ async function playing(
   const environments = [await makeEnvironment(id), await makeEnvironment(id)];
   const model = createScriptedModel(say);
   const setting: GameSetting<Reply> = {
-    environments,
+    arena: localArena(environments),
     agent: genericAgent(environments[0]!),
     speaker: modelSpeaker(model),
     history: 100,
@@ -145,5 +147,48 @@ describe('episodes with a model', () => {
       'last',
       '(no text)',
     ]);
+  });
+
+  it('are played by another program in one message a step, which says what is to be done', async () => {
+    const messages: string[] = [];
+    const state = [0, 0];
+    const batch: EpisodeBatch = {
+      slots: 2,
+      async reset(seeds) {
+        messages.push(`reset ${seeds.join(' ')}`);
+        seeds.forEach((seed, slot) => {
+          state[slot] = seed;
+        });
+        return seeds.map((seed) => `left: ${seed}`);
+      },
+      async step(moves) {
+        messages.push(moves.map(({ slot, action }) => `${slot} ${action}`).join(', '));
+        return moves.map(({ slot }) => {
+          const left = --state[slot]!;
+          return { observation: `left: ${left}`, reward: 1, terminated: left === 0, truncated: false };
+        });
+      },
+      info: (slot) => ({
+        ...{ score: 0, maxScore: null, won: false, lost: false, moves: null },
+        admissible: [`take ${state[slot]}`],
+      }),
+      objective: () => 'Take them all.',
+    };
+    const { model, setting } = await playing('bandit', ({ messages: shown }) =>
+      shown.at(-1)!.content.replace(/^[\s\S]*left: /, 'take '),
+    );
+    const space = { kind: 'text' } as const;
+    const arena = { id: 'other', observationSpace: space, actionSpace: space, batch, close: () => undefined };
+    const agent = genericAgent(arena);
+    const starts = [2, 1, 1].map((start) => ({ start, sampling: start }));
+    const games = await playGames({ ...setting, agent, arena }, starts);
+    expect(games.map((game) => [game.return, game.turns.length])).toEqual([
+      [2, 2],
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(messages).toEqual(['reset 2 1', '0 take 2, 1 take 1', '0 take 1', 'reset 1', '0 take 1']);
+    expect(model.calls[0]!.messages[0]!.content).toBe('Take them all.\nleft: 2');
+    expect(games[0]!.turns.every(({ valid }) => valid)).toBe(true);
   });
 });

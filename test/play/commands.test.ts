@@ -77,9 +77,9 @@ describe('policyloop play', () => {
     await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or scored/);
     await expect(refused(['player=human'])).rejects.toThrow('there is no terminal to type into');
     await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow('a play is one run');
-    await expect(refused(['environment=gymnasium:CartPole-v1', 'player=random'])).rejects.toThrow(
-      'another program plays this one',
-    );
+    await expect(
+      refused(['environment={id: "gymnasium:CartPole-v1", python: /nowhere/python}', 'player=random']),
+    ).rejects.toThrow('/nowhere/python');
     const file = join(cwd, 'mine.yaml');
     writeFileSync(file, 'environment: CartPole-v1\nepisodes: 3\n');
     const { context } = fakeContext(cwd);
