@@ -51,6 +51,32 @@ describe('the sampler', () => {
     });
   });
 
+  it('holds answers to a grammar; where it leaves one token, none is chosen', async () => {
+    const written = {
+      environment: 'bandit',
+      model: 'package:models/tiny-improver',
+      method: { kind: 'full' },
+    };
+    await opened({ ...written, agent: { maxTokens: 24 } }, async ({ sampler, parameters }) => {
+      sampler.refresh(parameters);
+      const number = { low: -6, high: 6, decimals: 1 };
+      const grammar = { labels: ['params[0]:', ', params[1]:'], number, mention: 'param', key: 'params' };
+      const messages = [{ role: 'user', content: 'next' }] as const;
+      const [held, free] = await sampler.answer([
+        { messages, grammar, seed: 1 },
+        { messages, seed: 1 },
+      ]);
+      expect(held!.text).toMatch(/params\[0\]: -?\d(\.\d)?, params\[1\]: -?\d(\.\d)?/);
+      expect(held!.chosen).toHaveLength(held!.ids.length);
+      expect(held!.chosen).toContain(true);
+      expect(held!.chosen).toContain(false);
+      held!.chosen.forEach((chosen, i) => {
+        if (!chosen) expect(held!.logp[i]).toBe(0);
+      });
+      expect(free!.chosen).not.toContain(false);
+    });
+  });
+
   it('follows the weights without a reload', async () => {
     await opened({ environment: 'bandit', epochs: 2 }, async (learning) => {
       const { sampler, task, parameters } = learning;
