@@ -119,7 +119,7 @@ const plans: Readonly<Record<'choose' | 'choose-again' | 'measure', Plan>> = {
       'FrozenLake-v1': { environment: 'FrozenLake-v1', evaluation: { episodes: 20 } },
       'InvertedPendulum-v5': { environment: 'InvertedPendulum-v5', evaluation: { episodes: 3 } },
     },
-    arms: { plain: undefined, adapt: learning('grpo', 1e-3) },
+    arms: { plain: undefined, adapt: learning('grpo', 3e-3) },
   },
 };
 

@@ -19,7 +19,7 @@ import { evaluationSchema } from '../rollout/settings.js';
 import { controls, teachers } from '../search/controls.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { adaptSchema } from './learning/adapt.js';
-import { termsOf } from './learning/reward.js';
+import { rewardWithModules, termsOf } from './learning/reward.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -195,7 +195,12 @@ export function withModules(content: Record<string, unknown>): Record<string, un
     if (typeof name !== 'string' || !isModulePath(name)) return [];
     return [[section, { [key]: 'module', ...rest, path: name }]];
   });
-  return { ...content, ...Object.fromEntries(written) };
+  const { adapt } = content;
+  const learning =
+    isMapping(adapt) && isMapping(adapt.reward)
+      ? { adapt: { ...adapt, reward: rewardWithModules(adapt.reward) } }
+      : {};
+  return { ...content, ...Object.fromEntries(written), ...learning };
 }
 
 /** How a config is read. */
@@ -205,6 +210,7 @@ export const experimentKind: SettingsKind<ParsedConfig> = {
     return jsonSchemaOf(configSchema);
   },
   example: 'iterations=50 or model.name=qwen3:8b',
+  bound: { adapt: ['model.provider', 'local'] },
   expand: withModules,
   longForm(path, value) {
     const [section = ''] = path;

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
+import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
@@ -12,6 +13,7 @@ import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
 import { page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
 import { failureView } from './views/failure-view.js';
+import { learningView } from './views/learning-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
 import { reproduction } from './views/reproduce.js';
@@ -29,6 +31,7 @@ export function renderReport(data: RunData): string {
   const labels = taskLabels(data.manifest.environment, data.policy);
   const notices = warnings(data);
   const animations = animationView(data.animations, data.config);
+  const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
@@ -37,6 +40,7 @@ export function renderReport(data: RunData): string {
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
+    learning && { id: 'learning', title: 'Learning', content: learning },
     { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },
     { id: 'log', title: 'Log', content: callLog(data, shown, proposals.length) },
     { id: 'config', title: 'Config', content: preformatted(data.configYaml) },

@@ -1,14 +1,18 @@
 /** A run on a terminal, and in figures for programs. */
+import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { shownPath } from '../base/context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
+import { adaptationsIn, adaptationText, adaptationTotals } from '../runs/adaptations.js';
 import type { CallRecord } from '../runs/events.js';
 import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
+import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
 interface Shown {
@@ -23,6 +27,7 @@ interface Shown {
 /** What `show --json` prints. */
 export function runFigures({ path, config, manifest, family, recorded }: OpenedRun, { top, cwd }: Shown) {
   const { description } = family;
+  const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const projected = description.kind === 'linear' && description.projection !== undefined;
   return {
     ...resultOf(factsOf(path, manifest), cwd),
@@ -30,6 +35,7 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
     model: manifest.model,
     seed: manifest.seed,
     ...(config.evaluation.racing && { racing: racingTotals(recorded.entries) }),
+    ...(learning && { learning }),
     top: bestEntries(recorded.entries, top).map(({ iteration, candidate, score, parameters }) => ({
       iteration,
       candidate,
@@ -49,6 +55,7 @@ export function runText(
   const facts = factsOf(path, manifest);
   const result = resultOf(facts, cwd);
   const { confirmed } = result;
+  const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const { entries } = recorded;
   const scores = entries.map(({ score }) => score);
   const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
@@ -68,6 +75,8 @@ export function runText(
     ...describePolicy(family, (confirmed ?? result.best)?.parameters, columns),
     '',
     ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
+    ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
+    ...(learning && learning.steps > 0 ? [`adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`] : []),
     `usage     ${formatUsage(result.usage)}`,
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),

@@ -26,6 +26,8 @@ export const runFiles = {
   report: 'report.html',
   /** A folder. */
   animations: 'animations',
+  /** A folder: the adapter of a run that trained its model, as `model.adapter` takes it. */
+  adapter: 'adapter',
   lock: 'run.lock',
 } as const;
 

@@ -35,7 +35,7 @@ export interface Overridden {
   readonly notes: readonly string[];
 }
 
-type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand'>;
+type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand' | 'bound'>;
 
 /**
  * Applies `key=value` overrides, in order. A shorthand that stands in the way (`warmup: 20` before `warmup.from=…`) is
@@ -58,7 +58,10 @@ export function applyOverrides(
   }
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const expanded = kind.expand?.(changed) ?? changed;
-  const notes = dropForeignFields(content, expanded, overrides, kind.json);
+  const notes = [
+    ...dropForeignFields(content, expanded, overrides, kind.json),
+    ...dropBoundSections(content, expanded, overrides, kind.bound),
+  ];
   return { content: expanded, overrides, notes };
 }
 
@@ -160,6 +163,22 @@ function dropForeignFields(
     if (foreign.length === 0) return [];
     const fields = foreign.map((key) => `${section}.${key}`).join(', ');
     return `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`;
+  });
+}
+
+/** Takes out of `changed` the sections of the file that go with a choice which an override made otherwise. */
+function dropBoundSections(
+  content: Record<string, unknown>,
+  changed: Record<string, unknown>,
+  overrides: readonly Override[],
+  bound: Kind['bound'] = {},
+): readonly string[] {
+  return Object.entries(bound).flatMap(([section, [path, value]]) => {
+    const cause = overrides.findLast((override) => override.path.join('.') === path);
+    const isKept = cause === undefined || cause.value === value;
+    if (isKept || !isFromFile([section], content, overrides) || changed[section] === undefined) return [];
+    delete changed[section];
+    return `${cause.text}: left out ${section} of the file, which goes with ${path}=${value}`;
   });
 }
 

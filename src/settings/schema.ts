@@ -37,6 +37,8 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** An override or two, shown where one is malformed. */
   readonly example: string;
+  /** Sections that go with one choice elsewhere, and are left out with it: its path and value. */
+  readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Writes out short forms that a discriminator has, after overrides and before the schema sees them. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
   /** The long form of a value that stands for a mapping; undefined where there is none. */

@@ -41,14 +41,14 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
 export const failureLines = ({ failures }: Played): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
-/** Whether a run's local model answers the calls of several runs in one batch. */
-function sharesModel({ config: { model } }: PlanEntry): boolean {
-  return model.provider === 'local' && sharesProcess(model);
+/** Whether a run's local model answers the calls of several runs in one batch, or is trained: by what this thread was handed. */
+function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
+  return adapt !== undefined || (model.provider === 'local' && sharesProcess(model));
 }
 
 /**
- * Plays what is left of a plan. Several runs are played in a thread each; those that share a local model or limits all
- * in this one, where one ledger sees every call before it is made. After the first stop request each run ends with its iteration,
+ * Plays what is left of a plan. Several runs are played in a thread each; those that share a local model or limits, or
+ * train their model, all in this one, where one ledger sees every call before it is made. After the first stop request each run ends with its iteration,
  * after the second at once, and the same command goes on.
  * @param write writes what the runs say together, given the failures so far: whenever all runs of a repeat have ended,
  *   and at the end
@@ -171,7 +171,7 @@ class Player<Entry extends PlanEntry> {
         const { done, value: entry } = this.#upcoming.next();
         if (done === true) return;
         if (!this.#isLeftOut(entry)) {
-          const apart = this.#jobs > 1 && this.#shared === undefined && !sharesModel(entry);
+          const apart = this.#jobs > 1 && this.#shared === undefined && !staysHere(entry);
           if (apart) thread ??= new PlayerThread(this.#context);
           await this.#playOne(entry, apart ? thread : undefined);
         }

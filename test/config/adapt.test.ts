@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '../../src/config/load.js';
+import { modulesOf } from '../../src/config/config.js';
+import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { fingerprint } from '../../src/runs/fingerprint.js';
 
 const local = { environment: 'CartPole-v1', candidates: 4, model: { provider: 'local' } } as const;
@@ -46,6 +47,25 @@ describe('adapt', () => {
     [{ adapt: { reward: { kind: 'return', low: 1, high: 1 } } }, /must be below high/],
   ])('refuses %j', (changes, message) => {
     expect(refusal(changes)).toThrow(message);
+  });
+
+  it('is left out of a file whose model is changed by an override, with a note', () => {
+    const control = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=random'] });
+    expect(control.config.adapt).toBeUndefined();
+    expect(control.notes.join()).toContain(
+      'left out adapt of the file, which goes with model.provider=local',
+    );
+    const kept = ['model.provider=random', 'adapt.every=2'];
+    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow('a control has no weights');
+    const same = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=local'] });
+    expect(same.config.adapt).toBeDefined();
+  });
+
+  it('takes the short form of a reward in a module, which is part of the fingerprint', () => {
+    const adapt = { reward: { kind: './my-reward.js' } } as never;
+    const { adapt: read } = parseConfig({ ...local, adapt });
+    expect(read?.reward).toMatchObject({ kind: 'module', path: expect.stringContaining('my-reward.js') });
+    expect(modulesOf(parseConfig({ ...local, adapt }))).toHaveLength(1);
   });
 
   it('allows filters that filter nothing', () => {

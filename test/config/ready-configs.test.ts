@@ -5,6 +5,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
+import '../../src/index.js';
 import { controlNames } from '../../src/search/controls.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 

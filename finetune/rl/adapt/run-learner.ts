@@ -8,6 +8,7 @@ import type { ObservedIteration } from '../../../src/experiment/learning/observe
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';
 import type { Adaptation } from '../../../src/runs/events.js';
+import { runFiles } from '../../../src/runs/reader.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 import type { CheckpointOwner, TrainingState } from '../../engine/checkpoint.js';
 import { writeAdapter } from '../../engine/first-values.js';
@@ -161,7 +162,7 @@ export class RunLearner implements Learner {
   }
 
   get #directory(): string {
-    return join(this.#parts.run, 'adapter');
+    return join(this.#parts.run, runFiles.adapter);
   }
 
   #writeAdapter(): void {

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
-import { isAbsolute, rewardSchema, termsOf } from '../../../src/config/learning/reward.js';
+import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { isModulePath } from '../../../src/modules/user-module.js';
 import { controlNames } from '../../../src/search/controls.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
@@ -121,17 +120,9 @@ export const proposerKind: SettingsKind<Written> = {
   longForm: (path, value) => collectionKind.longForm?.(path, value),
 };
 
-/** Writes the short form of a reward of a module out: `{kind: ./my-reward.js}`. */
 function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { reward } = content;
-  if (!isMapping(reward)) return content;
-  const out = (term: unknown) => {
-    if (!isMapping(term) || typeof term.kind !== 'string' || !isModulePath(term.kind)) return term;
-    const { kind, ...rest } = term;
-    return { kind: 'module', ...rest, path: kind };
-  };
-  const terms = Array.isArray(reward.terms) ? { terms: reward.terms.map(out) } : {};
-  return { ...content, reward: { ...(out(reward) as Record<string, unknown>), ...terms } };
+  return isMapping(reward) ? { ...content, reward: rewardWithModules(reward) } : content;
 }
 
 export type ProposerConfig = Omit<Written, 'heldOut'> & {

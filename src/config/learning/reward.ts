@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isModulePath } from '../../modules/user-module.js';
+import { isMapping } from '../../settings/schema.js';
 
 const invalid = (fallback: number) =>
   z
@@ -93,3 +95,14 @@ export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
 /** Whether a reward tells something of a candidate alone: ranks and improvements are about those beside or before it. */
 export const isAbsolute = (reward: CandidateReward): boolean =>
   termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');
+
+/** Writes the short form of a module out, in a reward and in the terms of a sum: `{kind: ./my-reward.js}`. */
+export function rewardWithModules(reward: Record<string, unknown>): Record<string, unknown> {
+  const out = (term: unknown) => {
+    if (!isMapping(term) || typeof term.kind !== 'string' || !isModulePath(term.kind)) return term;
+    const { kind, ...rest } = term;
+    return { kind: 'module', ...rest, path: kind };
+  };
+  const terms = Array.isArray(reward.terms) ? { terms: reward.terms.map(out) } : {};
+  return { ...(out(reward) as Record<string, unknown>), ...terms };
+}

@@ -29,8 +29,8 @@ const bandit: Environment = {
 
 /** The prompt is always the same, so that only weights can learn. */
 const config = {
-  policy: { kind: 'linear', bias: false, low: -6, high: 6, decimals: 3 },
-  model: { provider: 'local', format: 'constrained', threads: 1, device: 'cpu' },
+  policy: { kind: 'linear', bias: false, low: -6, high: 6, decimals: 2 },
+  model: { provider: 'local', format: 'constrained', threads: 1, device: 'cpu', maxTokens: 16 },
   prompts: { set: 'compact' },
   memory: 'none',
   warmup: 0,

@@ -1,0 +1,63 @@
+/** What a run that trained its model tells of it: as figures, and in words. */
+import { formatDuration, formatNumber, plural } from '../format/numbers.js';
+import { mean } from '../statistics/descriptive.js';
+import type { Adaptation, LoggedEvent } from './events.js';
+
+/** Sums and means over the updates of a run. */
+export interface AdaptationTotals {
+  readonly updates: number;
+  /** Steps of the optimizer. */
+  readonly steps: number;
+  /** Answers that were compared. */
+  readonly answers: number;
+  /** Part of the run's wall time. */
+  readonly seconds: number;
+  /** Mean standard deviation of the rewards in a group. */
+  readonly spread: number;
+  /** Share of groups whose rewards were all equal, which taught nothing. */
+  readonly flat: number;
+  /** The last one that made a step; absent before it. */
+  readonly last?: Adaptation;
+}
+
+export interface LoggedAdaptation extends Adaptation {
+  readonly iteration: number;
+}
+
+export function adaptationsIn(events: Iterable<LoggedEvent>): readonly LoggedAdaptation[] {
+  const found: LoggedAdaptation[] = [];
+  for (const event of events)
+    if (event.kind === 'iteration-finished' && event.adapted !== undefined)
+      found.push({ iteration: event.iteration, ...event.adapted });
+  return found;
+}
+
+/** Undefined where there was no update. */
+export function adaptationTotals(adaptations: readonly Adaptation[]): AdaptationTotals | undefined {
+  if (adaptations.length === 0) return undefined;
+  const sum = (of: (one: Adaptation) => number) => adaptations.reduce((total, one) => total + of(one), 0);
+  const last = adaptations.findLast(({ steps }) => steps > 0);
+  return {
+    updates: adaptations.length,
+    steps: sum(({ steps }) => steps),
+    answers: sum(({ answers }) => answers),
+    seconds: sum(({ seconds }) => seconds),
+    spread: mean(adaptations.map(({ spread }) => spread)),
+    flat: mean(adaptations.map(({ flat }) => flat)),
+    ...(last && { last }),
+  };
+}
+
+/** `12 updates in 43.1 s of 1.8 min; spread of rewards 0.32, 8 % of groups flat; entropy 1.7 nats`. */
+export function adaptationText(
+  { flat, last, seconds, spread, updates }: AdaptationTotals,
+  activeMs: number,
+): string {
+  const figures = [
+    `${plural(updates, 'update')} in ${formatDuration(1000 * seconds)} of ${formatDuration(activeMs)}`,
+    `spread of rewards ${formatNumber(spread, 2)}, ${Math.round(100 * flat)} % of groups flat`,
+    ...(last?.entropy === undefined ? [] : [`entropy ${formatNumber(last.entropy, 3)} nats a token`]),
+    ...(last?.kl === undefined ? [] : [`KL ${formatNumber(last.kl, 2)}`]),
+  ];
+  return figures.join('; ');
+}
