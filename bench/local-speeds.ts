@@ -1,7 +1,7 @@
 /** Speed of the local model on one thread. */
 import process from 'node:process';
-import { type Engine, loadEngine } from '../src/models/local/engine/engine.js';
-import type { GenerateJob, JobResult } from '../src/models/local/engine/protocol.js';
+import { type Engine, loadEngine } from '../src/models/local/generation/engine.js';
+import type { GenerateJob, JobResult } from '../src/models/local/generation/protocol.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 import { median } from '../src/statistics/descriptive.js';
 

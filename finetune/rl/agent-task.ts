@@ -72,7 +72,7 @@ export async function openAgentTask(
       };
     },
     async close() {
-      arena.close();
+      await arena.close();
     },
   };
 }

@@ -1,8 +1,8 @@
 /** Puts a reinforcement learning together: model, sampler, environments, sessions. */
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
-import { endTokens } from '../../src/models/local/engine/engine.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { endTokens } from '../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';

@@ -1,9 +1,9 @@
 /** What a model says behind a prompt, however it is loaded. */
 import { adaptedModules, adapterInputs } from '../../src/models/local/engine/adapter-inputs.js';
-import { buildGraph } from '../../src/models/local/engine/engine.js';
 import { cacheShape, KeyValueCache } from '../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { buildGraph } from '../../src/models/local/generation/engine.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';

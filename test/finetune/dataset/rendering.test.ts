@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { endOfAnswer, keepsAnswers, renderExample } from '../../../finetune/dataset/read-dataset.js';
-import { loadEngine } from '../../../src/models/local/engine/engine.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { loadEngine } from '../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readReference, referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { readReferenceTraining, trainingTexts } from '../reference-training.js';

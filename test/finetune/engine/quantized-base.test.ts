@@ -12,11 +12,11 @@ import { openTrainingSession, type Parameter } from '../../../finetune/engine/tr
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { ownRows } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
-import { buildGraph } from '../../../src/models/local/engine/engine.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';

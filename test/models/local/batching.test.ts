@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { plainSampling } from '../../../src/models/language-model.js';
 import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
-import type { GenerationHooks, GenerationRequest } from '../../../src/models/local/engine/candidate.js';
-import { buildGraph } from '../../../src/models/local/engine/engine.js';
-import { TextGenerator } from '../../../src/models/local/engine/generation.js';
 import { cacheShape, tokenBytes } from '../../../src/models/local/engine/key-value-cache.js';
-import type { Generation } from '../../../src/models/local/engine/protocol.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import type { GenerationHooks, GenerationRequest } from '../../../src/models/local/generation/candidate.js';
+import { buildGraph } from '../../../src/models/local/generation/engine.js';
+import { TextGenerator } from '../../../src/models/local/generation/generation.js';
+import type { Generation } from '../../../src/models/local/generation/protocol.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Engine, loadEngine } from '../../../src/models/local/engine/engine.js';
-import { AbortedError } from '../../../src/models/local/engine/generation.js';
-import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
+import { type Engine, loadEngine } from '../../../src/models/local/generation/engine.js';
+import { AbortedError } from '../../../src/models/local/generation/generation.js';
+import type { GenerateJob } from '../../../src/models/local/generation/protocol.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../../src/prompting/answer/grammar.js';

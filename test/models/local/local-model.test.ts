@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { LanguageModel, ModelError } from '../../../src/models/language-model.js';
-import type { GenerateJob } from '../../../src/models/local/engine/protocol.js';
+import type { GenerateJob } from '../../../src/models/local/generation/protocol.js';
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { ModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';

@@ -2,7 +2,7 @@
 import { type Problem, problemsOf } from '../../../base/errors.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
-import type { QuantizationLoss } from '../engine/quantization-loss.js';
+import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
@@ -64,7 +64,7 @@ async function measureLoss(
   quantization: Exclude<Quantization, 'none'>,
   ignoredKeys: readonly string[],
 ) {
-  const { measureQuantizationLoss } = await import('../engine/quantization-loss.js');
+  const { measureQuantizationLoss } = await import('../generation/quantization-loss.js');
   return measureQuantizationLoss(directory, quantization, ignoredKeys);
 }
 

@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { SystemMessages } from '../engine/inspect.js';
-import type { QuantizationLoss } from '../engine/quantization-loss.js';
+import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { GenerationDefaults } from '../weights/generation-config.js';
 import type { ModelFacts } from './model-facts.js';

@@ -1,7 +1,7 @@
 import { messageOf, UserError } from '../../../base/errors.js';
-import { type Engine, loadEngine, RequestError } from '../engine/engine.js';
-import { AbortedError } from '../engine/generation.js';
-import type { FailureReport, FromProcess, ToProcess } from '../engine/protocol.js';
+import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
+import { AbortedError } from '../generation/generation.js';
+import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
 // The model's own process, started by `model-process.ts`: a crash, an abort or a kill leaves the experiment running.
 

@@ -9,9 +9,9 @@ import {
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { checkModel } from '../engine/inspect.js';
-import type { GeneratedAnswer, GenerateJob, JobResult } from '../engine/protocol.js';
 import { requireRuntime } from '../engine/require-runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
+import type { GeneratedAnswer, GenerateJob, JobResult } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';

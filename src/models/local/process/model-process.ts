@@ -11,7 +11,7 @@ import type {
   LoadReport,
   LoadSettings,
   ToProcess,
-} from '../engine/protocol.js';
+} from '../generation/protocol.js';
 
 interface JobOptions {
   readonly signal?: AbortSignal | undefined;

@@ -5,13 +5,13 @@ import {
   adaptedModules,
   adapterInputs,
 } from '../../../../src/models/local/engine/adapter-inputs.js';
-import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
-import { PromptCaches } from '../../../../src/models/local/engine/prompt-caches.js';
-import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { buildGraph, type Engine, loadEngine } from '../../../../src/models/local/generation/engine.js';
+import { PromptCaches } from '../../../../src/models/local/generation/prompt-caches.js';
+import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel, openLocalModels } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';

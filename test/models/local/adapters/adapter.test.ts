@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { loadEngine } from '../../../../src/models/local/engine/engine.js';
+import { loadEngine } from '../../../../src/models/local/generation/engine.js';
 import { readAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';

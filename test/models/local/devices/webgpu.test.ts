@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { findDevicesHere, requireFloat16 } from '../../../../src/models/local/engine/device.js';
 import { deviceCaches } from '../../../../src/models/local/engine/device-cache.js';
-import { buildGraph, loadEngine } from '../../../../src/models/local/engine/engine.js';
 import {
   KeyValueCache,
   type NewEntries,
   type TokenCache,
 } from '../../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
-import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { buildGraph, loadEngine } from '../../../../src/models/local/generation/engine.js';
+import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';

@@ -6,9 +6,9 @@ import type { GgufTensorType } from '../../../../finetune/export/gguf/format.js'
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
-import { buildGraph } from '../../../../src/models/local/engine/engine.js';
 import { checkModel, inspectModel } from '../../../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { buildGraph } from '../../../../src/models/local/generation/engine.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { openGguf } from '../../../../src/models/local/weights/gguf.js';
 import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';

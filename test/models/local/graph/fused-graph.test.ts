@@ -1,9 +1,9 @@
 import { cpSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { buildGraph } from '../../../../src/models/local/engine/engine.js';
 import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
+import { buildGraph } from '../../../../src/models/local/generation/engine.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import type { BuiltGraph } from '../../../../src/models/local/graph/graph.js';
 import { packedParameters, packedWeights } from '../../../../src/models/local/graph/packed-parameters.js';

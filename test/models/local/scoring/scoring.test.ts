@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Engine, loadEngine } from '../../../../src/models/local/engine/engine.js';
-import type { GenerateJob } from '../../../../src/models/local/engine/protocol.js';
+import { type Engine, loadEngine } from '../../../../src/models/local/generation/engine.js';
+import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { readReference, referenceDirectory } from '../fixture.js';
 

@@ -1,6 +1,6 @@
-import type { AdapterInputs } from './adapter-inputs.js';
-import type { TokenCache } from './key-value-cache.js';
-import { StatePlaces } from './states.js';
+import type { AdapterInputs } from '../engine/adapter-inputs.js';
+import type { TokenCache } from '../engine/key-value-cache.js';
+import { StatePlaces } from '../engine/states.js';
 
 /** A prompt whose keys and values are there. */
 export interface HeldPrompt {

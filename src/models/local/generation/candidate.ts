@@ -2,8 +2,8 @@ import { createGenerator, type RandomGenerator } from '../../../random/generator
 import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
+import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { AdapterInputs } from './adapter-inputs.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest

@@ -1,14 +1,14 @@
 /** How much quantised weights change a model's predictions, measured on a fixed text. */
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
+import { freeCores } from '../engine/device.js';
+import { type DecoderSession, openSession } from '../engine/runtime.js';
+import type { States } from '../engine/states.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { Quantization } from '../weights/quantization.js';
-import { freeCores } from './device.js';
 import { buildGraph } from './engine.js';
-import { type DecoderSession, openSession } from './runtime.js';
-import type { States } from './states.js';
 
 export interface QuantizationLoss {
   /** Tokens of the text that were predicted. */

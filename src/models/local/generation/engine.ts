@@ -12,6 +12,16 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
+import {
+  type AdaptedModule,
+  type AdapterInputs,
+  adaptedModules,
+  adapterInputs,
+  fedAdapterParameters,
+  modulesNamed,
+} from '../engine/adapter-inputs.js';
+import { chooseDevice, freeCores, requireFloat16 } from '../engine/device.js';
+import { openSession } from '../engine/runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { type Adapter, openAdapter } from '../graph/adapter.js';
 import { buildInferenceGraph } from '../graph/decoder.js';
@@ -25,19 +35,9 @@ import type { DecoderConfig } from '../weights/decoder-config.js';
 import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { StoredTensors } from '../weights/safetensors.js';
-import {
-  type AdaptedModule,
-  type AdapterInputs,
-  adaptedModules,
-  adapterInputs,
-  fedAdapterParameters,
-  modulesNamed,
-} from './adapter-inputs.js';
 import type { GenerationHooks } from './candidate.js';
-import { chooseDevice, freeCores, requireFloat16 } from './device.js';
 import { TextGenerator } from './generation.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
-import { openSession } from './runtime.js';
 
 export interface Engine {
   readonly report: LoadReport;

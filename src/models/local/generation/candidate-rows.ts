@@ -1,0 +1,182 @@
+import type { NewEntries, TokenCache } from '../engine/key-value-cache.js';
+import type { DecoderSession } from '../engine/runtime.js';
+import { joinedStates, keptStates, type States, tiledStates } from '../engine/states.js';
+import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
+import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
+import type { HeldPrompt } from './prompt-caches.js';
+import type { Generation } from './protocol.js';
+
+/** Slots by which the cache of the candidates grows: with whole blocks, spare slots don't change a sum's last bits. */
+const ownBlock = 32;
+
+/** A request from when it came to its last answer. */
+export interface Work {
+  readonly request: GenerationRequest;
+  readonly hooks: GenerationHooks;
+  resolve(generation: Generation): void;
+  reject(error: unknown): void;
+}
+
+/** A request whose prompt is read, or was. */
+export interface Begun extends Work {
+  readonly held: HeldPrompt;
+  readonly cachedTokens: number;
+  readonly candidates: Candidate[];
+  /** Tokens of `held` when its prompt was read: the same list while no other request uses it. */
+  read?: readonly number[];
+}
+
+export interface Row {
+  readonly work: Begun;
+  readonly candidate: Candidate;
+}
+
+/**
+ * The candidates under way: each step of the model decodes a token of all of them. They answer one prompt, whose keys they
+ * share, or several: then each row holds its own, so that others can join between two steps.
+ */
+export class CandidateRows {
+  readonly #session: DecoderSession;
+  /** Whether some layers carry a state. */
+  readonly #carries: boolean;
+  readonly #vocabulary: number;
+  /** Holds nothing. */
+  readonly #none: TokenCache;
+  /** What the candidates have generated; where prompts are several, those, too. */
+  readonly #own: TokenCache;
+  #rows: readonly Row[] = [];
+  /** The last rows as long as they are not in the cache: all that join before a step move the others once. */
+  #arrived: NewEntries[] = [];
+  /** Those of the rows. */
+  #states: States = [];
+  #several = false;
+
+  constructor(session: DecoderSession, config: DecoderConfig) {
+    this.#session = session;
+    this.#carries = stateShapes(config).length > 0;
+    this.#vocabulary = config.vocabulary;
+    this.#none = session.newCache();
+    this.#own = session.newCache();
+  }
+
+  get all(): readonly Row[] {
+    return this.#rows;
+  }
+
+  /** Whether others can join. */
+  get several(): boolean {
+    return this.#several;
+  }
+
+  /** Tokens that a row has room for. */
+  get capacity(): number {
+    return this.#own.capacity;
+  }
+
+  /** Whether rows of different lengths are possible. */
+  get canJoin(): boolean {
+    return this.#own.join !== undefined;
+  }
+
+  /** To be called while there are no rows. */
+  begin(several: boolean): void {
+    this.#several = several;
+    this.#own.reset(0);
+    this.#arrived = [];
+    this.#states = [];
+  }
+
+  /** Candidates that begin at the end of their prompt. */
+  async join(work: Begun, running: readonly Candidate[]): Promise<void> {
+    if (running.length === 0) return;
+    const { held } = work;
+    if (this.#several) {
+      const entries = await held.cache.entries(0);
+      this.#arrived.push(...running.map(() => entries));
+    } else this.#own.reset(running.length);
+    const states = tiledStates(held.states.at(held.cache.length), running.length);
+    this.#states = joinedStates(this.#states, states);
+    this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
+  }
+
+  /**
+   * Runs the model on chosen tokens; candidates without unread tokens then choose the next one.
+   * @returns the requests whose candidates failed to
+   */
+  async step(): Promise<ReadonlyMap<Work, unknown>> {
+    const rows = this.#rows;
+    const [{ work }] = rows as [Row, ...Row[]];
+    this.#enterCache();
+    const shared = this.#several ? this.#none : work.held.cache;
+    // Tokens that a constraint leaves no choice about are read together with the one before them. In a batch of
+    // requests, they would make the rounding of one depend on the others.
+    const tokens = this.#several ? 1 : Math.min(...rows.map(({ candidate }) => candidate.unread.length));
+    const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
+    const places = rows.flatMap(({ candidate }, row) =>
+      Array.from({ length: tokens }, (_, place) => ({ row, place, next: chosen[row]![place + 1] })).filter(
+        ({ place, next }) =>
+          next === undefined ? place === tokens - 1 && !candidate.ended : candidate.scored,
+      ),
+    );
+    const lengths = rows.map((one) => one.work.request.prompt.length + one.work.request.maxTokens);
+    const { logits, entries, states } = await this.#session.forward({
+      ids: chosen.flatMap((ids) => ids.slice(0, tokens)),
+      rows: rows.length,
+      position: this.#several ? this.#own.lengths : shared.length + this.#own.length,
+      sequenceTokens: this.#several ? lengths : lengths[0]!,
+      adapter: work.request.adapter,
+      prompt: shared,
+      own: this.#own,
+      states: this.#states,
+      logitsOf: places.map(({ row, place }) => row * tokens + place),
+    });
+    await this.#own.append(entries, ownBlock);
+    this.#states = states;
+    for (const { candidate } of rows) candidate.unread.splice(0, tokens);
+    const failed = new Map<Work, unknown>();
+    places.forEach(({ row, next }, i) => {
+      const { candidate, work: one } = rows[row]!;
+      const values = logits.subarray(i * this.#vocabulary, (i + 1) * this.#vocabulary);
+      try {
+        if (next === undefined) candidate.take(values);
+        else candidate.score(values, next);
+      } catch (error) {
+        failed.set(one, error);
+      }
+    });
+    await this.#keepAnswers();
+    await this.keep(({ work: one, candidate }) => !candidate.finished && !failed.has(one));
+    return failed;
+  }
+
+  /** Rows that don't stay leave. */
+  async keep(stays: (row: Row) => boolean): Promise<void> {
+    const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
+    if (kept.length === this.#rows.length) return;
+    this.#enterCache();
+    if (kept.length > 0) {
+      await this.#own.keepRows(kept);
+      this.#states = keptStates(this.#states, this.#rows.length, kept);
+    }
+    this.#rows = kept.map((row) => this.#rows[row]!);
+  }
+
+  #enterCache(): void {
+    if (this.#arrived.length > 0) this.#own.join!(this.#arrived, ownBlock);
+    this.#arrived = [];
+  }
+
+  /** A conversation that goes on after a single answer finds its keys and values there. */
+  async #keepAnswers(): Promise<void> {
+    for (const [row, { work, candidate }] of this.#rows.entries()) {
+      const { candidates, held, read } = work;
+      if (candidates.length > 1 || !candidate.finished || held.tokens !== read) continue;
+      const from = this.#several ? work.request.prompt.length : 0;
+      const entries = await this.#own.entries(row, from);
+      await held.cache.append(entries);
+      if (this.#carries)
+        held.states.add(held.cache.length, keptStates(this.#states, this.#rows.length, [row]));
+      held.tokens = [...held.tokens, ...candidate.ids.slice(0, entries.tokens)];
+    }
+  }
+}
