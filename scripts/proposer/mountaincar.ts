@@ -14,6 +14,7 @@ import type { Sampler } from '../../finetune/rl/learning/reply.js';
 import { learnOnline } from '../../finetune/rl/online.js';
 import { loadProposerConfig, type ProposerConfig } from '../../finetune/rl/proposer/proposer-config.js';
 import { openProposerTask } from '../../finetune/rl/proposer/proposer-task.js';
+import { rewardSchema } from '../../src/config/learning/reward.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 
 const rows = 'bench/rows/proposer-mountaincar.jsonl';
@@ -33,11 +34,12 @@ interface Row {
   readonly minutes: number;
 }
 
-/** Fresh: of another seed than anything that was learnt from or chosen by. */
+/** Fresh: of another seed than anything that was learnt from or chosen by; by the seed's measure, clip((R + 200) / 300). */
 async function measured(config: ProposerConfig, sampler: Sampler) {
   const experiment = { ...config.experiment, evaluation: { episodes: 20 } };
   const evaluation = { ...config.evaluation, runs: 32 };
-  const fresh = { ...config, experiment, evaluation, seed: 1_000_000 + config.seed };
+  const reward = rewardSchema.parse({ kind: 'return', low: -200, high: 100 });
+  const fresh = { ...config, experiment, evaluation, reward, seed: 1_000_000 + config.seed };
   const task = await openProposerTask(fresh, process.env);
   return task.measure(sampler, [], fresh.seed);
 }
