@@ -2,7 +2,7 @@
  * Measures learning while searching: the embedded model with and without `adapt`, on the same tasks, seeds and number of
  * evaluations. Rows are appended to a file, and it goes on where it stopped.
  *
- *   node dist/bench/adapt.js choose [minutes]   settings, on synthetic tasks
+ *   node dist/bench/adapt.js choose [minutes]   settings, on synthetic tasks; then choose-again, on other ones
  *   node dist/bench/adapt.js measure [minutes]  the chosen ones beside the model as it is, on other tasks
  *   node dist/bench/adapt.js table              paired differences of what was measured
  */
