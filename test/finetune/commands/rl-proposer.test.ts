@@ -73,8 +73,8 @@ describe('policyloop finetune rl on a proposer', () => {
   it('forecasts memory, tokens and time, and writes nothing', async () => {
     const folder = configured();
     const { last } = await learn(folder, ['output=other'], { dryRun: true });
-    // Three updates of eight candidates, and two evaluations of two runs with two answers each, as every third is one.
-    expect(last).toMatchObject({ episodes: 3 * 8 + 3 * 2 * 2 });
+    // Three updates of eight candidates, and two evaluations of two runs with two answers each: before the first and after the last.
+    expect(last).toMatchObject({ episodes: 3 * 8 + 2 * 2 * 2 });
     expect(existsSync(join(folder, 'other'))).toBe(false);
   });
 
