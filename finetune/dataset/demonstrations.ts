@@ -91,17 +91,19 @@ function stepsOf(
   game: GameRecord,
   { history = policy.history }: DemonstrationOptions,
 ): readonly Imitation[] {
-  const system = agent.systemPrompt();
   const exchanges = game.turns.map((turn): Exchange => {
     return { message: turn.message, reply: { text: turn.reply ?? saidFor(turn, policy.act) } };
   });
   return game.turns.flatMap((turn, number) => {
     if (turn.action === undefined || turn.valid === false) return [];
     const { message, reply } = exchanges[number]!;
-    const before = shown(exchanges.slice(Math.max(0, number - history), number), (some) =>
-      messagesOf({ system, before: some, message }),
-    );
-    const prompt = messagesOf({ system, before, message });
+    const asked = (before: readonly Exchange[]) =>
+      messagesOf({
+        system: agent.systemPrompt(before.length === number ? undefined : game.objective),
+        ...{ before, message },
+      });
+    const before = shown(exchanges.slice(Math.max(0, number - history), number), asked);
+    const prompt = asked(before);
     return [
       {
         kind: 'imitation',

@@ -6,7 +6,7 @@ import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { Reading } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
-import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { episodeOf } from './learning/episode.js';
@@ -33,6 +33,14 @@ export async function openAgentTask(
   { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
   episodes: number,
 ): Promise<RlTask> {
+  if (isRemoteId(id))
+    throw new UserError({
+      ...{ field: 'environment', value: id },
+      message:
+        'another program plays it: a model learns by its own play in environments of this program only',
+      remedy:
+        'policyloop play plays it, and finetune dataset --recipe demonstrations takes those games; text:cooking and textworld:GAME.json are learnt in here',
+    });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
   );

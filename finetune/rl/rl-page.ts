@@ -16,7 +16,7 @@ import { largest } from '../../src/statistics/descriptive.js';
 import { methodText, servedAs } from '../train/method.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
-import { type LearningConfig, placeOf, wordsOf } from './learning-config.js';
+import { isProposer, type LearningConfig, placeOf, wordsOf } from './learning-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
@@ -143,5 +143,5 @@ ${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Nu
 function use({ config, status }: RlReport): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
   return html`<p>The result holds the weights of the best evaluation. On the command line:</p>
-${preformatted(`policyloop run CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
+${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
 }

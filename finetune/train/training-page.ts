@@ -116,10 +116,14 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   return tile('Lowest validation loss', formatLoss(best.loss), before, 'confirmed');
 }
 
-function use({ config, status }: TrainingReport, validations: readonly MetricOf<'validation'>[]): Content {
+function use(
+  { config, dataset, status }: TrainingReport,
+  validations: readonly MetricOf<'validation'>[],
+): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
   const best = validations.findLast((validation) => validation.best);
   const lora = config.method.kind === 'lora';
+  const isImitation = dataset.recipe === 'demonstrations';
   const quantization = config.method.kind === 'lora' ? config.method.quantization : 'none';
   const settings = {
     model: {
@@ -129,10 +133,10 @@ function use({ config, status }: TrainingReport, validations: readonly MetricOf<
       ...(quantization !== 'none' && { quantization }),
     },
   };
-  return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of an experiment:</p>
+  return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
-${preformatted(`policyloop run CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
+${preformatted(`policyloop ${isImitation ? 'play' : 'run'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
 }
 
 function data({ dataset, metrics }: TrainingReport): Html {

@@ -18,8 +18,11 @@ export interface Moment {
 
 /** Three functions make an agent; the others have a default. */
 export interface Agent {
-  /** What the model is told once, before everything else; an empty text stands for nothing. */
-  systemPrompt(): string;
+  /**
+   * What the model is told before everything else; an empty text stands for nothing.
+   * @param objective of a text world's game, where the first turn, which says it, is not shown any more
+   */
+  systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /**
    * The action that a reply names; undefined where it names none.
@@ -39,10 +42,11 @@ export function genericAgent(
 ): Required<Agent> {
   const choices = (info?: TextInfo) => listedChoices(actionSpace, undefined, info);
   return {
-    systemPrompt() {
+    systemPrompt(objective) {
       const json = reading === 'json' ? 'Reply with JSON: {"action": …}.' : '';
       const words = actionSpace.kind === 'text' ? '' : `Reply with ${actionWords(actionSpace)}.`;
-      return [words, json].filter((text) => text !== '').join(' ');
+      const reply = [words, json].filter((text) => text !== '').join(' ');
+      return [objective ?? '', reply].filter((text) => text !== '').join('\n');
     },
     formatObservation: (observation) =>
       observationSpace.kind === 'text' ? String(observation) : `Observation: ${shown(observation)}`,

@@ -10,7 +10,7 @@ export interface Arena extends EnvironmentSpec {
 /** @param environments of one kind, one for each game that is played at the same time */
 export function localArena(environments: readonly Environment[]): Arena {
   const [first] = environments;
-  const { id, observationSpace, actionSpace, maxSteps, info, gold } = first!;
+  const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;
   return {
     ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
     batch: {
@@ -18,6 +18,7 @@ export function localArena(environments: readonly Environment[]): Arena {
       reset: async (seeds) => seeds.map((seed, slot) => environments[slot]!.reset(seed)),
       step: async (moves) => moves.map(({ slot, action }) => environments[slot]!.step(action)),
       ...(info && { info: (slot) => environments[slot]!.info!() }),
+      ...(objective && { objective: (slot) => environments[slot]!.objective!() }),
       ...(gold && { gold: async (slot) => environments[slot]!.gold!() ?? [] }),
     },
     close() {

@@ -25,6 +25,8 @@ export interface Game<R extends Reply = Reply> {
   readonly truncated: boolean;
   /** What was to be seen at the end, as the model would have been shown it. */
   readonly last: string;
+  /** What a text world told the player to do. */
+  readonly objective: string | undefined;
   /** Of a text world, at the end. */
   readonly info: TextInfo | undefined;
 }
@@ -87,6 +89,7 @@ class RunningGame<R extends Reply> {
   readonly #number: number;
   readonly #seed: number;
   readonly #random: RandomGenerator;
+  readonly #objective: string | undefined;
   readonly #turns: Turn<R>[] = [];
   #choices: readonly Choice[] | undefined;
   #info: TextInfo | undefined;
@@ -112,7 +115,9 @@ class RunningGame<R extends Reply> {
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
-    this.#see(objective === undefined ? observation : `${objective}\n${observation}`);
+    const isSaid = objective === undefined || says(observation, objective);
+    this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
+    this.#see(isSaid ? observation : `${objective}\n${observation}`);
   }
 
   get ended(): boolean {
@@ -123,7 +128,7 @@ class RunningGame<R extends Reply> {
     const turn = this.#turns.length;
     const before = this.#shown();
     return {
-      system: this.#setting.agent.systemPrompt(),
+      system: this.#system(before),
       before,
       whole: before.length === turn,
       message: this.#message,
@@ -178,13 +183,19 @@ class RunningGame<R extends Reply> {
     this.#message = agent.formatObservation(observation, moment);
   }
 
+  /** What the first turn says of the task is said here where that turn is not shown. */
+  #system(before: readonly Turn<R>[]): string {
+    const isWhole = before.length === this.#turns.length;
+    return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
+  }
+
   /** The latest turns that may be shown: so many, and as many as the budget of tokens holds. */
   #shown(): readonly Turn<R>[] {
-    const { agent, history, historyTokens, speaker } = this.#setting;
+    const { history, historyTokens, speaker } = this.#setting;
     let shown = history === 0 ? [] : this.#turns.slice(-history);
     if (historyTokens === undefined) return shown;
     const count = (before: readonly Turn<R>[]) => {
-      const messages = messagesOf({ system: agent.systemPrompt(), before, message: this.#message });
+      const messages = messagesOf({ system: this.#system(before), before, message: this.#message });
       return speaker.count?.(messages) ?? estimatePromptTokens(messages);
     };
     let [fewest, most] = [0, shown.length];
@@ -216,10 +227,20 @@ class RunningGame<R extends Reply> {
       terminated: this.#terminated,
       truncated: this.#truncated,
       last: this.#message,
+      objective: this.#objective,
       info: this.#info,
     };
   }
 }
+
+/** Whether texts are read there, and any may be answered: the first one says what is to be done. */
+const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
+  observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
+
+/** Compiled games break their lines elsewhere than their `.json`. */
+const says = (observation: Observation, objective: string): boolean =>
+  oneLine(String(observation)).includes(oneLine(objective));
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
 /** Uniform within the bounds; undefined where there are none. */
 function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {

@@ -108,6 +108,8 @@ export interface Environment extends EnvironmentSpec {
   info?(): TextInfo;
   /** Commands that win the present game from its start, where a text world knows them. @throws as `info` */
   gold?(): readonly string[] | undefined;
+  /** What the player of the present game is told to do, where a text world knows it. @throws as `info` */
+  objective?(): string | undefined;
   /** Frees what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
   close?(): void;
 }
@@ -166,6 +168,7 @@ export interface Task<A extends Action = Action> {
   /** See `Environment`; called only after a reset. */
   info?(): TextInfo;
   gold?(): readonly string[] | undefined;
+  objective?(): string | undefined;
   /** Frees what the garbage collector can't; called at most once. */
   close?(): void;
 }

@@ -26,6 +26,7 @@ class LimitedEnvironment implements Environment {
   readonly frame?: () => Frame;
   readonly info?: () => TextInfo;
   readonly gold?: () => readonly string[] | undefined;
+  readonly objective?: () => string | undefined;
   readonly close?: () => void;
   readonly #task: Task;
   readonly #limit: number;
@@ -42,6 +43,7 @@ class LimitedEnvironment implements Environment {
     if (task.frame !== undefined) this.frame = () => this.#started().frame!();
     if (task.info !== undefined) this.info = () => this.#started().info!();
     if (task.gold !== undefined) this.gold = () => this.#started().gold!();
+    if (task.objective !== undefined) this.objective = () => this.#started().objective!();
     if (task.close !== undefined) this.close = () => this.#close();
     this.#task = task;
     this.#limit = maxSteps ?? Number.POSITIVE_INFINITY;

@@ -273,7 +273,7 @@ type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded
 const samplingStream = 5;
 
 function recordOf(
-  { info, last, terminated, truncated, turns, ...game }: Game<Reply>,
+  { info, last, objective, terminated, truncated, turns, ...game }: Game<Reply>,
   isAsked: boolean,
   place: Pick<GameRecord, 'iteration' | 'candidate' | 'episode' | 'seed'>,
   names: ReadonlyMap<Action, string>,
@@ -292,6 +292,7 @@ function recordOf(
     return: game.return,
     length: turns.filter(({ action }) => action !== undefined).length,
     ...{ terminated, truncated },
+    ...(objective !== undefined && { objective }),
     ...(info && { score: info.score, maxScore: info.maxScore, won: info.won, lost: info.lost }),
   };
 }

@@ -66,7 +66,7 @@ export async function resumePlay(
   const file = requireConfig(join(path, runFiles.config));
   const was = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);
-  refuseDifferences(was, loaded.config);
+  refuseDifferences(was, loaded.config, 'play');
   const manifest = readManifest(path);
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';

@@ -51,6 +51,7 @@ export interface GameRecord {
   readonly terminated: boolean;
   readonly truncated: boolean;
   /** Of a text world. */
+  readonly objective?: string;
   readonly score?: number;
   readonly maxScore?: number | null;
   readonly won?: boolean;

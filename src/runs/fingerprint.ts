@@ -54,17 +54,23 @@ function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullabl
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
 
-/** @throws UserError that names each key in which a run would go on otherwise than it began */
-export function refuseDifferences(was: object, config: object): void {
+/** What begins anew where something can't go on otherwise than it began. */
+const anew = {
+  run: "start a new run; its warmup.from can take over this one's replay buffer",
+  play: 'start another play of the changed config (policyloop play CONFIG)',
+} as const;
+
+/** @throws UserError that names each key in which a run, or a play, would go on otherwise than it began */
+export function refuseDifferences(was: object, config: object, kind: keyof typeof anew = 'run'): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
   throw new UserError(
     changed.map(({ key, was: before, now }) => ({
       field: key,
-      message: `can't change within a run: it was ${JSON.stringify(before)}`,
+      message: `can't change within a ${kind}: it was ${JSON.stringify(before)}`,
       value: now,
       alternatives: changeableKeys,
-      remedy: 'start a new run; warmup.from takes over this one’s replay buffer',
+      remedy: anew[kind],
     })),
   );
 }
@@ -86,7 +92,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
 /** Names of the keys that a resumption may change. */
 const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
-/** @throws UserError when a run began with another config or other prompt templates than it would go on with. */
+/** @throws UserError when a run, or a play, began with another config or other prompt templates than it would go on with. */
 export function requireSame(
   assembly: {
     readonly config: object;
@@ -98,13 +104,14 @@ export function requireSame(
   file: string,
 ): void {
   if (assembly.fingerprint === manifest.fingerprint) return;
+  const kind = manifest.play === undefined ? 'run' : 'play';
   const changed = changedModules(manifest.modules ?? {}, assembly.modules ?? {});
   if (changed.length > 0) {
     throw new UserError(
       changed.map((module) => ({
         file: module,
-        message: 'this module was changed since the run began',
-        remedy: 'restore it, or start a new run; its warmup.from can take over this replay buffer',
+        message: `this module was changed since the ${kind} began`,
+        remedy: `restore it, or ${anew[kind]}`,
       })),
     );
   }
@@ -114,10 +121,10 @@ export function requireSame(
       settings.map(({ key, was, now }) => ({
         file,
         field: key,
-        message: 'this file was edited since the run began',
+        message: `this file was edited since the ${kind} began`,
         value: now,
         alternatives: [was === undefined ? 'no such key' : JSON.stringify(was)],
-        remedy: `restore ${key}, or start a new run; its warmup.from can take over this replay buffer`,
+        remedy: `restore ${key}, or ${anew[kind]}`,
       })),
     );
   }
@@ -125,9 +132,9 @@ export function requireSame(
     file,
     message:
       assembly.prompts.hash === manifest.prompts
-        ? 'the config of this run was changed since it began'
-        : 'the prompt templates were changed since this run began',
-    remedy: 'restore them, or start a new run; its warmup.from can take over this replay buffer',
+        ? `the config of this ${kind} was changed since it began`
+        : `the prompt templates were changed since this ${kind} began`,
+    remedy: `restore them, or ${anew[kind]}`,
   });
 }
 

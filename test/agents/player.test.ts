@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
 import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import { modelSpeaker, type Reply } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { EpisodeBatch } from '../../src/environments/remote/remote-environment.js';
@@ -25,6 +26,9 @@ async function playing(
   };
   return { setting, model };
 }
+
+const count = (messages: readonly { readonly content: string }[], text: string) =>
+  messages.filter(({ content }) => content.includes(text)).length;
 
 const shown = ({ messages }: ScriptedCall) => messages.map(({ role, content }) => `${role}: ${content}`);
 
@@ -52,6 +56,65 @@ describe('episodes with a model', () => {
     const { model, setting } = await playing('probe-discount', () => 'A', { history: 0 });
     await playGames(setting, [{ start: 1, sampling: 1 }]);
     expect(model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
+  });
+
+  it.each([
+    ['text-world', 0],
+    ['text-world', 2],
+    ['generic', 0],
+    ['plain', 1],
+  ])(
+    'know the task when the turn that said it is not shown any more: %s, history %i',
+    async (prompts, history) => {
+      const id = 'text:cooking';
+      const { model, setting } = await playing(id, () => 'look', { history, maxTurns: 5 });
+      const environment = await makeEnvironment(id);
+      const agent = openAgent({
+        ...{ environment, options: {}, maxSteps: 5, prompts, reading: 'text', field: 'policy.prompts' },
+      });
+      const [game] = await playGames({ ...setting, agent, fallback: 'first' }, [{ start: 3, sampling: 1 }]);
+      environment.reset(3);
+      const objective = environment.objective!()!;
+      expect(objective).toMatch(/recipe/);
+      expect(game!.objective).toBe(objective);
+      const times = model.calls.map(({ messages }) => count(messages, objective));
+      expect(times).toEqual([1, 1, 1, 1, 1]);
+      const [first, later] = [model.calls[0]!, model.calls.at(-1)!];
+      expect(count(first.messages.slice(-1), objective)).toBe(1);
+      expect(count(later.messages.slice(0, 1), objective)).toBe(1);
+      expect(later.messages[0]!.role).toBe('system');
+    },
+  );
+
+  it('count the task in the budget of tokens', async () => {
+    const { model, setting } = await playing('text:cooking', () => 'look', {
+      maxTurns: 12,
+      fallback: 'first',
+    });
+    const lengths: number[] = [];
+    const count = (messages: readonly { readonly content: string }[]) =>
+      messages.reduce((sum, { content }) => sum + content.length, 0);
+    await playGames({ ...setting, speaker: { ...setting.speaker, count }, historyTokens: 1500 }, [
+      { start: 3, sampling: 1 },
+    ]);
+    for (const { messages } of model.calls) lengths.push(count(messages));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1500);
+    expect(model.calls.at(-1)!.messages[0]!.role).toBe('system');
+  });
+
+  it('begin later prompts of a game without a known task with its first text; other tasks need none', async () => {
+    const { model, setting } = await playing('text:cooking', () => 'look', {
+      history: 0,
+      fallback: 'first',
+      maxTurns: 2,
+    });
+    const { objective: _, ...batch } = setting.arena.batch;
+    await playGames({ ...setting, arena: { ...setting.arena, batch } }, [{ start: 3, sampling: 1 }]);
+    const [first, later] = model.calls.map(({ messages }) => messages.map(({ content }) => content));
+    expect(later![0]).toBe(first![0]);
+    const probe = await playing('probe-discount', () => 'A', { history: 0 });
+    await playGames(probe.setting, [{ start: 1, sampling: 1 }]);
+    expect(probe.model.calls.map(shown)).toEqual([['user: first'], ['user: last']]);
   });
 
   it('start alike from the same seed', async () => {

@@ -41,6 +41,7 @@ async function told(id: string, given: Partial<AgentOptions> = {}, options = {})
   const second = see(observation, 1, reward);
   const parts = {
     system: agent.systemPrompt(),
+    ...(environment.objective && { 'system, later': agent.systemPrompt(environment.objective()) }),
     first,
     second,
     'ask again': agent.askAgain(agent.choices(environment.info?.())),

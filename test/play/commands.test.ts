@@ -235,8 +235,18 @@ describe('plays among the runs', () => {
     const again = fakeContext(cwd);
     const rest = { ...common, run: 'cut', overrides: [] as string[] };
     await expect(resume.execute({ ...rest, overrides: ['seed=3'] }, again.context)).rejects.toThrow(
-      /seed.*can't change within a run/,
+      /seed.*can't change within a play/,
     );
+    const file = join(cwd, 'cut', 'config.yaml');
+    const text = readFileSync(file, 'utf8');
+    for (const written of [text.replace('seed: 0', 'seed: 3'), text.replace('text-world', 'generic')]) {
+      expect(written).not.toBe(text);
+      writeFileSync(file, written);
+      const refused = await resume.execute(rest, again.context).catch((error: Error) => error.message);
+      expect(refused).toMatch(/since the play began[\s\S]*policyloop play CONFIG/);
+      expect(refused).not.toContain('warmup');
+    }
+    writeFileSync(file, text);
     expect(await resume.execute(rest, again.context)).toBe(0);
     const straight = await playing(cwd, ['player=random', 'episodes=20', 'name=straight'], {}, true);
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };

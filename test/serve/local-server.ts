@@ -11,23 +11,27 @@ export const { messages } = readReference('qwen2-tied-bf16-sharded');
 export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 
-/** @param adapters served beside the base, which is `tiny` */
+/**
+ * @param adapters served beside the base, which is `tiny`
+ * @param more settings of the model
+ */
 export async function startLocalServer(
   adapters: readonly { readonly name: string; readonly adapter: string }[] = [],
+  more: object = {},
 ) {
   const model = openLocalModels(
-    localConfig({ maxTokens: 10_000, format: 'constrained' }),
+    localConfig({ maxTokens: 10_000, format: 'constrained', ...more }),
     adapters.map(({ adapter }) => adapter),
   );
   const log: string[] = [];
-  const watch: { onText?: () => void } = {};
+  const watch: { onText?: (seed: number) => void } = {};
   const watched = (inner: LanguageModel): LanguageModel => ({
     ...inner,
     generate: (messages, options) =>
       inner.generate(messages, {
         ...options,
         onText: (index, text) => {
-          watch.onText?.();
+          watch.onText?.(options.seeds[0]!);
           options.onText?.(index, text);
         },
       }),

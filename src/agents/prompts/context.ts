@@ -35,6 +35,9 @@ export const systemSchema = z.strictObject({
     .nullable()
     .describe('What the package says of the environment, where it has its own words'),
   numeric: flag.describe('Whether observations and actions are numbers'),
+  objective: text
+    .nullable()
+    .describe('What a text world told the player to do, where the turn that said it is not shown any more'),
   actions,
 });
 

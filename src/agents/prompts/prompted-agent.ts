@@ -66,18 +66,21 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   const common = { json: reading === 'json', vector: vectorOf(actionSpace) };
   const choices = (info?: TextInfo) => listedChoices(actionSpace, view?.words, info);
   const actionsOf = (listed: readonly Choice[] | undefined) => listed?.map(({ text }) => ({ text })) ?? null;
-  const system = templates.system({
-    ...common,
-    environment: descriptionContext(environment, options, given.maxSteps),
-    description: environmentDescription(environment, options, given.maxSteps) ?? null,
-    numeric: observationSpace.kind !== 'text' && actionSpace.kind !== 'text',
-    actions: actionsOf(choices()),
-    facts: templates.facts,
-  } satisfies SystemContext & { facts: Facts });
+  const system = (objective: string | null) =>
+    templates.system({
+      ...common,
+      environment: descriptionContext(environment, options, given.maxSteps),
+      description: environmentDescription(environment, options, given.maxSteps) ?? null,
+      numeric: observationSpace.kind !== 'text' && actionSpace.kind !== 'text',
+      objective,
+      actions: actionsOf(choices()),
+      facts: templates.facts,
+    } satisfies SystemContext & { facts: Facts });
+  const first = system(null);
   return {
     hash: templates.hash,
     choices,
-    systemPrompt: () => system,
+    systemPrompt: (objective) => (objective === undefined ? first : system(objective)),
     formatObservation: (observation, { choices: now, info, steps, reward }) =>
       templates.observation({
         ...common,

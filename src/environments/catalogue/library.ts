@@ -95,7 +95,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
       if (step!.terminated || step!.truncated) phase = 'finished';
       return { ...step!, observation: String(step!.observation), info: batch.info!(0) };
     },
-    objective: () => started().objective!(0),
+    objective: () => started().objective!(0)!,
     gold: () => started().gold!(0),
     close: () => remote.close(),
   };

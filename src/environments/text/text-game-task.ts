@@ -34,4 +34,8 @@ export class TextGameTask implements Task<string> {
   gold(): readonly string[] | undefined {
     return this.#game.gold;
   }
+
+  objective(): string | undefined {
+    return this.#game.objective;
+  }
 }

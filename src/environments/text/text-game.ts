@@ -4,6 +4,8 @@ export interface TextGame {
   start(): string;
   /** Does what the command says. One that is not admissible changes nothing. */
   step(command: string): TextTurn;
+  /** What the player is told to do, as the first text says it; undefined where it is not known. */
+  readonly objective?: string | undefined;
   /** What can be done now: sorted, each once; null where it is not known. */
   readonly admissible: readonly string[] | null;
   readonly score: number;

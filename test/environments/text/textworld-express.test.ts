@@ -10,7 +10,9 @@ import { makeLibraryEnvironment } from '../../../src/environments/catalogue/libr
 import { openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
 import { parseExpressGame } from '../../../src/environments/remote/textworld-express-options.js';
+import { played } from '../../play/playing.js';
 import { temporaryDirectory } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 import { expressTraces } from './golden.js';
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
@@ -74,6 +76,21 @@ describe.runIf(present)('games of TextWorldExpress', { timeout: 120_000 }, () =>
       await opened.pop()!.close();
     }
     expect(states).toBeGreaterThan(700);
+  });
+
+  test('agents play them: the expert wins, and a model knows the task at each step', async () => {
+    const about = [
+      ...['environment=textworld-express:coin?numLocations=3', `environment.python=${python}`, 'episodes=3'],
+      ...['policy={kind: agent, prompts: text-world, history: 1}', 'maxSteps=4'],
+    ];
+    const expert = await played('agents/cooking', [...about, 'maxSteps=100', 'player=expert']);
+    expect(expert.games.map(({ score, won }) => [score, won])).toEqual(Array(3).fill([1, true]));
+    const model = createScriptedModel(() => 'look around');
+    const { calls, games } = await played('agents/cooking', about, model);
+    expect(games).toHaveLength(3);
+    expect(calls.length).toBeGreaterThan(9);
+    for (const { messages } of calls)
+      expect(messages.filter(({ content }) => content.includes('find the coin'))).toHaveLength(1);
   });
 
   test('the library plays one, with the calls of other text worlds', async () => {

@@ -68,6 +68,7 @@ describe('policyloop finetune rl on a proposer', () => {
     ])
       expect(page).toContain(text);
     expect(page).toContain('Replies that can be read');
+    expect(page).toContain('policyloop run CONFIG model.provider=local');
   });
 
   it('forecasts memory, tokens and time, and writes nothing', async () => {

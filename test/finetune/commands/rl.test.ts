@@ -46,6 +46,36 @@ describe('policyloop finetune rl', () => {
     const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
     for (const text of ['Best mean return', 'Groups without variance', 'Entropy', 'Clipped ratios'])
       expect(page).toContain(text);
+    expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
+    expect(page).not.toContain('policyloop run');
+  });
+
+  it.each(['blackjack-text', 'cartpole-text'])(
+    'runs the ready config %s from any directory',
+    async (config) => {
+      const folder = temporaryDirectory();
+      const { last } = await learn(
+        folder,
+        [
+          'updates=2',
+          'groups=2',
+          'groupSize=4',
+          'evaluation={every: 1, episodes: 4}',
+          'agent.maxTurns=8',
+          'output=out',
+        ],
+        { config },
+      );
+      expect(last).toMatchObject({ ended: 'complete', step: 2, meanReward: expect.any(Number) });
+    },
+  );
+
+  it('refuses an environment that another program plays, and says what takes it', async () => {
+    const folder = temporaryDirectory();
+    tinyConfig(small, folder);
+    await expect(learn(folder, ['environment=textworld-express:coin'])).rejects.toThrow(
+      /another program plays it[\s\S]*policyloop play plays it/,
+    );
   });
 
   it('writes an adapter that belongs to the model, without the value head', async () => {

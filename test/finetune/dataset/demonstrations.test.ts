@@ -77,6 +77,16 @@ describe('demonstrations', { timeout: 60_000 }, () => {
     expect(world.info!().won).toBe(true);
   });
 
+  it('says the task in the system message where the turn that said it is not shown', async () => {
+    const { train, validation } = await made([expert], { history: 2 });
+    for (const { lineage, prompt } of [...train, ...validation] as Imitation[]) {
+      const { objective } = gamesOf(expert)[lineage.candidate]!;
+      expect(prompt.map(({ content }) => content.includes(objective!)).indexOf(true)).toBe(
+        lineage.history < lineage.promptIteration - 1 ? 0 : 1,
+      );
+    }
+  });
+
   it('splits by game, not by prompt, over all plays of it', async () => {
     const { train, validation } = await made([expert, careless]);
     const gamesIn = (examples: typeof train) => new Set(examples.map(({ lineage }) => lineage.candidate));

@@ -25,6 +25,7 @@ const game: Game<SampledReply> = {
   terminated: true,
   truncated: false,
   last: '',
+  objective: undefined,
   info: undefined,
 };
 

@@ -1,9 +1,27 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
 import type { SampledSequence } from '../../../finetune/rl/learning/episode.js';
+import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
+
+/** Rows of each forward pass of the sampler. */
+const passes = vi.hoisted((): number[] => []);
+vi.mock('../../../src/models/local/engine/runtime.js', async (original) => {
+  const runtime = await original<typeof import('../../../src/models/local/engine/runtime.js')>();
+  const openSession = async (...given: Parameters<typeof runtime.openSession>): Promise<DecoderSession> => {
+    const session = await runtime.openSession(...given);
+    return {
+      ...session,
+      forward(input) {
+        passes.push(input.rows);
+        return session.forward(input);
+      },
+    };
+  };
+  return { ...runtime, openSession };
+});
 
 /** Largest difference of the log-probabilities of trained tokens: sampler's and training graph's. */
 async function mismatch(learning: OpenedLearning, sequences: readonly SampledSequence[]): Promise<number> {
@@ -74,6 +92,42 @@ describe('the sampler', () => {
         if (!chosen) expect(held!.logp[i]).toBe(0);
       });
       expect(free!.chosen).not.toContain(false);
+    });
+  });
+
+  it('decodes different prompts together, not one after the other', async () => {
+    const agent = { maxTokens: 12, fallback: 'first' };
+    await opened({ environment: 'bandit', agent }, async ({ sampler, parameters }) => {
+      sampler.refresh(parameters);
+      const prompts = Array.from({ length: 8 }, (_, i) => ({
+        messages: [{ role: 'user', content: `prompt ${i}` }] as const,
+        seed: i,
+      }));
+      const sample = async (some: typeof prompts) => {
+        passes.length = 0;
+        const replies = await sampler.answer(some);
+        const longest = largest(replies.map(({ ids }) => ids.length));
+        return {
+          decoded: passes.length,
+          most: largest(passes),
+          longest,
+          texts: replies.map(({ text }) => text),
+        };
+      };
+      const together = await sample(prompts);
+      // A pass for the prompt of each, then one for a token of all.
+      expect(together.decoded).toBeLessThanOrEqual(2 * prompts.length + together.longest);
+      expect(together.most).toBe(prompts.length);
+      sampler.refresh(parameters);
+      let apart = 0;
+      const texts: string[] = [];
+      for (const prompt of prompts) {
+        const one = await sample([prompt]);
+        apart += one.decoded;
+        texts.push(...one.texts);
+      }
+      expect(apart).toBeGreaterThan(3 * together.decoded);
+      expect(together.texts).toEqual(texts);
     });
   });
 

@@ -42,6 +42,9 @@ export class HouseGame implements TextGame {
     this.#admissible ??= this.#allowed();
     return this.#admissible;
   }
+  get objective(): string {
+    return this.#task.objective;
+  }
   get score(): number {
     return this.#count / this.#reached.length;
   }

@@ -124,6 +124,9 @@ export class TextWorldPlay implements TextGame {
   get moves(): number {
     return this.#moves;
   }
+  get objective(): string | undefined {
+    return this.#game.objective || undefined;
+  }
   get description(): string {
     return roomText(this.#scene, this.#room);
   }

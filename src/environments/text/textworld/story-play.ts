@@ -62,6 +62,9 @@ class StoryPlay implements TextGame {
   get moves(): number | null {
     return this.#tracked?.moves ?? null;
   }
+  get objective(): string | undefined {
+    return this.#tracked?.objective;
+  }
   get gold(): readonly string[] | undefined {
     return this.#tracked?.gold;
   }

@@ -19,6 +19,7 @@ class GuessTheNumber implements TextGame {
   readonly lost = false;
   readonly admissible: readonly string[];
   readonly gold: readonly string[];
+  readonly objective: string;
   won = false;
   moves = 0;
   readonly #largest: number;
@@ -28,6 +29,7 @@ class GuessTheNumber implements TextGame {
     this.#largest = largest;
     this.#hidden = hidden;
     this.admissible = Array.from({ length: largest }, (_, i) => `guess ${i + 1}`).toSorted();
+    this.objective = `I think of a whole number from 1 to ${largest}. Guess it, e.g. "guess ${Math.ceil(largest / 2)}".`;
     this.gold = halving(largest, hidden);
   }
 
@@ -38,7 +40,7 @@ class GuessTheNumber implements TextGame {
   start(): string {
     this.won = false;
     this.moves = 0;
-    return `I think of a whole number from 1 to ${this.#largest}. Guess it, e.g. "guess ${Math.ceil(this.#largest / 2)}".`;
+    return this.objective;
   }
 
   step(command: string): TextTurn {

@@ -48,6 +48,8 @@ export function sokobanGame(options: SokobanOptions, random: RandomGenerator): T
 
 class Sokoban implements TextGame {
   readonly maxScore = 1;
+  readonly objective =
+    'Push every box ($) onto a goal (.). You are @, # is a wall, * a box on a goal, + you on a goal. Say up, down, left or right.';
   readonly gold: readonly string[];
   moves = 0;
   readonly #board: Board;
@@ -80,10 +82,7 @@ class Sokoban implements TextGame {
   start(): string {
     this.#position = this.#start;
     this.moves = 0;
-    return [
-      'Push every box ($) onto a goal (.). You are @, # is a wall, * a box on a goal, + you on a goal. Say up, down, left or right.',
-      picture(this.#board, this.#position),
-    ].join('\n');
+    return `${this.objective}\n${picture(this.#board, this.#position)}`;
   }
 
   step(command: string): TextTurn {
