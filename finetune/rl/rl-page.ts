@@ -10,6 +10,7 @@ import {
   formatNumber,
   plural,
 } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { htmlTable, text } from '../../src/format/table.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
@@ -143,5 +144,15 @@ ${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Nu
 function use({ config, status }: RlReport): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
   return html`<p>The result holds the weights of the best evaluation. On the command line:</p>
-${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
+${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG model.provider=local ${[servedAs(config.method, config.model, status.result), ...actingAs(config)].join(' ')}`)}`;
+}
+
+/** The words that an agent was trained with, for a play. */
+function actingAs(config: LearningConfig): readonly string[] {
+  if (isProposer(config)) return [];
+  const { act, history, maxTokens, prompts } = config.agent;
+  return [
+    ...(prompts === undefined ? [] : [shellWord(`policy.prompts=${prompts}`)]),
+    ...[`policy.act=${act}`, `policy.history=${history}`, `model.maxTokens=${maxTokens}`],
+  ];
 }

@@ -47,6 +47,7 @@ describe('policyloop finetune rl', () => {
     for (const text of ['Best mean return', 'Groups without variance', 'Entropy', 'Clipped ratios'])
       expect(page).toContain(text);
     expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
+    expect(page).toContain('policy.act=text policy.history=1000 model.maxTokens=1');
     expect(page).not.toContain('policyloop run');
   });
 
