@@ -59,17 +59,22 @@ async function search(parameters: ParameterSpec, proposals: number, modelAt: (i:
 }
 
 describe.each(configs)('$provider', (config) => {
+  /** A Gaussian process takes its time, and fits every third proposal. */
+  const few = config.provider === 'gp';
   it.each([linear, table])('goes on after a resumption as if nothing had happened: %o', async (spec) => {
     const one = createProposer(config, {});
-    const uninterrupted = await search(spec, 60, () => one);
-    expect(await search(spec, 60, () => createProposer(config, {}))).toEqual(uninterrupted);
+    const uninterrupted = await search(spec, few ? 16 : 60, () => one);
+    expect(await search(spec, few ? 16 : 60, () => createProposer(config, {}))).toEqual(uninterrupted);
   });
 
   it('keeps two searches apart that share it', async () => {
     const shared = createProposer(config, {});
-    const [a, b] = await Promise.all([search(linear, 40, () => shared), search(table, 40, () => shared)]);
-    expect(a).toEqual(await search(linear, 40, () => createProposer(config, {})));
-    expect(b).toEqual(await search(table, 40, () => createProposer(config, {})));
+    const [a, b] = await Promise.all([
+      search(linear, few ? 14 : 40, () => shared),
+      search(table, few ? 14 : 40, () => shared),
+    ]);
+    expect(a).toEqual(await search(linear, few ? 14 : 40, () => createProposer(config, {})));
+    expect(b).toEqual(await search(table, few ? 14 : 40, () => createProposer(config, {})));
   });
 
   it('knows its history by what is in it, not by the object', async () => {
@@ -80,8 +85,8 @@ describe.each(configs)('$provider', (config) => {
       propose: (task, random) =>
         model.propose({ ...task, history: task.history.map((evaluated) => ({ ...evaluated })) }, random),
     };
-    expect(await search(linear, 40, () => copying)).toEqual(
-      await search(linear, 40, () => createProposer(config, {})),
+    expect(await search(linear, few ? 14 : 40, () => copying)).toEqual(
+      await search(linear, few ? 14 : 40, () => createProposer(config, {})),
     );
   });
 
@@ -117,7 +122,7 @@ describe.each(configs)('$provider', (config) => {
           history.push({ parameters: point, score: score(point) });
         }
       }),
-      { numRuns: 40 },
+      { numRuns: few ? 10 : 40 },
     );
   });
 
