@@ -36,7 +36,7 @@ interface Row {
   /** Mean return of the candidates of the first and of the last third of the iterations. */
   readonly early: number;
   readonly late: number;
-  /** Of the best policy, on fresh episodes. */
+  /** Mean return of the best policy on fresh episodes. */
   readonly confirmed: number;
   /** Share of replies that could be read at once. */
   readonly valid: number;

@@ -18,10 +18,10 @@ import { parseSettings } from '../src/settings/settings.js';
 
 /** What a process answers after each update. */
 export interface RlStepTime {
-  /** Of the processor, all threads together, as those below: other work on the machine disturbs them less. */
+  /** Processor time of all threads, as below: other work on the machine disturbs it less. */
   readonly seconds: number;
   readonly samplingSeconds: number;
-  /** Of reading, gradients and the optimizer. */
+  /** Time for reading, gradients and the optimizer. */
   readonly updateSeconds: number;
   readonly sampledTokens: number;
   /** Prompts included. */

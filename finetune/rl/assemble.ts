@@ -13,18 +13,13 @@ import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
 import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { buildTrainingGraph } from '../engine/training-graph.js';
-import {
-  openTrainingSession,
-  orOutOfMemory,
-  type Parameter,
-  type TrainingSession,
-} from '../engine/training-session.js';
+import { orOutOfMemory, type Parameter, type TrainingSession } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy-objective.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask } from './agent-task.js';
 import type { Sampler } from './learning/reply.js';
+import { openObjective } from './learning/sessions.js';
 import type { RlTask } from './learning/task.js';
 import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
@@ -103,18 +98,7 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
     });
     opened.push(sampler);
     const session = async (purpose: 'train' | 'evaluate', of: Objective) => {
-      const graph = {
-        config: decoder,
-        trainable,
-        objective: of,
-        precision: 'float32',
-        purpose,
-        device,
-      } as const;
-      const made = await openTrainingSession(buildTrainingGraph(graph), {
-        ...{ device, threads },
-        optimize: true,
-      });
+      const made = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
       opened.push(made);
       return made;
     };

@@ -118,7 +118,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Of the answer: equal where the constraints are. */
+  /** Name of the answer's form: equal where the constraints are. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }

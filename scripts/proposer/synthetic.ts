@@ -23,7 +23,7 @@ import { recipeFile } from '../tiny-improver/recipe.js';
 
 const rows = 'bench/rows/proposer-synthetic.jsonl';
 const [warmup, evaluations, freshEpisodes] = [4, 100, 50];
-/** Of the collection that the tasks are drawn from: other tasks than those of any training. */
+/** Seed of the collection that the tasks are drawn from: no training has them. */
 const seed = 1_000_003;
 
 interface Row {

@@ -27,7 +27,7 @@ export interface Game<R extends Reply = Reply> {
   readonly last: string;
   /** What a text world told the player to do. */
   readonly objective: string | undefined;
-  /** Of a text world, at the end. */
+  /** A text world's, at the end. */
   readonly info: TextInfo | undefined;
 }
 

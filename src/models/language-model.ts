@@ -67,7 +67,7 @@ export interface SampledTokens {
 export interface Completion {
   /** The answer without hidden reasoning. */
   readonly text: string;
-  /** Of models that can adopt another adapter. */
+  /** Only models that can adopt another adapter give them. */
   readonly sampled?: SampledTokens;
   /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];

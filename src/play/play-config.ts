@@ -108,7 +108,7 @@ export const playKind: SettingsKind<Written> = {
 
 export interface LoadedPlay {
   readonly config: PlayConfig;
-  /** Of its file, without the extension. */
+  /** Name of its file, without the extension. */
   readonly stem: string;
   readonly notes: readonly string[];
   readonly locate: Settings['locate'];

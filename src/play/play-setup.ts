@@ -131,7 +131,7 @@ async function openModel(
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
-  // What was scored is recorded as any reply.
+  // Scored texts are recorded as replies are.
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
 }
 

@@ -75,7 +75,7 @@ const aboutShape = z.looseObject({
   config: z.looseObject({
     method: z.looseObject({ quantization: z.string().optional() }).optional(),
     objective: z.looseObject({ kind: z.string() }).optional(),
-    /** Of every reinforcement learning. */
+    /** Every reinforcement learning has it. */
     updates: z.number().optional(),
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),

@@ -49,7 +49,7 @@ export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
 export type Hyperparameters = Float64Array;
 
 export interface Likelihood {
-  /** Of what is minimised: the negative logarithm of the posterior density, but for a constant. */
+  /** What is minimised: the negative logarithm of the posterior density, but for a constant. */
   readonly value: number;
   /** By each hyperparameter. */
   readonly slope: Float64Array;
@@ -170,7 +170,7 @@ interface Known extends Pick<Fitted, 'weights' | 'alpha' | 'amplitude'> {
   readonly apart: Apart;
   /** Rows of L⁻¹ up to the diagonal. */
   readonly inverse: readonly Float64Array[];
-  /** Of the covariances. */
+  /** Diagonal of the covariances. */
   readonly diagonal: number;
 }
 

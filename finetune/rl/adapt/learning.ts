@@ -3,9 +3,9 @@ import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/
 import { chooseDevice, freeCores } from '../../../src/models/local/engine/device.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import type { Objective } from '../../engine/objective.js';
-import { buildTrainingGraph } from '../../engine/training-graph.js';
-import { openTrainingSession, orOutOfMemory, type TrainingSession } from '../../engine/training-session.js';
+import { orOutOfMemory, type TrainingSession } from '../../engine/training-session.js';
 import { policyObjective } from '../../train/objectives/policy-objective.js';
+import { openObjective } from '../learning/sessions.js';
 import { openReward } from '../proposer/open-reward.js';
 import { type BegunAdapter, begunAdapter, type PlannedAdapter, plannedAdapter } from './adapter-start.js';
 import { objectiveOf, RunLearner } from './run-learner.js';
@@ -50,15 +50,7 @@ async function openSessions(
     await Promise.all(sessions.map((session) => session.close()));
   };
   const open = async (purpose: 'train' | 'evaluate', of: Objective) => {
-    const graph = {
-      config: decoder,
-      trainable,
-      objective: of,
-      precision: 'float32',
-      purpose,
-      device,
-    } as const;
-    const session = await openTrainingSession(buildTrainingGraph(graph), { device, threads, optimize: true });
+    const session = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
     sessions.push(session);
     return session;
   };

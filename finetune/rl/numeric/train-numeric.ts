@@ -87,7 +87,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 interface NumericForecast {
   /** Parameters of the policy and the value function. */
   readonly parameters: number;
-  /** Of the environment, in the updates: about as many as in the one that was tried, each. */
+  /** Steps of the environment in all updates: in each about as many as in the one that was tried. */
   readonly steps: number;
   /** In them. */
   readonly episodes: number;

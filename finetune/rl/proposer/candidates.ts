@@ -12,7 +12,7 @@ export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';
       readonly text: string;
-      /** Of each episode; all candidates of a run and its incumbent have the same ones. */
+      /** Return of each episode; all candidates of a run and its incumbent play the same ones. */
       readonly returns: readonly number[];
     })
   /** A reply that can't be read is data. */

@@ -25,7 +25,7 @@ const wholeModel = [
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ] as const;
 
-/** Of a supervised training. */
+/** The method of a supervised training. */
 export const trainingMethod = z.discriminatedUnion('kind', [
   loraSettings({ rank: 8, alpha: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'] }).extend({
     dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
@@ -33,7 +33,7 @@ export const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/** Of a reinforcement learning. It has no dropout: the policy that is trained is the one that sampled. */
+/** The method of reinforcement learning. It has no dropout: the policy that is trained is the one that sampled. */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;

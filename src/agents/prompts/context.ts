@@ -27,7 +27,7 @@ const common = {
   vector,
 };
 
-/** Of `system.hbs`; `facts` of the environment stand beside it. */
+/** What `system.hbs` is given; `facts` of the environment stand beside it. */
 export const systemSchema = z.strictObject({
   ...common,
   environment: descriptionSchema.describe('The environment'),
@@ -41,7 +41,7 @@ export const systemSchema = z.strictObject({
   actions,
 });
 
-/** Of `observation.hbs`; `state` stands beside it: the observation by the names of its parts. */
+/** What `observation.hbs` is given; `state` stands beside it: the observation by the names of its parts. */
 export const observationSchema = z.strictObject({
   ...common,
   observation: text.describe('As text'),
@@ -54,7 +54,7 @@ export const observationSchema = z.strictObject({
   actions,
 });
 
-/** Of `ask-again.hbs`, for a reply that named no action. */
+/** What `ask-again.hbs` is given, for a reply that named no action. */
 export const askAgainSchema = z.strictObject({ ...common, actions });
 
 export type SystemContext = z.output<typeof systemSchema>;

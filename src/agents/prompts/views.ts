@@ -11,7 +11,7 @@ import type { Observation } from '../../environments/environment.js';
 export interface EnvironmentView {
   /** Prompt sets, the usual one first. One in few characters is for small models, which are to be trained. */
   readonly sets: readonly [string, ...string[]];
-  /** Of the actions, in their order. */
+  /** Words of the actions, in their order. */
   readonly words: readonly string[];
   /** Any observation. */
   readonly sample: Observation;

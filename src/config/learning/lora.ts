@@ -19,7 +19,7 @@ export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
     .describe('Which projections get an adapter'),
 });
 
-/** Of an adapter that learns from what the model sampled itself. */
+/** Settings of an adapter that learns from what the model sampled itself. */
 export const sampledLora = {
   rank: 16,
   alpha: 32,
