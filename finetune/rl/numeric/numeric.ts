@@ -21,10 +21,11 @@ import { type Training, type TrainingState, trainingState, writeLineage } from '
 import { machineMemory } from '../../train/memory-estimate.js';
 import { createMeter } from '../../train/metrics.js';
 import { failed, failedOutcome } from '../../train/pages/frame.js';
+import { forecastNumeric } from './forecast-numeric.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
 import { renderNumericPage } from './numeric-page.js';
 import { type NumericMetric, NumericRecord } from './numeric-record.js';
-import { forecastNumeric, type NumericOutcome, trainNumeric } from './train-numeric.js';
+import { type NumericOutcome, trainNumeric } from './train-numeric.js';
 
 interface NumericArguments {
   readonly config: string;

@@ -73,106 +73,26 @@ const streams = { starts: 10, heldOut: 13 } as const;
  * @throws UserError for an environment that can't be controlled this way, and for a checkpoint of other settings
  */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
+  return withTraining(config, hooks, trainOn);
+}
+
+/** Opens what a training needs, and closes it afterwards. */
+export async function withTraining<T>(
+  config: NumericConfig,
+  hooks: NumericHooks,
+  use: (training: Training) => Promise<T>,
+): Promise<T> {
   const environments = await openEnvironments(config, hooks);
   const learner = openLearner(config, environments[0]!);
   try {
-    return await trainOn({ config, hooks, environments, learner });
+    return await use({ config, hooks, environments, learner });
   } finally {
     await learner.close();
     for (const environment of environments) environment.close?.();
   }
 }
 
-/** What a training of a config will take, by one update that is tried. */
-interface NumericForecast {
-  /** Parameters of the policy and the value function. */
-  readonly parameters: number;
-  /** Steps of the environment in all updates: in each about as many as in the one that was tried. */
-  readonly steps: number;
-  /** In them. */
-  readonly episodes: number;
-  /** With evaluations, without the baselines. */
-  readonly seconds: number;
-  /** Where every episode lasts as long as the environment lets it; null where that sets no limit. */
-  readonly most: { readonly steps: number; readonly seconds: number } | null;
-  /** Bytes of the program after that update. */
-  readonly memory: number;
-}
-
-/** Steps that are tried: a whole batch where it is as short. */
-const triedSteps = 2000;
-
-/** @param meters a monotonic clock, and the memory of the process in bytes */
-export async function forecastNumeric(
-  config: NumericConfig,
-  { memory, milliseconds }: { milliseconds(): number; memory(): number },
-): Promise<NumericForecast> {
-  const environments = await openEnvironments(config, {});
-  const learner = openLearner(config, environments[0]!);
-  try {
-    const state = learner.initial();
-    const tried = { config, hooks: {}, environments, learner };
-    const small = { ...tried, config: { ...config, batchSteps: Math.min(config.batchSteps, triedSteps) } };
-    // The first one makes room.
-    await update({ ...small, config: { ...config, batchSteps: 1 } }, state);
-    const before = { steps: state.steps, episodes: state.episodes };
-    const started = milliseconds();
-    await update(small, state);
-    const each = (milliseconds() - started) / 1000 / (state.steps - before.steps);
-    const length = (state.steps - before.steps) / (state.episodes - before.episodes);
-    const playing = await timeOfPlay(tried, state, milliseconds);
-    const taking = (steps: number) => {
-      const total = stepsOf(config, steps);
-      return {
-        steps: total.steps,
-        seconds: each * total.steps + playing * total.evaluations * config.evaluation.episodes * steps,
-      };
-    };
-    const { maxSteps } = environments[0]!;
-    return {
-      parameters: state.theta.length + state.valueTheta.length,
-      ...taking(length),
-      episodes: Math.round(taking(length).steps / length),
-      most: maxSteps === undefined ? null : taking(maxSteps),
-      memory: memory(),
-    };
-  } finally {
-    await learner.close();
-    for (const environment of environments) environment.close?.();
-  }
-}
-
-/** Steps of all updates, and evaluations, where episodes have a length: each is played to its end. */
-function stepsOf(config: NumericConfig, length: number): { steps: number; evaluations: number } {
-  const unlimited = Number.POSITIVE_INFINITY;
-  const episodes = Math.min(Math.ceil(config.batchSteps / length), config.batchEpisodes ?? unlimited);
-  const all = Math.min(config.updates * episodes, config.maxEpisodes ?? unlimited);
-  return {
-    steps: Math.round(all * length),
-    evaluations: Math.ceil(all / episodes / config.evaluation.every) + 1,
-  };
-}
-
-/** Seconds of a step of the environment with the most probable actions. */
-async function timeOfPlay(
-  training: Training,
-  { theta, observed }: LearnerState,
-  milliseconds: () => number,
-): Promise<number> {
-  const started = milliseconds();
-  let steps = 0;
-  const start = (index: number): Start | undefined =>
-    index === 0 ? { seed: finalSeeds(training.config)[0]!, actionSeed: undefined } : undefined;
-  const episodes = await playEpisodes(
-    training.learner.actor({ theta, observed }),
-    training.environments,
-    start,
-  );
-  for (const episode of episodes ?? []) steps += episode.rewards.length;
-  return (milliseconds() - started) / 1000 / Math.max(1, steps);
-}
-
-interface Training {
+export interface Training {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
   readonly environments: readonly Environment[];
@@ -229,7 +149,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
 }
 
 /** @returns undefined where it was stopped */
-async function update(
+export async function update(
   { config, hooks, environments, learner }: Training,
   state: LearnerState,
 ): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
@@ -326,7 +246,8 @@ function evaluationSeeds(seed: number, stage: 0 | 1, episodes: number): readonly
   return Array.from({ length: episodes }, () => (stage + 1) * 2 ** 31 + random.integers(0, 2 ** 31));
 }
 
-const finalSeeds = ({ seed, evaluation }: NumericConfig) => evaluationSeeds(seed, 1, evaluation.episodes);
+export const finalSeeds = ({ seed, evaluation }: NumericConfig) =>
+  evaluationSeeds(seed, 1, evaluation.episodes);
 
 async function openEnvironments(
   { environment: { id, options }, environments }: NumericConfig,
