@@ -189,20 +189,24 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that may be shown: so many, and as many as the budget of tokens holds. */
+  /**
+   * The latest turns that may be shown: so many, and as many as the budget of tokens holds. Replies that named no
+   * action since the last step always are: the observation that is asked about stands before them.
+   */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
-    let shown = history === 0 ? [] : this.#turns.slice(-history);
+    const most = Math.max(history, this.#unclear);
+    let shown = most === 0 ? [] : this.#turns.slice(-most);
     if (historyTokens === undefined) return shown;
     const count = (before: readonly Turn<R>[]) => {
       const messages = messagesOf({ system: this.#system(before), before, message: this.#message });
       return speaker.count?.(messages) ?? estimatePromptTokens(messages);
     };
-    let [fewest, most] = [0, shown.length];
-    while (fewest < most) {
-      const middle = Math.ceil((fewest + most) / 2);
+    let [fewest, atMost] = [Math.min(this.#unclear, shown.length), shown.length];
+    while (fewest < atMost) {
+      const middle = Math.ceil((fewest + atMost) / 2);
       if (count(shown.slice(shown.length - middle)) <= historyTokens) fewest = middle;
-      else most = middle - 1;
+      else atMost = middle - 1;
     }
     shown = shown.slice(shown.length - fewest);
     return shown;

@@ -198,6 +198,24 @@ describe('episodes with a model', () => {
     expect(asked.at(-1)!.content).toContain('One of: A');
   });
 
+  it('are asked again beside the observation, however little of a conversation is shown', async () => {
+    const replies = ['well', 'hm', 'A', 'no'];
+    for (const shown of [{ history: 0 }, { history: 1 }, { historyTokens: 1 }]) {
+      const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
+        fallback: 'ask-again',
+        ...shown,
+      });
+      await playGames(setting, [{ start: 1, sampling: 4 }]);
+      const contents = model.calls.map(({ messages }) => messages.map(({ content }) => content));
+      expect(contents[1]!.slice(-3, -1)).toEqual(['first', 'well']);
+      expect(contents[2]!.slice(-5, -1)).toEqual(['first', 'well', contents[1]!.at(-1), 'hm']);
+      // After a step, as much as was asked for.
+      expect(contents[3]!.at(-1)).toBe('last');
+      expect(contents[3]).toHaveLength(shown.history === 1 ? 3 : 1);
+      expect(contents[4]!.slice(-3, -1)).toEqual(['last', 'no']);
+    }
+  });
+
   it('show replies without their thinking, and never empty', async () => {
     const replies = ['<think>B?</think>A', ''];
     const { model, setting } = await playing('probe-discount', (_, index) => replies[index] ?? 'A', {
