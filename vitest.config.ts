@@ -19,6 +19,9 @@ const shared = [
   'storage',
 ].map((room) => `test/${room}/**/*.test.ts`);
 
+/** Learnings to their end, processes that are killed again and again: `npm run test:slow`. */
+const slow = ['test/**/*.slow.test.ts'];
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -35,8 +38,12 @@ export default defineConfig({
     hookTimeout: 120_000,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
-      { extends: true, test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: shared } },
+      { extends: true, test: { name: 'shared', include: shared, exclude: slow, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...slow] },
+      },
+      { extends: true, test: { name: 'slow', include: slow } },
     ],
   },
 });
