@@ -76,6 +76,16 @@ export interface TextInfo {
   readonly admissible: readonly string[] | null;
 }
 
+/** How the linear policies of a drawn task are searched unless a config says otherwise: as its section `policy`. */
+export interface LinearHint {
+  readonly bias: boolean;
+  readonly low: number;
+  readonly high: number;
+  readonly decimals: number;
+  readonly order?: 'columns' | 'bias-first' | { readonly shuffled: number };
+  readonly projection?: { readonly rank: number; readonly seed: number };
+}
+
 /** What policies and prompts need to know about an environment. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
@@ -84,6 +94,8 @@ export interface EnvironmentSpec {
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined where the task has no limit. */
   readonly maxSteps?: number;
+  /** Present where it was drawn together with the task. */
+  readonly linear?: LinearHint;
 }
 
 /** A task with Gymnasium's semantics. */

@@ -4,6 +4,7 @@ import type {
   Action,
   DiscreteSpace,
   Environment,
+  LinearHint,
   Observation,
   Space,
   Step,
@@ -13,8 +14,13 @@ import type {
 import type { Frame } from './frame.js';
 
 /** Makes an environment of a task: random stream, checked calls, and truncation after `maxSteps` steps. */
-export function limitedEnvironment(id: string, task: Task, maxSteps: number | undefined): Environment {
-  return new LimitedEnvironment(id, task, maxSteps);
+export function limitedEnvironment(
+  id: string,
+  task: Task,
+  maxSteps: number | undefined,
+  linear?: LinearHint,
+): Environment {
+  return new LimitedEnvironment(id, task, maxSteps, linear);
 }
 
 class LimitedEnvironment implements Environment {
@@ -22,6 +28,7 @@ class LimitedEnvironment implements Environment {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   readonly maxSteps?: number;
+  readonly linear?: LinearHint;
   readonly stepSeconds?: number;
   readonly frame?: () => Frame;
   readonly info?: () => TextInfo;
@@ -34,11 +41,12 @@ class LimitedEnvironment implements Environment {
   #phase: 'new' | 'running' | 'finished' | 'closed' = 'new';
   #steps = 0;
 
-  constructor(id: string, task: Task, maxSteps: number | undefined) {
+  constructor(id: string, task: Task, maxSteps: number | undefined, linear: LinearHint | undefined) {
     this.id = id;
     this.observationSpace = task.observationSpace;
     this.actionSpace = task.actionSpace;
     if (maxSteps !== undefined) this.maxSteps = maxSteps;
+    if (linear !== undefined) this.linear = linear;
     if (task.stepSeconds !== undefined) this.stepSeconds = task.stepSeconds;
     if (task.frame !== undefined) this.frame = () => this.#started().frame!();
     if (task.info !== undefined) this.info = () => this.#started().info!();

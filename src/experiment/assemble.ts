@@ -10,7 +10,7 @@ import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
-import { openPolicyFamily } from '../policies/families.js';
+import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
@@ -180,14 +180,6 @@ export async function closeEnvironment({
   await environment.close?.();
 }
 
-/** Linear on vectors, a table on discrete states. */
-function defaultPolicy(environment: EnvironmentSpec): PolicyConfig {
-  if (environment.observationSpace.kind === 'discrete') {
-    return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
-  }
-  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 };
-}
-
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(
   { policy, warmup: { from: path } }: Assembly['config'],
@@ -211,8 +203,8 @@ function importedParameters(
   if (manifest.environment !== environment) {
     throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
   }
-  if (subspaceOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== subspaceOf(policy)) {
-    throw problem('its parameters mean other weights: policy.projection is not the same');
+  if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
+    throw problem('its parameters mean other weights: policy.projection or policy.order is not the same');
   }
   const { count, low, high } = family.parameters;
   const distinct = new Map(
@@ -230,5 +222,5 @@ function importedParameters(
 }
 
 /** Parameters of two runs mean the same where this is the same. */
-const subspaceOf = (policy: PolicyConfig | undefined) =>
-  JSON.stringify(policy?.kind === 'linear' ? policy.projection : undefined);
+const meaningOf = (policy: PolicyConfig | undefined) =>
+  JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

@@ -44,6 +44,14 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
+/** What a task is searched by unless a config says otherwise: linear on vectors, a table on discrete states. */
+export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
+  if (observationSpace.kind === 'discrete') {
+    return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
+  }
+  return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
+}
+
 /** As `createPolicyFamily`, and the policies of a module. @throws UserError */
 export async function openPolicyFamily(
   config: PolicyConfig,

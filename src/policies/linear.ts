@@ -2,14 +2,15 @@ import { UserError } from '../base/errors.js';
 import { dimensionsOf, type EnvironmentSpec, type NumericSpace } from '../environments/environment.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
+import { placesOf } from './order.js';
 import {
   createProjection,
+  linearWeights,
   numericSpace,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
   type PolicyFamily,
-  project,
   tupleActions,
 } from './policy.js';
 import type { LinearConfig } from './settings.js';
@@ -31,18 +32,21 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
   const shape: Shape = { observations, outputs, bias, discrete, firstAction };
   const weights = (observations + (bias ? 1 : 0)) * outputs;
   const projection = config.projection && createProjection(config.projection, weights);
+  const places = placesOf(shape, config.order);
+  if (projection !== undefined && places !== undefined) throw orderInSubspace();
   const parameters: ParameterSpec = {
     count: projection?.rank ?? weights,
     kind: decimals === 0 ? 'integer' : 'float',
     low,
     high,
     decimals,
-    names: projection === undefined ? weightNames(shape) : coordinateNames(projection.rank),
+    names: projection === undefined ? ordered(weightNames(shape), places) : coordinateNames(projection.rank),
   };
+  const made = { ...(projection && { projection }), ...(places && { places }) };
   return {
     parameters,
-    description: { kind: 'linear', ...shape, ...(projection && { projection }) },
-    build: (vector) => buildLinear(projection === undefined ? vector : project(projection, vector), shape),
+    description: { kind: 'linear', ...shape, ...made },
+    build: (vector) => buildLinear(linearWeights(made, vector), shape),
     initial: (random) => initialLinear(parameters, bias, random),
   };
 }
@@ -123,6 +127,22 @@ function weightNames({ observations, outputs, bias, discrete, firstAction }: Sha
   );
   return [...weights.flat(), ...(bias ? targets.map((target) => `bias of ${target}`) : [])];
 }
+
+/** Items that belong to the weights, row by row, as the parameters stand. */
+function ordered<T>(items: readonly T[], places: readonly number[] | undefined): readonly T[] {
+  if (places === undefined) return items;
+  const moved = [...items];
+  for (const [weight, place] of places.entries()) moved[place] = items[weight]!;
+  return moved;
+}
+
+const orderInSubspace = () =>
+  new UserError({
+    field: 'policy.order',
+    message:
+      'says how weights stand among the parameters, but with policy.projection no parameter is a weight',
+    remedy: 'leave one of the two out',
+  });
 
 const coordinateNames = (rank: number) =>
   Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`);

@@ -44,6 +44,8 @@ export type PolicyDescription =
       readonly firstAction: number;
       /** Present where the parameters are not the weights themselves. */
       readonly projection?: Projection;
+      /** Where each weight, row by row, stands among the parameters; absent where that is their own order. */
+      readonly places?: readonly number[];
     }
   | {
       readonly kind: 'q-table';
@@ -140,10 +142,11 @@ export function tupleActions(id: string): UserError {
   });
 }
 
-/** The weights of a linear policy: its parameters, or what a projection makes of them. */
+/** The weights of a linear policy, row by row: its parameters in that order, or what a projection makes of them. */
 export function linearWeights(
-  { projection }: Extract<PolicyDescription, { kind: 'linear' }>,
+  { places, projection }: Pick<Extract<PolicyDescription, { kind: 'linear' }>, 'places' | 'projection'>,
   parameters: ParameterVector,
 ): ParameterVector {
-  return projection === undefined ? parameters : project(projection, parameters);
+  if (projection !== undefined) return project(projection, parameters);
+  return places === undefined ? parameters : places.map((place) => parameters[place]!);
 }

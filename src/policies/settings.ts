@@ -17,6 +17,13 @@ const projectionSchema = z.strictObject({
   seed: count(0).default(0).describe('Draws the subspace: the same in every run that says the same'),
 });
 
+const orderSchema = z.union([
+  z.enum(['rows', 'columns', 'bias-first']),
+  z.strictObject({
+    shuffled: count(0).describe('Draws the order: the same in every run that says the same'),
+  }),
+]);
+
 export const linearSchema = z.strictObject({
   kind: z
     .literal('linear')
@@ -28,6 +35,11 @@ export const linearSchema = z.strictObject({
     .optional()
     .describe(
       'Propose the coordinates of the weights in a random subspace of this rank, where weights are too many',
+    ),
+  order: orderSchema
+    .optional()
+    .describe(
+      'How the weights stand among the parameters. `rows` (default): observation by observation, the biases last. `columns`: output by output, the bias of each after its weights. `bias-first`: the biases, then `rows`',
     ),
   low: z.number().default(-6).describe('Smallest parameter value'),
   high: z.number().default(6).describe('Largest parameter value'),
@@ -69,5 +81,6 @@ export type BuiltInPolicyConfig = LinearConfig | QTableConfig;
 export type PolicyConfig = BuiltInPolicyConfig | ModulePolicyConfig;
 export type ModulePolicyConfig = z.output<typeof modulePolicySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
+export type LinearOrder = z.output<typeof orderSchema>;
 export type ProjectionConfig = z.output<typeof projectionSchema>;
 export type QTableConfig = z.output<typeof qTableSchema>;

@@ -75,11 +75,12 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 function withRewards(environment: Environment, give: Reward): Environment {
-  const { id, observationSpace, actionSpace, maxSteps, stepSeconds } = environment;
+  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds } = environment;
   let before: Observation;
   return {
     ...{ id, observationSpace, actionSpace },
     ...(maxSteps !== undefined && { maxSteps }),
+    ...(linear !== undefined && { linear }),
     ...(stepSeconds !== undefined && { stepSeconds }),
     reset(seed) {
       before = environment.reset(seed);

@@ -10,7 +10,7 @@ import { formatDuration, plural } from '../format/numbers.js';
 import { collectionFile } from '../runs/reader.js';
 import { isMapping } from '../settings/schema.js';
 import { type Collection, loadCollection } from './collection-config.js';
-import { checkCollection, collectionPlan } from './collection-plan.js';
+import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
 import type { PlanPlace } from './open.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
@@ -27,6 +27,8 @@ interface Summary {
   readonly played: number;
   /** Evaluations of this command. */
   readonly evaluations: number;
+  /** Draws of tasks that `accept` refused for the runs of this command. */
+  readonly rejected: number;
   readonly seconds: number;
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
@@ -64,11 +66,13 @@ async function checkAssemblies(collection: Collection, context: CommandContext):
 }
 
 function report(
-  { output, runs }: Collection,
+  collection: Collection,
   played: Played,
   { json }: CollectArguments,
   { cwd, print }: CommandContext,
 ): void {
+  const { output, runs } = collection;
+  const draws = drawsOf(collection);
   const { complete, evaluations, failures, seconds, status } = played;
   const shown = shownPath(output, cwd);
   if (json) {
@@ -79,6 +83,7 @@ function report(
       complete,
       played: played.played,
       evaluations,
+      rejected: draws.rejected,
       seconds,
       failures: failures.map(({ entry: { path: run }, message }) => ({ run, message })),
     };
@@ -91,6 +96,9 @@ function report(
       styleText('bold', `${complete} of ${runs} runs complete${failed}`),
       ...failureLines(played),
       `played      ${plural(played.played, 'run')}, ${plural(evaluations, 'evaluation')} in ${formatDuration(1000 * seconds)}`,
+      ...(draws.accepted > 0
+        ? [`tasks       ${draws.accepted} accepted, ${plural(draws.rejected, 'draw')} rejected`]
+        : []),
       `runs        ${shown}`,
       status === 'completed'
         ? `learn       policyloop finetune dataset ${shown} --recipe best-of-group --out DIRECTORY`

@@ -14,6 +14,7 @@ import {
   valueAt,
 } from '../settings/schema.js';
 import { overlaid, parseSettings, type Where } from '../settings/settings.js';
+import { type Acceptance, acceptanceSchema } from './acceptance.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
 export type Layer = Readonly<Record<string, unknown>>;
@@ -33,6 +34,9 @@ export const tasksSchema = z
         .describe(
           '`seed`: `environment.options.seed` is another in each run (default: for `synthetic:` without a seed)',
         ),
+      accept: acceptanceSchema
+        .optional()
+        .describe('Draws a synthetic task anew until search pays on it: `{}` for the defaults'),
     }),
   )
   .min(1);
@@ -134,6 +138,7 @@ function partOf({
 export interface Task {
   readonly weight: number;
   readonly vary: 'seed' | 'nothing' | undefined;
+  readonly accept: Acceptance | undefined;
   readonly layer: Layer;
 }
 
@@ -198,7 +203,7 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
 }
 
 export const layersOf = (tasks: z.output<typeof tasksSchema>): readonly Task[] =>
-  tasks.map(({ weight, vary, ...own }) => ({ weight, vary, layer: own }));
+  tasks.map(({ accept, weight, vary, ...own }) => ({ weight, vary, accept, layer: own }));
 
 /** Problems of layers: keys that a layer can't set, and empty ranges. */
 export function layerProblems(

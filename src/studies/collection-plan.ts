@@ -3,10 +3,13 @@
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, experimentKind } from '../config/config.js';
 import { parseConfig } from '../config/load.js';
+import { isSyntheticId } from '../environments/catalogue/synthetic.js';
 import { createGenerator, deriveSeeds } from '../random/generator.js';
 import { oneScreen } from '../settings/issues.js';
 import { discriminatorOf, isMapping } from '../settings/schema.js';
+import { sum } from '../statistics/descriptive.js';
 import { plainName } from '../storage/files.js';
+import { type Acceptance, paysToSearch } from './acceptance.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 import type { Plan } from './plan.js';
 
@@ -23,7 +26,7 @@ export interface Draw {
 }
 
 /** Streams below the collection's seed and a run's number. */
-const streams = { choice: 0, ranges: 1, seeds: 2 } as const;
+const streams = { choice: 0, ranges: 1, seeds: 2, draws: 3 } as const;
 
 /** A collection with more runs begins with those of a smaller one: nothing depends on their number. */
 export function drawRun({ seed, tasks, proposers, experiment }: Collection, index: number): Draw {
@@ -37,18 +40,73 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 }
 
 /**
- * The resolved config of a run.
+ * The resolved config of a run. Where `accept` draws its task anew, this takes from a tenth of a second to some seconds, the
+ * first time that it is asked for.
  * @throws UserError with the places in the collection's file
  */
 export function configOfRun(collection: Collection, { index, task, proposer }: Draw): Config {
-  const random = createGenerator(collection.seed, [index, streams.ranges]);
   const [seed, ownNumber] = deriveSeeds(collection.seed, [index, streams.seeds], 2) as [number, number];
-  const number = ({ from, to }: Range) =>
-    Number.isInteger(from) && Number.isInteger(to)
-      ? random.integers(from, to + 1)
-      : Number(random.uniform(from, to).toPrecision(6));
-  return resolved(collection, { task, proposer, seed, number, taskSeed: ownNumber >>> 1 });
+  const configOf = (taskSeed: number) => {
+    const random = createGenerator(collection.seed, [index, streams.ranges]);
+    const number = ({ from, to }: Range) =>
+      Number.isInteger(from) && Number.isInteger(to)
+        ? random.integers(from, to + 1)
+        : Number(random.uniform(from, to).toPrecision(6));
+    return resolved(collection, { task, proposer, seed, number, taskSeed });
+  };
+  const { accept } = collection.tasks[task]!;
+  if (accept === undefined) return configOf(ownNumber >>> 1);
+  return configOf(acceptedDraw(collection, index, accept, configOf).seed);
 }
+
+interface AcceptedDraw {
+  /** Of the task. */
+  readonly seed: number;
+  /** Draws before it. */
+  readonly rejected: number;
+}
+
+/** What was accepted so far: a config is asked for more than once. */
+const acceptedDraws = new WeakMap<Collection, Map<number, AcceptedDraw>>();
+
+/** How many draws were rejected for the runs whose configs were asked for, and how many were accepted. */
+export function drawsOf(collection: Collection): { readonly accepted: number; readonly rejected: number } {
+  const draws = [...(acceptedDraws.get(collection)?.values() ?? [])];
+  return { accepted: draws.length, rejected: sum(draws.map(({ rejected }) => rejected)) };
+}
+
+/** @throws UserError where search hardly ever pays on what is drawn */
+function acceptedDraw(
+  collection: Collection,
+  index: number,
+  accept: Acceptance,
+  configOf: (taskSeed: number) => Config,
+): AcceptedDraw {
+  const known = acceptedDraws.get(collection) ?? new Map<number, AcceptedDraw>();
+  acceptedDraws.set(collection, known);
+  const before = known.get(index);
+  if (before !== undefined) return before;
+  const wanted =
+    createGenerator(collection.seed, [index, streams.draws]).random() < accept.larger
+      ? accept.largerGain
+      : accept.gain;
+  for (let rejected = 0; rejected < mostDraws; rejected++) {
+    const [own] = deriveSeeds(collection.seed, [index, streams.draws, rejected], 1) as [number];
+    const seed = own >>> 1;
+    if (!paysToSearch(configOf(seed), accept, wanted, seed)) continue;
+    const found = { seed, rejected };
+    known.set(index, found);
+    return found;
+  }
+  throw new UserError({
+    field: 'tasks.accept',
+    message: `search paid on none of ${mostDraws} draws of ${configOf(0).environment.id}`,
+    remedy: 'ask for a smaller gain, or leave accept out',
+  });
+}
+
+/** With one acceptable draw in twenty, one run in 10²² does without. */
+const mostDraws = 1000;
 
 /**
  * A config for each task and each proposer, with all ranges at one end.
@@ -113,6 +171,7 @@ function resolved(collection: Collection, choice: Choice): Config {
   try {
     const config = parseConfig(content);
     requireOneThread(config);
+    if (task.accept !== undefined) requireDrawn(config, task, choice.task);
     return { ...config, evaluation: { ...config.evaluation, workers: 1 } };
   } catch (error) {
     throw error instanceof UserError ? collection.locate(error, choice.task, choice.proposer) : error;
@@ -169,6 +228,18 @@ function varied(content: Record<string, unknown>, { vary }: Task, seed: number):
   const varies = vary === undefined ? id.startsWith('synthetic:') && !isFixed : vary === 'seed';
   if (!varies) return content;
   return { ...content, environment: { ...environment, options: { ...options, seed } } };
+}
+
+/** @throws UserError for `accept` where no task is drawn */
+function requireDrawn({ environment, policy }: Config, { vary }: Task, task: number): void {
+  const seeded = /[?&]seed=/.test(environment.id);
+  if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
+  throw new UserError({
+    field: `tasks.${task}.accept`,
+    message: 'draws a task anew, but this one is not drawn by the seed of its run, or its policy is a module',
+    value: environment.id,
+    remedy: 'leave accept out, or name a family without a seed, e.g. synthetic:balance',
+  });
 }
 
 /** Runs are played beside each other; threads of their own would only get in each other's way. */

@@ -295,7 +295,7 @@ describe('the ready configs of each kind', () => {
   const own = { experiment: [], collection: [], training: ['dataset=data'], agents: [], rl: [] };
 
   it('there are of each', () => {
-    expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic']);
+    expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic', 'teaching']);
     expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'lora']);
     expect(bundledConfigs()).not.toContain('collections/synthetic');
   });

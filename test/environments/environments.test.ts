@@ -17,6 +17,16 @@ const syntheticFamilies = [
   'mdp',
   'grid',
   'game',
+  'balance',
+  'swing',
+  'arm',
+  'hop',
+  'gaussian',
+  'network',
+  'choices',
+  'heaps',
+  'delayed',
+  'product',
 ];
 
 for (const id of environmentIds()) {

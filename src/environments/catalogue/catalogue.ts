@@ -36,7 +36,6 @@ import {
 import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
-import { isSyntheticId, syntheticEntry, syntheticIds } from '../synthetic/families.js';
 import { lastArm, TextBandit } from '../text/bandit.js';
 import { probeIds, TextProbe } from '../text/probes.js';
 import { TextGameTask } from '../text/text-game-task.js';
@@ -49,6 +48,7 @@ import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking } from '../toy-text/cliff-walking.js';
 import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
+import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
 import { standFor } from './versions.js';
 
 /** What can be known of an environment without loading it. */

@@ -1,10 +1,12 @@
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
-import type { Task } from '../environment.js';
+import type { LinearHint, Task } from '../environment.js';
 
 /** A drawn task and its step limit. */
 export interface DrawnTask {
   readonly task: Task;
   readonly maxSteps: number;
+  /** How its policies are searched, where that was drawn with it. */
+  readonly linear?: LinearHint;
 }
 
 /** Draws a task; undefined where the draw came out trivial or hopeless, so that another has to be made. */

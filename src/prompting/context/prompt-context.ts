@@ -65,6 +65,7 @@ const linearSchema = z.strictObject({
   observations: count.describe('Length of the observation'),
   outputs: count.describe('Number of outputs: actions, or components of the action'),
   bias: flag.describe('Whether each output has a bias'),
+  listed: flag.describe('Whether the parameters are the weights row by row, then the biases'),
   biasStart: count.describe('Index of the first bias: the number of weights'),
   discrete: flag.describe(
     'Whether the action is the output with the highest value, not the outputs themselves',

@@ -149,13 +149,13 @@ const ends = ({ n, start = 0 }: DiscreteSpace) => ({ first: start, last: start +
 const finite = (bound: number): string | null => (Math.abs(bound) < 1e30 ? short(bound) : null);
 
 function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearContext {
-  const { observations, outputs, bias, discrete, firstAction, projection } = policy;
+  const { observations, outputs, bias, discrete, firstAction, places, projection } = policy;
   const columns = Array.from({ length: outputs }, (_, a) =>
     discrete ? `action ${firstAction + a}` : `action[${a}]`,
   );
   const row = (label: string, i: number) => ({
     label,
-    parameters: columns.map((_, a) => `params[${i * outputs + a}]`).join(', '),
+    parameters: columns.map((_, a) => `params[${places?.[i * outputs + a] ?? i * outputs + a}]`).join(', '),
   });
   const rows = Array.from({ length: observations }, (_, i) => row(`observation[${i}]`, i));
   if (bias) rows.push(row('bias', observations));
@@ -167,6 +167,7 @@ function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearCo
     discrete,
     single: outputs === 1,
     columns: columns.join(', '),
+    listed: places === undefined,
     rows: projection === undefined ? rows : [],
     projection: projection === undefined ? null : projectionContext(projection),
   };

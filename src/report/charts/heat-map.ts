@@ -137,7 +137,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
 
 /** Short names where the policy's shape gives them, else the names of the specification. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
-  if (policy.kind === 'linear' && policy.projection === undefined) {
+  if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
     const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
     const names = inputs.flatMap((input) => labels.actions.map((action) => `${input} → ${action}`));
     if (names.length === spec.count) return names;

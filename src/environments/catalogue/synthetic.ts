@@ -5,15 +5,23 @@ import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
 import { limitedEnvironment } from '../limited-environment.js';
 import { optionNames, parseOptions } from '../options.js';
-import { drawDecisionProcess } from './decision-process.js';
-import type { Draw, DrawnTask } from './distributions.js';
-import { drawGame } from './game.js';
-import { drawGrid } from './grid.js';
-import { drawLandscape } from './landscape.js';
-import { drawLocomotion } from './locomotion.js';
-import { drawPump, drawReach } from './reach.js';
-import { drawSparse } from './sparse.js';
-import { drawRegulation, drawSurvival } from './stabilise.js';
+import { drawDecisionProcess } from '../synthetic/decision-process.js';
+import type { Draw, DrawnTask } from '../synthetic/distributions.js';
+import { drawGaussian, drawNetwork, drawProduct } from '../synthetic/functions/function-task.js';
+import { drawGame } from '../synthetic/game.js';
+import { drawGrid } from '../synthetic/grid.js';
+import { drawLandscape } from '../synthetic/landscape.js';
+import { drawLocomotion } from '../synthetic/locomotion.js';
+import { drawArm } from '../synthetic/mechanics/arm.js';
+import { drawBalance } from '../synthetic/mechanics/balance.js';
+import { drawDelayed } from '../synthetic/mechanics/delay.js';
+import { drawHop } from '../synthetic/mechanics/hop.js';
+import { drawSwing } from '../synthetic/mechanics/swing.js';
+import { drawPump, drawReach } from '../synthetic/reach.js';
+import { drawSparse } from '../synthetic/sparse.js';
+import { drawRegulation, drawSurvival } from '../synthetic/stabilise.js';
+import { drawChoices } from '../synthetic/tables/choices.js';
+import { drawHeaps } from '../synthetic/tables/heaps.js';
 
 const prefix = 'synthetic:';
 /** Draws that may be refused before a seed is given up. */
@@ -37,6 +45,8 @@ const controlOptions = z
           : undefined;
     if (message !== undefined) context.addIssue({ code: 'custom', path: ['actions'], message });
   });
+const seedOnly = z.strictObject({ seed });
+const functionOptions = z.strictObject({ seed, parameters: size(2, 40) });
 const landscapeOptions = z.strictObject({ seed, parameters: size(1, 64) });
 
 interface Family {
@@ -60,7 +70,20 @@ const families: Readonly<Record<string, Family>> = {
   ),
   grid: family('grid', z.strictObject({ seed, rows: size(2, 20), columns: size(2, 20) }), drawGrid),
   game: family('game', z.strictObject({ seed, states: size(4, 100), actions: size(2, 4) }), drawGame),
+  balance: family('balance', seedOnly, drawBalance),
+  swing: family('swing', seedOnly, drawSwing),
+  arm: family('arm', seedOnly, drawArm),
+  hop: family('hop', seedOnly, drawHop),
+  gaussian: family('gaussian', functionOptions, drawGaussian),
+  network: family('network', functionOptions, drawNetwork),
+  choices: family('choices', z.strictObject({ seed, states: size(2, 64), actions: size(2, 4) }), drawChoices),
+  heaps: family('heaps', seedOnly, drawHeaps),
+  delayed: family('delayed', seedOnly, drawDelayed),
+  product: family('product', functionOptions, drawProduct),
 };
+
+/** Families that no model of this project is trained on, so that transfer to another generator can be measured. */
+export const heldOutIds: readonly string[] = ['delayed', 'product'].map((name) => prefix + name);
 
 /** The ids of the families; each stands for the task of seed 0. */
 export const syntheticIds: readonly string[] = Object.keys(families).map((name) => prefix + name);
@@ -72,24 +95,36 @@ export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
  * @throws UserError for an unknown family or unusable options
  */
 export function syntheticEntry(id: string) {
-  const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
-  const family = Object.hasOwn(families, name) ? families[name]! : undefined;
-  if (family === undefined) throw unknownFamily(id, name);
-  const { options: schema, draw } = family;
-  const inId = optionsOfQuery(id, query);
+  const { inId, name, schema } = named(id);
   return {
     id: canonicalId(name, schema, parseOptions(prefix + name, schema, inId).own),
     aliases: [],
     options: optionNames(schema),
     defaults: schema.parse({}),
     maxSteps: undefined, // drawn with the task
-    async make(options: Readonly<Record<string, unknown>>): Promise<Environment> {
-      const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
-      const { task, maxSteps } = draw(own);
-      const limit = maxEpisodeSteps ?? maxSteps;
-      return limitedEnvironment(canonicalId(name, schema, own), task, limit === -1 ? undefined : limit);
-    },
+    make: async (options: Readonly<Record<string, unknown>>) => makeSynthetic(id, options),
   };
+}
+
+/**
+ * The synthetic task of an id.
+ * @throws UserError for an unknown family, unusable options, or sizes for which no attempt gives a task
+ */
+export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
+  const { draw, inId, name, schema } = named(id);
+  const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
+  const { linear, maxSteps, task } = draw(own);
+  const limit = maxEpisodeSteps ?? maxSteps;
+  const steps = limit === -1 ? undefined : limit;
+  return limitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
+}
+
+/** The family of an id, and the options in it. */
+function named(id: string) {
+  const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
+  const found = Object.hasOwn(families, name) ? families[name]! : undefined;
+  if (found === undefined) throw unknownFamily(id, name);
+  return { name, schema: found.options, draw: found.draw, inId: optionsOfQuery(id, query) };
 }
 
 function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.output<S>>): Family {

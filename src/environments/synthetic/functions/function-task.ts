@@ -1,0 +1,146 @@
+import type { RandomGenerator } from '../../../random/generator.js';
+import {
+  type BoxSpace,
+  type Observation,
+  symmetricBox,
+  type Task,
+  type TaskStep,
+} from '../../environment.js';
+import { chance, type Draw, logUniform } from '../distributions.js';
+import { drawPointHint } from '../hints.js';
+import { drawUnits, type Height } from '../landscape.js';
+import { drawField } from './fields.js';
+import { drawNet } from './nets.js';
+
+interface FunctionOptions {
+  readonly parameters?: number | undefined;
+}
+
+/** Samples of Gaussian processes: kernels alone, or the sum of two. */
+export const drawGaussian: Draw<FunctionOptions> = (random, options) =>
+  drawFunction(random, options, (n) => drawField(random, n, 'sum'));
+
+/** Samples of Gaussian processes whose kernel is the product of two. */
+export const drawProduct: Draw<FunctionOptions> = (random, options) =>
+  drawFunction(random, options, (n) => drawField(random, n, 'product'));
+
+/** Deep random networks. */
+export const drawNetwork: Draw<FunctionOptions> = (random, options) =>
+  drawFunction(random, options, (n) => drawNet(random, n));
+
+/** Points that a function is standardised by. */
+const samples = 100;
+
+/**
+ * One step: the action is a point of the box, the reward a function of it, standardised, with its inputs warped, its
+ * outputs transformed and noise added in some of the draws.
+ */
+function drawFunction(
+  random: RandomGenerator,
+  { parameters }: FunctionOptions,
+  draw: (n: number) => Height,
+): ReturnType<Draw<FunctionOptions>> {
+  const n = parameters ?? Math.min(40, Math.floor(logUniform(random, 2, 41)));
+  const warp = chance(random, 0.3) ? drawWarp(random, n) : undefined;
+  const shape = draw(n);
+  const bowl = chance(random, 1 / 3) ? drawBowl(random, n) : undefined;
+  const raw: Height = (point) => {
+    const warped = warp?.(point) ?? point;
+    return shape(warped) + (bowl?.(warped) ?? 0);
+  };
+  const points = Array.from({ length: samples }, () =>
+    raw(Float64Array.from({ length: n }, () => random.uniform(-1, 1))),
+  );
+  const middle = points.reduce((sum, value) => sum + value, 0) / samples;
+  const spread = Math.sqrt(points.reduce((sum, value) => sum + (value - middle) ** 2, 0) / samples);
+  // The function is flat.
+  if (!(spread > 1e-6)) return undefined;
+  const transform = drawTransform(random);
+  const { offset, scale } = drawUnits(random);
+  const noise = chance(random, 0.4) ? logUniform(random, 0.01, 0.3) : 0;
+  const uneven = chance(random, 0.3);
+  const linear = drawPointHint(random, n);
+  const task = new FunctionTask(n, linear.high, (point, episode) => {
+    const height = (raw(point) - middle) / spread;
+    // Uneven noise is that of low places: three times as much two deviations below the mean.
+    const deviation = uneven ? noise * Math.exp(-0.5 * Math.min(2, Math.max(-2, height))) : noise;
+    return offset + scale * (transform(height) + (noise === 0 ? 0 : episode.normal(0, deviation)));
+  });
+  return { task, maxSteps: 1, linear };
+}
+
+/** Each coordinate bent by Kumaraswamy's distribution function, 1 − (1 − t^a)^b of t in [0, 1]. */
+function drawWarp(random: RandomGenerator, n: number): (point: ArrayLike<number>) => Float64Array {
+  const bends = Array.from(
+    { length: n },
+    () => [logUniform(random, 0.4, 2.5), logUniform(random, 0.4, 2.5)] as const,
+  );
+  return (point) => Float64Array.from(bends, ([a, b], i) => 1 - 2 * (1 - ((point[i]! + 1) / 2) ** a) ** b);
+}
+
+/** A bowl with its optimum anywhere in the box, on a face at times: as high as the function itself. */
+function drawBowl(random: RandomGenerator, n: number): Height {
+  const optimum = Float64Array.from({ length: n }, () =>
+    Math.min(1, Math.max(-1, random.uniform(-1.2, 1.2))),
+  );
+  const depth = logUniform(random, 0.5, 4);
+  return (point) => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += (point[i]! - optimum[i]!) ** 2;
+    return (-depth * sum) / n;
+  };
+}
+
+/** A function that nowhere falls, of standardised heights. */
+function drawTransform(random: RandomGenerator): (height: number) => number {
+  const kind = random.choice(['plain', 'plain', 'one-sided', 'heavy', 'plateau', 'steps'] as const);
+  switch (kind) {
+    case 'plain':
+      return (height) => height;
+    case 'one-sided': {
+      const rate = logUniform(random, 0.3, 2);
+      return (height) => Math.exp(Math.min(6, rate * height));
+    }
+    case 'heavy': {
+      const rate = logUniform(random, 0.5, 2);
+      return (height) => Math.sinh(Math.min(6, Math.max(-6, rate * height)));
+    }
+    case 'plateau': {
+      const low = random.uniform(-0.5, 2);
+      return (height) => Math.max(low, height);
+    }
+    case 'steps': {
+      const width = logUniform(random, 0.1, 1);
+      return (height) => width * Math.floor(height / width);
+    }
+  }
+}
+
+/** The observation is always [1], so that the parameters of a linear policy without a bias are the point. */
+class FunctionTask implements Task<readonly number[]> {
+  readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
+  readonly actionSpace: BoxSpace;
+  readonly #bound: number;
+  readonly #value: (point: Float64Array, episode: RandomGenerator) => number;
+  readonly #point: Float64Array;
+  #random!: RandomGenerator;
+
+  /** @param value of a point of [−1, 1]ⁿ, which is the box ± `bound` */
+  constructor(n: number, bound: number, value: (point: Float64Array, episode: RandomGenerator) => number) {
+    this.actionSpace = symmetricBox(n, bound);
+    this.#bound = bound;
+    this.#value = value;
+    this.#point = new Float64Array(n);
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#random = random;
+    return [1];
+  }
+
+  step(action: readonly number[]): TaskStep {
+    for (let i = 0; i < action.length; i++)
+      this.#point[i] = Math.min(1, Math.max(-1, action[i]! / this.#bound));
+    return { observation: [1], reward: this.#value(this.#point, this.#random), terminated: true };
+  }
+}

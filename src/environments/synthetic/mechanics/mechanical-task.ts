@@ -1,0 +1,114 @@
+import type { RandomGenerator } from '../../../random/generator.js';
+import type { Action, LinearHint, Observation, Space, Task, TaskStep } from '../../environment.js';
+import { symmetricBox } from '../../environment.js';
+import { type Actuators, actionSpace, applyAction } from '../actuators.js';
+import { chance, logUniform, permutation, randomSign, rotation } from '../distributions.js';
+import { drawSolutionScale } from '../hints.js';
+import type { Plant } from '../plant.js';
+
+/** A mechanical system in a task: where it starts, what is seen of it, and what it earns. */
+export interface MechanicalParts {
+  readonly plant: Plant;
+  readonly actuators: Actuators;
+  /** Standard deviation of what chance adds to each push in a step, as a share of the push. */
+  readonly noise: number;
+  /** Sets the state of a new episode, which is all 0 before. */
+  start(state: Float64Array, random: RandomGenerator): void;
+  /** Numbers of the order of 1. */
+  measure(state: Float64Array): readonly number[];
+  readonly sensing: (measured: readonly number[]) => number[];
+  /** @param effort see `applyAction` */
+  judge(state: Float64Array, effort: number): Pick<TaskStep, 'reward' | 'terminated'>;
+}
+
+/** The task of a mechanical system. */
+export class MechanicalTask implements Task {
+  readonly observationSpace: Space;
+  readonly actionSpace: Space;
+  readonly #parts: MechanicalParts;
+  readonly #state: Float64Array;
+  readonly #push: Float64Array;
+  #random!: RandomGenerator;
+
+  constructor(parts: MechanicalParts) {
+    this.#parts = parts;
+    this.#state = new Float64Array(parts.plant.dimension);
+    this.#push = new Float64Array(parts.plant.dimension);
+    this.observationSpace = symmetricBox(parts.measure(this.#state).length);
+    this.actionSpace = actionSpace(parts.actuators);
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#random = random;
+    this.#state.fill(0);
+    this.#parts.start(this.#state, random);
+    return this.#observe();
+  }
+
+  step(action: Action): TaskStep {
+    const { actuators, judge, noise, plant } = this.#parts;
+    const effort = applyAction(actuators, action, this.#push);
+    if (noise > 0) {
+      const factor = 1 + this.#random.normal(0, noise);
+      for (const coordinate of plant.driven) this.#push[coordinate]! *= factor;
+    }
+    plant.advance(this.#state, this.#push);
+    return { observation: this.#observe(), ...judge(this.#state, effort) };
+  }
+
+  #observe(): number[] {
+    return this.#parts.sensing(this.#parts.measure(this.#state));
+  }
+}
+
+/**
+ * Motors that push each driven coordinate by itself: forwards, backwards and, at times, not at all, or continuously.
+ * @param strengths of the largest push of each driven coordinate; one, or with more than two continuous motors
+ */
+export function drawMotors(random: RandomGenerator, plant: Plant, strengths: readonly number[]): Actuators {
+  const { dimension: n, driven } = plant;
+  const kind = driven.length > 2 || chance(random, 0.5) ? 'continuous' : 'discrete';
+  const bound = random.choice([0.4, 1, 1, 1, 2, 3]);
+  const countsExcess = chance(random, 0.3);
+  const sides = driven.map(() => randomSign(random));
+  const rests = chance(random, 0.3) ? 1 : 0;
+  const count = kind === 'continuous' ? driven.length : 2 * driven.length + rests;
+  const pushes = new Float64Array(count * n);
+  for (const [i, coordinate] of driven.entries()) {
+    const push = sides[i]! * strengths[i]!;
+    if (kind === 'continuous') pushes[i * n + coordinate] = push;
+    else {
+      pushes[2 * i * n + coordinate] = push;
+      pushes[(2 * i + 1) * n + coordinate] = -push;
+    }
+  }
+  return { kind, count, bound, pushes, countsExcess };
+}
+
+/** An action at its bound answers a measurement of one divided by this. */
+const steepness = 2;
+
+/**
+ * What a policy sees of `count` measurements of the order of 1: scaled so that weights of a drawn size solve the task, in
+ * any order, and for some draws mixed or set off from zero. Numbers are float32.
+ */
+export function drawSensing(
+  random: RandomGenerator,
+  count: number,
+  { kind, bound }: Actuators,
+  { high }: LinearHint,
+): MechanicalParts['sensing'] {
+  const natural = kind === 'continuous' ? (steepness * bound) / high : 1;
+  const scale = natural / drawSolutionScale(random, kind);
+  const factors = Array.from({ length: count }, () => scale * logUniform(random, 0.4, 2.5));
+  const order = chance(random, 0.5) ? permutation(random, count) : factors.map((_, i) => i);
+  const offset = chance(random, 0.1) ? factors.map((factor) => factor * random.uniform(-0.3, 0.3)) : [];
+  const mixing = chance(random, 0.15) ? rotation(random, count) : undefined;
+  return (measured) =>
+    factors.map((factor, i) => {
+      let value = 0;
+      if (mixing === undefined) value = measured[order[i]!]!;
+      else for (let j = 0; j < count; j++) value += mixing[i * count + j]! * measured[j]!;
+      return Math.fround(factor * value + (offset[i] ?? 0));
+    });
+}
