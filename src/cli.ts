@@ -5,13 +5,13 @@ import { createInterface, type Interface } from 'node:readline';
 import { styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { finetuneCommands } from '../finetune/cli.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodes } from './base/context.js';
 import { UserError } from './base/errors.js';
-import { type DeclaredOptions, overridesApart } from './base/overrides-apart.js';
+import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
+import { commands, completions, declaredOptions, namedCommand } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 import { handInLearning } from './experiment/learning/learner.js';
 
@@ -142,104 +142,6 @@ function systemRemedy(code: string): string {
   }
 }
 
-/** Commands, or groups of them, as `--help` lists them. A file is loaded when its command is named. */
-const commands: readonly (ListedCommand | readonly [string, string, readonly ListedCommand[]])[] = [
-  ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
-  [
-    'check <configs..>',
-    'Check configs before anything is spent: what can go wrong, what a run will cost',
-    async () => {
-      const { execute: check, finishing, options } = await import('./commands/check.js');
-      const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
-      return {
-        ...{ finishing, options },
-        execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
-          check(args, given, checkLearning),
-      };
-    },
-  ],
-  [
-    'resume <run> [overrides..]',
-    'Go on with a run: after a crash, a Ctrl-C, or for more iterations',
-    () => import('./commands/resume.js'),
-  ],
-  [
-    'play <config> [overrides..]',
-    'Let an agent play: a language model in the policy, an expert, chance, or you',
-    () => import('./commands/play.js'),
-  ],
-  [
-    'import <config> [overrides..]',
-    'Write a config of ProPS or LLM-RL-finetune as one of policyloop',
-    () => import('./commands/import.js'),
-  ],
-  [
-    'init <kind> <file>',
-    'Write a template of a module of your own: an environment, a policy, a model, a reward or helpers',
-    () => import('./commands/init.js'),
-  ],
-  ['list', 'List the runs', () => import('./commands/list.js')],
-  [
-    'show <run>',
-    'Show a run: learning curve, best evaluations, best policy, usage',
-    () => import('./commands/show.js'),
-  ],
-  [
-    'evaluate <run>',
-    'Evaluate the best policy of a run on fresh seeds',
-    () => import('./commands/evaluate.js'),
-  ],
-  [
-    'render <run>',
-    'Draw an episode of a policy of a run, as an animated GIF or SVG',
-    () => import('./commands/render.js'),
-  ],
-  ['report <run>', 'Write report.html of a run anew', () => import('./commands/report.js')],
-  [
-    'compare <runs..>',
-    'Compare groups of repeats: intervals, tests, learning curves',
-    () => import('./commands/compare.js'),
-  ],
-  [
-    'controls <configs..>',
-    'Play random search, hill climbing and CMA-ES on many tasks, and print what they reach',
-    () => import('./commands/controls.js'),
-  ],
-  ['environments [id]', 'List the environments, or explain one', () => import('./commands/environments.js')],
-  [
-    'models',
-    'Local models: list what lies on this machine, explain what one is, and whether it can be run',
-    [
-      [
-        'check [directory]',
-        'Explain a model directory: size, memory, context, template, devices, what is missing',
-        () => import('./commands/models.js'),
-      ],
-      [
-        'list',
-        'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can be run',
-        () => import('./commands/models-list.js'),
-      ],
-      [
-        'pull <model>',
-        'Download a model of Hugging Face into its cache',
-        () => import('./commands/models-pull.js'),
-      ],
-      [
-        'remove <model>',
-        'Remove a model that `models pull` downloaded',
-        () => import('./commands/models-remove.js'),
-      ],
-    ],
-  ],
-  [
-    'serve',
-    'Serve a local model as an OpenAI-compatible endpoint, to programs of this machine',
-    () => import('./commands/serve.js'),
-  ],
-  ['finetune', 'Train a local model on logged runs', finetuneCommands],
-];
-
 /** An option that is written `--many-words` stands in argv as `manyWords` too. */
 const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
@@ -274,27 +176,25 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** The command that the first words name. */
-function namedCommand([first, second]: readonly string[]): ListedCommand | undefined {
-  const isNamed = (word: string | undefined) => (listed: readonly [string, ...unknown[]]) =>
-    listed[0].split(' ')[0] === word;
-  const found = commands.find(isNamed(first));
-  if (found === undefined) return undefined;
-  const [signature, describe, load] = found;
-  return typeof load === 'function' ? [signature, describe, load] : load.find(isNamed(second));
-}
-
 /** The arguments of this process, with `key=value` where no option takes it. */
 async function readArguments(): Promise<readonly string[]> {
   const args = hideBin(process.argv);
   const named = namedCommand(args);
   if (named === undefined || !/\[overrides|<configs/.test(named[0])) return args;
-  const declared = (await named[2]()).options(yargs([])) as unknown as { getOptions(): DeclaredOptions };
-  return overridesApart(args, declared.getOptions());
+  return overridesApart(args, await declaredOptions(named));
 }
+
+/** With it the script of `policyloop completion` asks; the words behind the program's name follow. */
+const completionRequest = '--get-yargs-completions';
 
 /** @throws UserError for a command line that can't be understood */
 async function main(): Promise<void> {
+  const [first, , ...words] = hideBin(process.argv);
+  // Of commands that are loaded when they are named, yargs would complete no options.
+  if (first === completionRequest) {
+    for (const word of await completions(words, context.cwd)) context.print(word);
+    return;
+  }
   await commands
     .reduce(
       (y: Argv, [name, describe, load]) =>
@@ -306,6 +206,7 @@ async function main(): Promise<void> {
     .scriptName('policyloop')
     .usage('$0 <command>\n\nA language model reads the replay buffer and proposes better policies.')
     .demandCommand(1, 'Name a command; policyloop --help lists them.')
+    .completion('completion', 'Print a script that completes command lines in bash and zsh')
     .check(requireOnce)
     .strict()
     .recommendCommands()

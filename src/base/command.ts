@@ -41,7 +41,22 @@ export const kinds = { text, number, flag } as const;
 
 /** Options that mean the same in every command. */
 export const common = {
-  run: { type: 'string', demandOption: true, describe: 'Run directory, or its name' },
+  run: {
+    type: 'string',
+    demandOption: true,
+    describe: 'Run: its directory, its name or how that begins, its number in policyloop list, or latest',
+  },
+  runs: {
+    type: 'string',
+    array: true,
+    demandOption: true,
+    describe: 'Runs, directories that hold runs (repeats, controls, evaluations), or quoted patterns',
+  },
+  labelled: {
+    type: 'string',
+    demandOption: true,
+    describe: 'Run, training or directory of runs, by any of its names, or a quoted pattern of several',
+  },
   overrides: {
     type: 'string',
     array: true,

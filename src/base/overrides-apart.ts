@@ -6,6 +6,8 @@ export interface DeclaredOptions {
   /** Options that take every value up to the next option. */
   readonly array: readonly string[];
   readonly boolean: readonly string[];
+  /** All of them, those without an option's dashes included. */
+  readonly key: Readonly<Record<string, unknown>>;
 }
 
 /** What holds `=` and is no file was meant as an override. */
@@ -24,7 +26,10 @@ export function withoutOverrides(given: readonly string[]): {
  * takes one: `--control random iterations=50` becomes `iterations=50 --control random`. The one value of an option that
  * is no list stays: `--out a=b` is a file.
  */
-export function overridesApart(args: readonly string[], declared: DeclaredOptions): string[] {
+export function overridesApart(
+  args: readonly string[],
+  declared: Pick<DeclaredOptions, 'array' | 'boolean'>,
+): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   const [free, options, overrides]: [string[], string[], string[]] = [[], [], []];
   let taken: 'none' | 'one' | 'all' = 'none';
@@ -49,7 +54,7 @@ export function overridesApart(args: readonly string[], declared: DeclaredOption
 function valuesOf(
   option: string,
   next: string | undefined,
-  { array, boolean }: DeclaredOptions,
+  { array, boolean }: Pick<DeclaredOptions, 'array' | 'boolean'>,
 ): 'none' | 'one' | 'all' {
   const [, name = '', value] = /^--?([^=]+)(=.*)?$/s.exec(option) ?? [];
   if (array.includes(name)) return 'all';

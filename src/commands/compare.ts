@@ -6,12 +6,7 @@ import { UserError } from '../base/errors.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('runs', {
-      type: 'string',
-      array: true,
-      demandOption: true,
-      describe: 'Runs, directories that hold runs (repeats, controls, evaluations), or quoted patterns',
-    })
+    .positional('runs', common.runs)
     .option('runs-dir', common.runsDir)
     .option('by', {
       ...kinds.text,

@@ -1,50 +1,77 @@
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
-import type { CommandContext } from '../base/context.js';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, requireCount } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
+    .positional('filters', {
+      type: 'string',
+      array: true,
+      describe: 'key=value: environment, model, status, tag, name, best, confirmed, iterations, started, …',
+    })
+    .option('sort', {
+      ...kinds.text,
+      describe:
+        'Key that orders them: the highest or newest first, words by the alphabet (default: oldest first)',
+    })
+    .option('limit', { ...kinds.number, describe: 'Only so many of them: of the newest, without --sort' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example(
       '$0 list',
       'the runs below buffers/, and the trainings below tuned/; many runs of one plan stand in one line',
     )
+    .example("$0 list environment='CartPole*' status=completed best=400..", 'by their figures')
+    .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five of those that are tagged so')
     .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs of such a line')
     .example('$0 list --runs-dir elsewhere', 'the runs and trainings there; without it, trainings of tuned/');
 
 type Args = Arguments<typeof options>;
 
-/** `policyloop list`. */
+/** `policyloop list [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { isRun, linesOf, listRuns, listTable } = await import('../runs/listing.js');
-  const { listTrainings } = await import('../runs/trainings.js');
-  const { trainingsFolder } = await import('../runs/training-files.js');
+  const { isRun, linesOf, listTable } = await import('../archive/listing.js');
+  const { listed } = await import('../archive/listed.js');
   const { trainingFigures, trainingTable } = await import('../runs/training-text.js');
   const { columns, cwd, note, print } = context;
   const root = resolve(cwd, args.runsDir);
-  const { damaged, runs } = listRuns(root);
-  // A directory that is named is the only one that is looked into.
-  const folders = args.runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
-  const { damaged: damagedTrainings, trainings } = listTrainings(folders, cwd);
+  const limit = requireCount('--limit', args.limit, 1);
+  const found = listed(
+    { filters: args.filters ?? [], sort: args.sort, limit },
+    { cwd, runsDir: args.runsDir },
+  );
+  const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
   for (const name of damaged) note(`${name}: its manifest is damaged; policyloop show ${name} says how`);
   for (const name of damagedTrainings)
     note(`${name}: its record is damaged; policyloop show ${name} says how`);
   if (args.json) {
-    const figures = runs.map(({ name, status, manifest }) => ({ name, ...manifest, status }));
-    print(JSON.stringify([...figures, ...trainings.map((one) => trainingFigures(one, cwd))]));
+    const figures = runs.map((run) => {
+      const { labels, manifest, name, status } = run;
+      return { name, number: numberOfRun(run), ...manifest, status, ...labels };
+    });
+    const trained = trainings.map((one) => ({
+      ...trainingFigures(one, cwd),
+      number: numberOfTraining(one),
+      ...one.labels,
+    }));
+    print(JSON.stringify([...figures, ...trained]));
     return 0;
   }
-  const found = runs.length + damaged.length;
-  if (found + trainings.length + damagedTrainings.length === 0) {
+  if (found.isEmpty) {
     note(`no runs in ${args.runsDir}; policyloop run quickstart makes one`);
+    return 0;
+  }
+  if (runs.length + trainings.length === 0 && damaged.length + damagedTrainings.length === 0) {
+    note('nothing fits these filters');
     return 0;
   }
   const lines = linesOf(runs, root);
   const tables = [
-    ...(found > 0 ? [listTable(lines, columns)] : []),
-    ...(trainings.length > 0 ? [trainingTable(trainings, cwd, columns)] : []),
+    ...(lines.length + damaged.length > 0
+      ? [listTable(lines, ([, [first]]) => numberOfRun(first!), columns)]
+      : []),
+    ...(trainings.length > 0 ? [trainingTable(trainings, cwd, numberOfTraining, columns)] : []),
   ];
   print(tables.join('\n\n'));
   const holder = lines.find((line) => !isRun(line));

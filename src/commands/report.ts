@@ -1,26 +1,29 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
+import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
-    .example('$0 report cartpole', 'after an update of policyloop, or for a run that crashed');
+    .option('open', { ...kinds.flag, describe: 'Open it in the browser' })
+    .option('json', common.json)
+    .example('$0 report cartpole', 'after an update of policyloop, or for a run that crashed')
+    .example('$0 report latest --open', 'and look at it');
 
 type Args = Arguments<typeof options>;
 
 /** `policyloop report <run>`. */
-export async function execute({ run, runsDir }: Args, { cwd, print }: CommandContext): Promise<number> {
-  const { findPlay } = await import('../play/played.js');
-  const play = findPlay({ run, runsDir }, { cwd });
-  if (play !== undefined) {
-    const { writePlayPage } = await import('../play/play-page.js');
-    print(shownPath(writePlayPage(play), cwd));
-    return 0;
-  }
-  const { findRun } = await import('../runs/finder.js');
-  const { writeReport } = await import('../report/write-report.js');
-  print(shownPath(await writeReport(findRun(run, { cwd, runsDir })), cwd));
+export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
+  const { findRun } = await import('../archive/names.js');
+  const { isPlay } = await import('../play/played.js');
+  const { cwd, print } = context;
+  const path = findRun(run, { cwd, runsDir });
+  const file = isPlay(path)
+    ? (await import('../play/play-page.js')).writePlayPage(path)
+    : await (await import('../report/write-report.js')).writeReport(path);
+  const report = shownPath(file, cwd);
+  print(json ? JSON.stringify({ run: shownPath(path, cwd), report }) : report);
+  if (open) await (await import('../base/open-page.js')).openPage(file, context);
   return 0;
 }

@@ -31,24 +31,23 @@ type Args = Arguments<typeof options>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
-  const { findTraining } = await import('../runs/trainings.js');
-  const training = findTraining(args.run, { cwd, runsDir: args.runsDir });
-  if (training !== undefined) return showTraining(training, args, context);
+  const { findNamed } = await import('../archive/names.js');
+  const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
+  if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
-  const { findPlay, shownPlay } = await import('../play/played.js');
-  const play = findPlay(args, context);
-  if (play !== undefined) {
-    context.print(shownPlay(play, game, args.json, context));
+  const { isPlay, shownPlay } = await import('../play/played.js');
+  if (isPlay(named.path)) {
+    context.print(shownPlay(named.path, game, args.json, context));
     return 0;
   }
   if (game !== undefined)
     throw new UserError({ field: '--game', value: game, message: 'only a play has games (policyloop play)' });
-  const { openRun } = await import('../runs/open-run.js');
+  const { readWholeRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
-  const run = await openRun(args, context, true);
+  const run = await readWholeRun(named.path, true);
   if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);

@@ -1,8 +1,8 @@
 /** Finds the runs of a comparison, leaves out what does not count, and writes what is asked for. */
 import { dirname, relative, resolve } from 'node:path';
+import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { findRuns } from '../runs/finder.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';

@@ -1,5 +1,6 @@
 /** `policyloop evaluate`: a policy of a run on other episodes. */
 
+import { findRun } from '../archive/names.js';
 import type { CommandContext } from '../base/context.js';
 import { modulesPlayed } from '../config/config.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
@@ -9,7 +10,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
 import { openTask } from '../rollout/task.js';
-import { type OpenedRun, openRun } from '../runs/open-run.js';
+import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { clipped } from '../statistics/bootstrap.js';
 import {
   interquartileMean,
@@ -35,7 +36,7 @@ interface EvaluationRequest {
 
 /** Evaluates a policy of a run, and says where its modules were changed since. */
 export async function evaluateRun(request: EvaluationRequest, context: CommandContext) {
-  const run = await openRun(request, context);
+  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
   const { iteration, parameters } = choosePolicy(run, request.iteration ?? 'best');
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);

@@ -1,5 +1,6 @@
 /** `policyloop render`: the picture of one episode of a run. */
 import { join } from 'node:path';
+import { findRun } from '../archive/names.js';
 import { type CommandContext, requireCount, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { createProgress } from '../format/progress.js';
@@ -8,7 +9,7 @@ import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { placeName } from '../runs/facts.js';
-import { type OpenedRun, openRun } from '../runs/open-run.js';
+import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { replaceFile } from '../storage/files.js';
 import {
   type DrawnEpisode,
@@ -44,7 +45,7 @@ interface PictureRequest {
 /** Plays an episode of one of a run's policies again, and writes its picture. */
 export async function drawPicture(request: PictureRequest, context: CommandContext) {
   const { format } = request;
-  const run = await openRun(request, context);
+  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
   const entry = choosePolicy(run, request.iteration, request.candidate);
   const drawn = await draw(run, entry, request, context);
   const { animation, picture, replay, recorded } = drawn;

@@ -1,11 +1,11 @@
 /** Players against each other: means of their games, and differences over the games that both played. */
 import { resolve } from 'node:path';
+import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
 import type { GameRecord } from '../runs/events.js';
-import { findRuns } from '../runs/finder.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
 import { type Judged, verdicts } from '../statistics/verdict.js';

@@ -1,10 +1,11 @@
 /** Plays among the directories that names on a command line mean. */
+
+import { findRun } from '../archive/names.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { formatReturn, plural } from '../format/numbers.js';
 import { fitted } from '../format/width.js';
 import type { GameRecord } from '../runs/events.js';
-import { findRun } from '../runs/finder.js';
 import { openLogs, readManifest } from '../runs/reader.js';
 import { gamesOf } from './play-games.js';
 import { playResult, playText } from './play-result.js';

@@ -1,12 +1,12 @@
 /** Plays a config of games in a run directory, and goes on with one. */
 import { basename, join, resolve } from 'node:path';
+import { findRun } from '../archive/names.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { fitted } from '../format/width.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeReason } from '../runs/facts.js';
-import { findRun } from '../runs/finder.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';

@@ -1,6 +1,7 @@
 /** A run on a terminal, and in figures for programs. */
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
@@ -31,6 +32,7 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
   const projected = description.kind === 'linear' && description.projection !== undefined;
   return {
     ...resultOf(factsOf(path, manifest), cwd),
+    ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,
     seed: manifest.seed,
@@ -57,6 +59,7 @@ export function runText(
   const { confirmed } = result;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const { entries } = recorded;
+  const labels = readLabels(path);
   const scores = entries.map(({ score }) => score);
   const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
   return [
@@ -81,6 +84,8 @@ export function runText(
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
     `rejected  ${describeFailures(countFailures(recorded.calls))}`,
+    ...(labels.tags.length > 0 ? [`tags      ${labels.tags.join(' ')}`] : []),
+    ...(labels.note === undefined ? [] : [`note      ${labels.note}`]),
     `report    ${result.report}`,
   ].join('\n');
 }

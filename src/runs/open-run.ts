@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -11,7 +10,6 @@ import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { clipped } from '../statistics/bootstrap.js';
-import { findRun } from './finder.js';
 import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
@@ -26,18 +24,6 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/**
- * Finds and reads a run by path or name.
- * @param tolerant see `openLogs`
- */
-export async function openRun(
-  args: { readonly run: string; readonly runsDir: string },
-  context: Pick<CommandContext, 'cwd'>,
-  tolerant = false,
-): Promise<OpenedRun> {
-  return readWholeRun(findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir }), tolerant);
-}
-
 /** @throws UserError when a run has lost its config. */
 export function requireConfig(file: string): string {
   if (existsSync(file)) return file;
@@ -48,7 +34,10 @@ export function requireConfig(file: string): string {
   });
 }
 
-/** Reads the run at `path`, and makes its policies again. */
+/**
+ * Reads the run at `path`, and makes its policies again.
+ * @param tolerant see `openLogs`
+ */
 export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)

@@ -11,10 +11,17 @@ import type { Measured, TrainingFacts } from './trainings.js';
 
 /**
  * A line a training.
+ * @param numberOf the number by which commands know a line
  * @param width see `CommandContext`
  */
-export function trainingTable(trainings: readonly TrainingFacts[], cwd: string, width?: number): string {
+export function trainingTable(
+  trainings: readonly TrainingFacts[],
+  cwd: string,
+  numberOf: (training: TrainingFacts) => number | undefined,
+  width?: number,
+): string {
   const columns = [
+    number('#', numberOf),
     text('training', ({ path }: TrainingFacts) => shownPath(path, cwd)),
     text('status', ({ status }: TrainingFacts) => status),
     text('trained', ({ model }: TrainingFacts) => model && basename(model)),

@@ -1,6 +1,6 @@
 /** The directories of trainings, of every kind, read to be listed and shown: what was trained on what, and how far it came. */
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
@@ -8,9 +8,8 @@ import { mean } from '../statistics/descriptive.js';
 import { checkedValue, readJson } from '../storage/files.js';
 import { readJsonLines } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
-import type { RunPlaces } from './finder.js';
 import { runFiles } from './reader.js';
-import { isTraining, trainingFiles, trainingsFolder } from './training-files.js';
+import { isTraining, trainingFiles } from './training-files.js';
 
 export interface TrainingFacts {
   readonly kind: 'training';
@@ -134,7 +133,7 @@ export function listTrainings(
 const deepest = 3;
 
 /** Paths of the trainings in a folder and the folders in it, by name. */
-function trainingsBelow(folder: string, depth = 0): readonly string[] {
+export function trainingsBelow(folder: string, depth = 0): readonly string[] {
   if (isTraining(folder)) return [folder];
   if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
   return readdirSync(folder, { withFileTypes: true })
@@ -142,14 +141,6 @@ function trainingsBelow(folder: string, depth = 0): readonly string[] {
     .map(({ name }) => name)
     .toSorted()
     .flatMap((name) => trainingsBelow(join(folder, name), depth + 1));
-}
-
-/** Path of the training that a name means, or its result: from the working directory, the runs directory, or `tuned`. */
-export function findTraining(name: string, { cwd, runsDir }: RunPlaces): string | undefined {
-  const roots = isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir), join(cwd, trainingsFolder)];
-  const places = roots.map((root) => resolve(root, name));
-  const holders = places.filter((place) => existsSync(join(place, trainingFiles.about))).map(dirname);
-  return [...places, ...holders].find(isTraining);
 }
 
 /** @throws UserError when its files are damaged */

@@ -1,5 +1,6 @@
 /** What a run would do first, shown without asking the model. */
 
+import { findRun } from '../archive/names.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
@@ -8,7 +9,6 @@ import { Prompter } from '../experiment/prompter.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
-import { findRun } from '../runs/finder.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 

@@ -1,6 +1,7 @@
 /** Plays what a config says: one run, or its repeats. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { findRun } from '../archive/names.js';
 import { withWorkers } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
@@ -13,7 +14,6 @@ import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
 import { describeReason } from '../runs/facts.js';
-import { findRun } from '../runs/finder.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';

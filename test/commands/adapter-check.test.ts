@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { execute as checkModelCommand } from '../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../src/commands/models/check.js';
 import type { AdapterFacts } from '../../src/models/local/facts/adapter-facts.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { randomAdapter } from '../models/local/random-adapter.js';

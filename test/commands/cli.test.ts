@@ -89,8 +89,8 @@ describe('policyloop', () => {
     expect(lastJson(resumed.stdout)).toMatchObject({ run: 'buffers/a', iterations: 10 });
 
     const list = await cli(cwd, ['list']);
-    expect(list.stdout).toMatch(/^run +status +environment/m);
-    expect(list.stdout).toMatch(/^a +completed +CartPole-v1 +control\/cma-es +10\/10/m);
+    expect(list.stdout).toMatch(/^# +run +status +environment/m);
+    expect(list.stdout).toMatch(/^1 +a +completed +CartPole-v1 +control\/cma-es +10\/10/m);
 
     const show = await cli(cwd, ['show', 'buffers/a']);
     expect(show.stdout).toContain('finished, 10 of 10 iterations, 14 evaluations');
@@ -137,7 +137,7 @@ describe('policyloop', () => {
     expect(
       (lastJson(more.stdout).repeats as { iterations: number }[]).map(({ iterations }) => iterations),
     ).toEqual([4, 4, 4]);
-    expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^group\/repeat-2 +completed/m);
+    expect((await cli(cwd, ['list', '--runs-dir', '.'])).stdout).toMatch(/^\d +group\/repeat-2 +completed/m);
   });
 
   it('closes cleanly at Ctrl-C, and goes on where it stopped', async () => {
@@ -200,7 +200,7 @@ describe('policyloop', () => {
     writeFileSync(join(cwd, 'buffers/bad/manifest.json'), '{}');
     const list = await cli(cwd, ['list']);
     expect(list.code).toBe(0);
-    expect(list.stdout).toMatch(/^good +completed/m);
+    expect(list.stdout).toMatch(/^1 +good +completed/m);
     expect(list.stderr).toContain('bad: its manifest is damaged');
     const show = await cli(cwd, ['show', 'bad']);
     expect(show.code).toBe(2);

@@ -34,7 +34,7 @@ describe('policyloop list', () => {
     }
     const { rows, runs, noted } = await list(cwd);
     expect(rows).toEqual([
-      ['a', 'completed', 'CartPole-v1', 'control/random', '2/2', '–', '30.00', '2026-01-01 00:00'],
+      ['1', 'a', 'completed', 'CartPole-v1', 'control/random', '2/2', '–', '30.00', '2026-01-01 00:00'],
     ]);
     expect(runs.map(({ name }) => name)).toEqual(['a']);
     expect(noted).toEqual([]);
@@ -59,7 +59,7 @@ describe('policyloop list', () => {
     mkdirSync(at('no-run', 'deep', 'er'), { recursive: true });
 
     const { rows, runs, noted } = await list(cwd);
-    expect(rows.map(([name, status, environment, model]) => [name, status, environment, model])).toEqual([
+    expect(rows.map(([, name, status, environment, model]) => [name, status, environment, model])).toEqual([
       ['controls-1/', '1 of 2 completed', '2 environments', 'control/random'],
       ['group/repeat-1', 'completed', 'CartPole-v1', 'control/random'],
       ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
@@ -72,7 +72,7 @@ describe('policyloop list', () => {
     expect(runs.map(({ name }) => name)).toEqual([...names, 'mine/a', 'teachers/0001', 'teachers/0002']);
 
     const inside = await list(cwd, 'buffers/controls-1');
-    expect(inside.rows.map(([name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);
+    expect(inside.rows.map(([, name]) => name)).toEqual(['acrobot/random-01', 'cartpole/random-01']);
     expect(inside.noted).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe('policyloop list', () => {
     mkdirSync(join(cwd, 'buffers', 'b'));
     writeFileSync(join(cwd, 'buffers', 'b', runFiles.manifest), '{"version":1,');
     const { rows, noted } = await list(cwd);
-    expect(rows.map(([name]) => name)).toEqual(['a']);
+    expect(rows.map(([, name]) => name)).toEqual(['a']);
     expect(new Set(noted)).toEqual(new Set(['b: its manifest is damaged; policyloop show b says how']));
   });
 });

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { execute as checkModelCommand } from '../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../src/commands/models/check.js';
 import { type ModelFacts, memoryNeed } from '../../src/models/local/facts/model-facts.js';
 import { parseDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { referenceDirectory } from '../models/local/fixture.js';

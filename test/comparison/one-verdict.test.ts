@@ -14,7 +14,7 @@ import { compareGroups } from '../../src/comparison/run-comparison.js';
 import { groupRuns } from '../../src/comparison/run-groups.js';
 import { comparisonTables } from '../../src/comparison/table.js';
 import { parseConfig } from '../../src/config/load.js';
-import { findRuns } from '../../src/runs/finder.js';
+import { findRuns } from '../../src/archive/names.js';
 import { type ControlName, controlArm } from '../../src/search/controls.js';
 import { type ControlArm, controlsResult, runReader } from '../../src/studies/controls-result.js';
 import { controlsOnTerminal } from '../../src/studies/controls-table.js';

@@ -79,7 +79,7 @@ describe('a run in an environment of a module', () => {
     expect(printed.join('\n')).toContain('module:cart-on-rail');
     const args = { run: 'rail', runsDir: 'buffers', json: false };
     expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
-    expect(await reportCommand(args, context)).toBe(0);
+    expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
     expect(readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8')).toContain('<svg');
     const evaluation = { ...args, episodes: 6, json: true };
     expect(await evaluateCommand(evaluation, context)).toBe(0);

@@ -56,7 +56,7 @@ async function everyCommandReads(run: string) {
   const { context, printed } = recordingContext(cwd);
   const args = { run, runsDir: 'buffers', json: false, quiet: true };
   expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
-  expect(await reportCommand(args, context)).toBe(0);
+  expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
   expect(await evaluateCommand({ ...args, episodes: 3 }, context)).toBe(0);
   expect(await resumeCommand({ ...args, overrides: ['iterations=3'] }, context)).toBe(0);
   return printed.join('\n');

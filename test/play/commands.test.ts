@@ -155,7 +155,7 @@ describe('plays among the runs', () => {
     await expect(show.execute({ ...common, run: named.expert!, top: 10, game: 9 }, context)).rejects.toThrow(
       '1 to 8',
     );
-    await report.execute({ run: named.random!, runsDir: 'buffers' }, context);
+    await report.execute({ run: named.random!, runsDir: 'buffers', open: false, json: false }, context);
     const page = readFileSync(join(cwd, printed.pop()!), 'utf8');
     expect(page).toContain('text:cooking <span class="by">played by</span> random');
     expect(page.match(/<details class="proposal" id="game-/g)).toHaveLength(8);

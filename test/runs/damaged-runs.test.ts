@@ -73,10 +73,10 @@ describe('returns that overflow', () => {
       });
     });
     expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
-    expect(printed.at(-1)).toMatch(/^a .*\nb .*/m);
+    expect(printed.at(-1)).toMatch(/^1 +a .*\n2 +b .*/m);
     expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
     expect(noted.at(-1)).toContain('1 of 9 evaluations have returns that are no numbers');
-    expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+    expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
     expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have returns');
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
       0,
@@ -101,7 +101,7 @@ describe('a damaged log', () => {
         }),
       );
       expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
-      expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+      expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
       const page = readFileSync(join(at('b'), 'report.html'), 'utf8');
       // A show reads no trajectories, so it does not look into their lines.
       if (log !== 'episodes') {
@@ -126,7 +126,7 @@ describe('a damaged log', () => {
         return [JSON.stringify({ ...call, completion }), ...rest].join('\n');
       }),
     );
-    expect(await reportCommand({ run: 'b', runsDir }, context)).toBe(0);
+    expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
     expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('calls.jsonl:1');
   });
 
@@ -163,7 +163,7 @@ describe('a manifest that can not be read', () => {
   ])('%s: the folder is listed all the same', async (_, damage) => {
     const { context, noted, printed } = folder((path) => damage(join(path, 'manifest.json')));
     expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
-    expect(printed.at(-1)).toMatch(/^a /m);
+    expect(printed.at(-1)).toMatch(/^1 +a /m);
     expect(noted).toEqual(['b: its manifest is damaged; policyloop show b says how']);
     await expect(showCommand({ ...show, run: 'b' }, context)).rejects.toThrow('manifest.json');
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
@@ -180,7 +180,7 @@ it('a repeat that is damaged is left out of the page of all, by name', async () 
   writeFileSync(join(group, 'group.json'), '{"version":1,"seeds":[0,1],"runs":["repeat-1","repeat-2"]}');
   writeFileSync(join(group, 'repeat-2', 'manifest.json'), '{');
   const { context } = recordingContext(cwd);
-  expect(await reportCommand({ run: 'group', runsDir: '.' }, context)).toBe(0);
+  expect(await reportCommand({ run: 'group', runsDir: '.', open: false, json: false }, context)).toBe(0);
   const page = readFileSync(join(group, 'report.html'), 'utf8');
   expect(page).toContain('repeat-2 is left out');
 });

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { execute as collectCommand } from '../../finetune/commands/collect.js';
 import type { CommandContext } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { findRuns } from '../../src/runs/finder.js';
+import { findRuns } from '../../src/archive/names.js';
 import { readManifest, readRun, runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';

@@ -9,7 +9,7 @@ import { execute as ollama } from '../../../finetune/commands/ollama.js';
 import { openArms } from '../../../finetune/evaluate/arms.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import type { CommandContext } from '../../../src/base/context.js';
-import { execute as checkModel } from '../../../src/commands/models.js';
+import { execute as checkModel } from '../../../src/commands/models/check.js';
 import { execute as serve } from '../../../src/commands/serve.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { createModel } from '../../../src/experiment/create-model.js';

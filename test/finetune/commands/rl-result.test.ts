@@ -7,7 +7,7 @@ import { execute as mergeCommand } from '../../../finetune/commands/merge.js';
 import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
 import { execute as rlCommand } from '../../../finetune/commands/rl.js';
 import { execute as listCommand } from '../../../src/commands/list.js';
-import { execute as modelsCommand } from '../../../src/commands/models.js';
+import { execute as modelsCommand } from '../../../src/commands/models/check.js';
 import { execute as resumeCommand } from '../../../src/commands/resume.js';
 import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as serveCommand } from '../../../src/commands/serve.js';

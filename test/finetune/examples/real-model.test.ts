@@ -7,7 +7,7 @@ import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { findRuns } from '../../../src/runs/finder.js';
+import { findRuns } from '../../../src/archive/names.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const example = join(packageRoot(), 'examples', 'real-model');

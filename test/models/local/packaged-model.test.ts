@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { execute as checkModelCommand } from '../../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../../src/commands/models/check.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
 import { createModel } from '../../../src/experiment/create-model.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';

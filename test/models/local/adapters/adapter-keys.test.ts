@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { execute as merge } from '../../../../finetune/commands/merge.js';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
 import { encodeFloats } from '../../../../finetune/export/merged-rows.js';
-import { execute as checkModelCommand } from '../../../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter, readAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';

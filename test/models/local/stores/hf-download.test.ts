@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { execute as pull } from '../../../../src/commands/models-pull.js';
-import { execute as remove } from '../../../../src/commands/models-remove.js';
+import { execute as pull } from '../../../../src/commands/models/pull.js';
+import { execute as remove } from '../../../../src/commands/models/remove.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { hfModel } from '../../../../src/models/local/stores/hf-cache.js';
 import { recordingContext } from '../../../support/experiments.js';

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
-import { execute as listModels } from '../../../../src/commands/models-list.js';
+import { execute as listModels } from '../../../../src/commands/models/list.js';
 import { hfModel, parseHfReference } from '../../../../src/models/local/stores/hf-cache.js';
 import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
 import { withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { writeSafetensors } from '../../../../finetune/engine/safetensors-writer.js';
-import { execute as checkModelCommand } from '../../../../src/commands/models.js';
+import { execute as checkModelCommand } from '../../../../src/commands/models/check.js';
 import { inspectModel } from '../../../../src/models/local/engine/inspect.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';

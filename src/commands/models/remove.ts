@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
-import type { CommandContext } from '../base/context.js';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
 
 export const options = (y: Argv) =>
   y
@@ -13,8 +13,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models remove <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { withoutScheme } = await import('../models/local/stores/hf-cache.js');
-  const { removeModel } = await import('../models/local/stores/hf-download.js');
+  const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
+  const { removeModel } = await import('../../models/local/stores/hf-download.js');
   const reference = withoutScheme(args.model);
   const folder = removeModel(reference, context.env);
   context.print(args.json ? JSON.stringify({ removed: folder }) : `removed  ${folder}`);

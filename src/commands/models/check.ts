@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds, listed } from '../base/command.js';
-import { type CommandContext, exitCodes } from '../base/context.js';
-import { formatProblem, type Problem, UserError } from '../base/errors.js';
-import type { Quantization } from '../models/local/weights/quantization.js';
+import { type Arguments, common, kinds, listed } from '../../base/command.js';
+import { type CommandContext, exitCodes } from '../../base/context.js';
+import { formatProblem, type Problem, UserError } from '../../base/errors.js';
+import type { Quantization } from '../../models/local/weights/quantization.js';
 
 export const options = (y: Argv) =>
   y
@@ -25,9 +25,9 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { embeddedModel, modelDirectory } = await import('../models/local/settings.js');
-  const { quantizations } = await import('../models/local/weights/quantization.js');
-  const { adapterFacts, adapterRows, isAdapter } = await import('../models/local/facts/adapter-facts.js');
+  const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
+  const { quantizations } = await import('../../models/local/weights/quantization.js');
+  const { adapterFacts, adapterRows, isAdapter } = await import('../../models/local/facts/adapter-facts.js');
   const quantization = readQuantization(args.quantization, quantizations);
   const ignored = listed(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
@@ -43,8 +43,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: 'name the directory of the adapter: adapter_config.json and adapter_model.safetensors',
     });
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
-  const { modelFacts } = await import('../models/local/facts/model-facts.js');
-  const { modelRows } = await import('../models/local/facts/model-rows.js');
+  const { modelFacts } = await import('../../models/local/facts/model-facts.js');
+  const { modelRows } = await import('../../models/local/facts/model-rows.js');
   return explain(await modelFacts(directory, quantization, ignored), modelRows, args.json, context);
 }
 

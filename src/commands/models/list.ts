@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common } from '../base/command.js';
-import type { CommandContext } from '../base/context.js';
-import { formatBytes, formatCount } from '../format/numbers.js';
-import { number, terminalTable, text } from '../format/table.js';
+import { type Arguments, common } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
+import { formatBytes, formatCount } from '../../format/numbers.js';
+import { number, terminalTable, text } from '../../format/table.js';
 
 export const options = (y: Argv) =>
   y
@@ -14,9 +14,9 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models list`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { findStoredModels } = await import('../models/local/stores/stored-models.js');
-  const { embeddedModel, modelDirectory } = await import('../models/local/settings.js');
-  const { summariseModel } = await import('../models/local/facts/model-summary.js');
+  const { findStoredModels } = await import('../../models/local/stores/stored-models.js');
+  const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
+  const { summariseModel } = await import('../../models/local/facts/model-summary.js');
   const embedded = { reference: embeddedModel, store: 'policyloop', path: modelDirectory(embeddedModel) };
   const models = [embedded, ...findStoredModels(context.env)].map((model) => ({
     ...model,

@@ -1,19 +1,30 @@
-/** The runs below a directory, and their table. */
+/** The runs and trainings below a directory: their lines, each with its number, and the table of runs. */
 import { statSync } from 'node:fs';
-import { basename, relative } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
+import { common } from '../base/command.js';
 import { UserError } from '../base/errors.js';
 import { formatReturn } from '../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../format/table.js';
-import { factsOf, type RunFacts } from './facts.js';
-import { holderOf, runsBelow } from './finder.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { holderOf, runsBelow } from '../runs/finder.js';
+import { trainingsFolder } from '../runs/training-files.js';
+import { listTrainings } from '../runs/trainings.js';
+import { type Labels, readLabels } from './labels.js';
 
-interface ListedRun extends RunFacts {
+export interface ListedRun extends RunFacts {
   /** Path below the runs directory. */
   readonly name: string;
+  readonly labels: Labels;
 }
 
 /** A run, or the runs of one study or collection, by its path below the runs directory. */
-type Line = readonly [name: string, runs: readonly ListedRun[]];
+export type Line = readonly [name: string, runs: readonly ListedRun[]];
+
+/** Where names are looked up: from the working directory, then below the runs directory. */
+export interface RunPlaces {
+  readonly cwd: string;
+  readonly runsDir: string;
+}
 
 /**
  * The runs below `root`, oldest first, and the names of those whose manifest is damaged. Reads manifests only: the time
@@ -33,11 +44,22 @@ export function listRuns(root: string): {
   }));
   return {
     runs: read
-      .flatMap(({ name, facts }) => (facts === undefined ? [] : [{ name, ...facts }]))
+      .flatMap(({ name, facts }) =>
+        facts === undefined ? [] : [{ name, ...facts, labels: readLabels(facts.path) }],
+      )
       .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
     damaged: read.flatMap(({ name, facts }) => (facts === undefined ? [name] : [])),
   };
 }
+
+/** The folders that `list` looks into for trainings: a directory that is named is the only one. */
+export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
+  const root = resolve(cwd, runsDir);
+  return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
+}
+
+/** The trainings that `list` shows, and the paths of those whose record is damaged. */
+export const trainingLines = (places: RunPlaces) => listTrainings(trainingFolders(places), places.cwd);
 
 /** A line a run; the runs of a study or a collection may be thousands, and share the line of the first. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
@@ -54,8 +76,19 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
 /** Whether a line is one run, rather than a directory of them. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-/** @param width see `CommandContext` */
-export function listTable(lines: readonly Line[], width?: number): string {
+/** The figure that a run is judged by: of the chosen policy, or of the games of an agent. */
+export const resultOfLine = ({ confirmed, manifest: { play } }: RunFacts): number | undefined =>
+  confirmed?.mean ?? play?.meanReturn;
+
+/**
+ * @param numberOf the number by which commands know a line
+ * @param width see `CommandContext`
+ */
+export function listTable(
+  lines: readonly Line[],
+  numberOf: (line: Line) => number | undefined,
+  width?: number,
+): string {
   const either = (
     runs: readonly ListedRun[],
     of: (manifest: RunFacts['manifest']) => string,
@@ -67,7 +100,9 @@ export function listTable(lines: readonly Line[], width?: number): string {
   const completed = (runs: readonly ListedRun[]) =>
     runs.filter(({ status }) => status === 'completed').length;
   const own = (line: Line, of: (run: ListedRun) => Cell) => (isRun(line) ? of(line[1][0]!) : null);
+  const hasTags = lines.some(([, runs]) => runs.some(({ labels }) => labels.tags.length > 0));
   const columns = [
+    number('#', numberOf),
     text('run', (line: Line) => (isRun(line) ? line[0] : `${line[0]}/`)),
     text('status', (line: Line) =>
       isRun(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
@@ -76,14 +111,9 @@ export function listTable(lines: readonly Line[], width?: number): string {
     text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
     number('iterations', (line: Line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
     number('observed', (line: Line) => own(line, ({ observed }) => observed), { format: formatReturn }),
-    number(
-      'confirmed',
-      (line: Line) => own(line, ({ confirmed, manifest: { play } }) => confirmed?.mean ?? play?.meanReturn),
-      {
-        format: formatReturn,
-      },
-    ),
+    number('confirmed', (line: Line) => own(line, resultOfLine), { format: formatReturn }),
     text('started (UTC)', ([, [first]]: Line) => started(first!.manifest)),
+    ...(hasTags ? [text('tags', (line: Line) => own(line, ({ labels }) => labels.tags.join(' ')))] : []),
   ];
   return terminalTable(lines, columns, width);
 }

@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
-import { type CommandContext, exitCodes } from '../base/context.js';
-import { formatBytes, plural } from '../format/numbers.js';
-import { createProgress } from '../format/progress.js';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import { type CommandContext, exitCodes } from '../../base/context.js';
+import { formatBytes, plural } from '../../format/numbers.js';
+import { createProgress } from '../../format/progress.js';
 
 export const options = (y: Argv) =>
   y
@@ -22,8 +22,8 @@ type Args = Arguments<typeof options>;
 
 /** `policyloop models pull <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { withoutScheme } = await import('../models/local/stores/hf-cache.js');
-  const { pullModel } = await import('../models/local/stores/hf-download.js');
+  const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
+  const { pullModel } = await import('../../models/local/stores/hf-download.js');
   const reference = withoutScheme(args.model);
   const progress = createProgress({ quiet: args.quiet || args.json }, context);
   try {

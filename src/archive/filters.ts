@@ -1,0 +1,155 @@
+/** `policyloop list environment=CartPole-v1 best=400..`: which runs and trainings are listed, and in what order. */
+import { nearest, UserError } from '../base/errors.js';
+import type { TrainingFacts } from '../runs/trainings.js';
+import { matches } from '../storage/files.js';
+import type { Labels } from './labels.js';
+import { type ListedRun, resultOfLine } from './listing.js';
+
+/** What filters and orders go by, the same of runs and trainings. Null: it has none. */
+export interface Listed {
+  readonly name: string;
+  readonly status: string;
+  /** Of a training: the dataset, or the environment. */
+  readonly environment: string | null;
+  readonly model: string | null;
+  readonly tag: readonly string[];
+  readonly note: string | null;
+  readonly seed: number | null;
+  readonly iterations: number;
+  /** The highest observed mean return, or the best held-out one of a training. */
+  readonly best: number | null;
+  readonly confirmed: number | null;
+  readonly calls: number | null;
+  readonly tokens: number | null;
+  readonly cost: number | null;
+  readonly minutes: number;
+  /** ISO 8601. */
+  readonly started: string | null;
+}
+
+export function listedRun(run: ListedRun): Listed {
+  const { labels, manifest, name, observed, status, tokens } = run;
+  const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
+  return {
+    ...{ name, status, environment, model, seed, tokens },
+    ...{ tag: labels.tags, note: labels.note ?? null },
+    ...{ iterations: iterations.done, best: observed, confirmed: resultOfLine(run) ?? null },
+    ...{ calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
+  };
+}
+
+export function listedTraining(training: TrainingFacts, name: string, labels: Labels): Listed {
+  const { best, model, on, seconds, started, status, steps, tokens } = training;
+  return {
+    ...{ name, status, environment: on, model, started, tokens },
+    ...{ tag: labels.tags, note: labels.note ?? null },
+    ...{ seed: null, confirmed: null, calls: null, cost: null },
+    ...{ iterations: steps.done, minutes: seconds / 60 },
+    best: best?.kind === 'return' ? best.value : null,
+  };
+}
+
+type Key = keyof Listed;
+
+const keys = [
+  ...['name', 'status', 'environment', 'model', 'tag', 'note', 'started'],
+  ...['seed', 'iterations', 'best', 'confirmed', 'calls', 'tokens', 'cost', 'minutes'],
+] as readonly Key[];
+
+const numbers: ReadonlySet<Key> = new Set<Key>([
+  ...(['seed', 'iterations', 'best', 'confirmed', 'calls', 'tokens', 'cost', 'minutes'] as const),
+]);
+
+/**
+ * @param texts `key=value` each: a word, a pattern, or for numbers and times a range such as `400..`
+ * @returns whether all of them let it pass
+ * @throws UserError for an unknown key and a value that is none
+ */
+export function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
+  const filters = texts.map(parsed);
+  return (listed) => filters.every((passes) => passes(listed));
+}
+
+function parsed(text: string): (listed: Listed) => boolean {
+  const at = text.indexOf('=');
+  if (at < 1)
+    throw new UserError({
+      ...{ field: 'filters', value: text, message: 'this is no key=value' },
+      remedy: `e.g. environment=CartPole-v1, status=failed, best=400.., tag=baseline`,
+    });
+  const key = keyOf(text.slice(0, at), 'filters');
+  const value = text.slice(at + 1);
+  if (key === 'started') return inRange(value, (listed) => listed.started, timeOf);
+  if (numbers.has(key)) return inRange(value, (listed) => listed[key] as number | null, numberOf);
+  const wanted = value.toLowerCase();
+  const fits = (found: string) => matches(wanted, found.toLowerCase());
+  return (listed) => {
+    const own = listed[key] as string | readonly string[] | null;
+    return typeof own === 'object' ? (own ?? []).some(fits) : fits(own);
+  };
+}
+
+/** `a..b`, `a..`, `..b` or one value; both ends belong to it. */
+function inRange<V extends number | string>(
+  text: string,
+  of: (listed: Listed) => V | null,
+  read: (text: string, end: 'low' | 'high') => V,
+): (listed: Listed) => boolean {
+  const [first = '', last = first, ...more] = text.split('..');
+  if (more.length > 0 || (first === '' && last === ''))
+    throw new UserError({
+      ...{ field: 'filters', value: text, message: 'this is no value and no range' },
+      alternatives: ['400', '400..', '..400', '100..400'],
+    });
+  const low = first === '' ? undefined : read(first, 'low');
+  const high = last === '' ? undefined : read(last, 'high');
+  return (listed) => {
+    const own = of(listed);
+    return own !== null && (low === undefined || own >= low) && (high === undefined || own <= high);
+  };
+}
+
+function numberOf(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value)) return value;
+  throw new UserError({ field: 'filters', value: text, message: 'this is no number' });
+}
+
+/** A day, or the beginning of a time in UTC, as ISO 8601 writes it: as an end of a range, with all that begins so. */
+function timeOf(text: string, end: 'low' | 'high'): string {
+  if (/^\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?$/.test(text)) return end === 'low' ? text : `${text}\uffff`;
+  throw new UserError({
+    ...{ field: 'filters', value: text, message: 'this is no time' },
+    alternatives: ['2026-01', '2026-01-31', '2026-01-31T12:00'],
+  });
+}
+
+/**
+ * The order by a key: numbers and times from the highest on, words by the alphabet, what has none last.
+ * @throws UserError for an unknown key
+ */
+export function orderOf(key: string): (a: Listed, b: Listed) => number {
+  const own = keyOf(key, '--sort');
+  const falls = numbers.has(own) || own === 'started';
+  return (a, b) => {
+    const [x, y] = [sortable(a[own]), sortable(b[own])];
+    if (x === y) return 0;
+    if (x === null) return 1;
+    if (y === null) return -1;
+    return x < y === falls ? 1 : -1;
+  };
+}
+
+const sortable = (value: Listed[Key]): string | number | null =>
+  typeof value === 'object' ? (value?.join(' ') ?? null) : value;
+
+function keyOf(text: string, field: string): Key {
+  const key = keys.find((known) => known === text);
+  if (key !== undefined) return key;
+  const near = nearest(text, keys);
+  throw new UserError({
+    ...{ field, value: text, message: 'runs are not listed by this key' },
+    alternatives: keys,
+    ...(near && { remedy: `perhaps ${near}` }),
+  });
+}

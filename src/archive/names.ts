@@ -1,0 +1,229 @@
+/**
+ * What a name on a command line means: a path, `latest`, a number of `policyloop list`, the beginning of a name, a
+ * directory of runs, or a pattern. Every command that takes a run asks here.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { nearest, UserError } from '../base/errors.js';
+import { holderOf, runsBelow } from '../runs/finder.js';
+import { groupFile, noRun, runFiles } from '../runs/reader.js';
+import { isTraining, trainingFiles } from '../runs/training-files.js';
+import { trainingsBelow } from '../runs/trainings.js';
+import { foldersMatching, isPattern } from '../storage/files.js';
+import { isRun, linesOf, listRuns, type RunPlaces, trainingFolders, trainingLines } from './listing.js';
+
+/** `folder`: a study, a collection, or any other directory that holds runs. */
+type Kind = 'run' | 'repeats' | 'folder' | 'training';
+
+export interface Named {
+  readonly kind: Kind;
+  readonly path: string;
+}
+
+/**
+ * Path of the one run, or group of repeats, that a name means.
+ * @throws UserError with the candidates where it means none, or several
+ */
+export const findRun = (name: string, places: RunPlaces): string =>
+  findNamed(name, places, ['run', 'repeats']).path;
+
+/**
+ * The one thing of these kinds that a name means.
+ * @throws UserError with the candidates where it means none, or several
+ */
+export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
+  const found = meant(name, places, isOneOf(kinds));
+  if (found.length === 1) return found[0]!;
+  if (found.length > 1) throw ambiguous(name, found, places);
+  const [holder] = meant(name, places, isOneOf(['folder', 'repeats']));
+  if (holder !== undefined) {
+    const inside = runsBelow(holder.path).map((path): Named => ({ kind: 'run', path }));
+    throw holder.kind === 'folder' ? ambiguous(name, inside, places) : noRun(holder.path);
+  }
+  const there = pathsOf(name, places).find((path) => existsSync(path));
+  throw there === undefined ? unknown(name, places) : noRun(there);
+}
+
+const isOneOf =
+  (kinds: readonly Kind[]) =>
+  ({ kind }: Named): boolean =>
+    kinds.includes(kind);
+
+/** The training that a name means, or whose result it means; undefined where it means none. */
+export function findTraining(name: string, places: RunPlaces): string | undefined {
+  const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
+  return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
+}
+
+/**
+ * Paths of the runs that names mean, each once, in the order given.
+ * @throws UserError where a name means no run, or begins the names of several
+ */
+export function findRuns(names: readonly string[], places: RunPlaces): readonly string[] {
+  const found = names.flatMap((name) => runsMeant(name, places));
+  return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
+}
+
+function runsMeant(name: string, places: RunPlaces): readonly string[] {
+  const found = meant(name, places, isOneOf(['run', 'repeats', 'folder']));
+  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  const runs = found.flatMap(({ path }) => runsBelow(path));
+  if (runs.length > 0) return runs;
+  if (isPattern(name)) throw nothing(name, 'no run matches this pattern', places);
+  const isThere = pathsOf(name, places).some((path) => existsSync(path));
+  throw nothing(
+    name,
+    isThere ? 'this directory holds no run' : 'there is no such run or directory of runs',
+    places,
+  );
+}
+
+/**
+ * Paths of what a name, or a pattern, means: runs, what holds some of them, and trainings, each as a whole.
+ * @throws UserError with the candidates where it means none, or begins the names of several
+ */
+export function findAll(name: string, places: RunPlaces): readonly string[] {
+  const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
+  const holdsAll = (path: string) => whole.some((folder) => `${folder}/`.startsWith(`${path}/`));
+  const found = meant(name, places, ({ path }) => !holdsAll(path));
+  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  if (found.length === 0) throw unknown(name, places);
+  return outermost(found).map(({ path }) => path);
+}
+
+/** All that a name can mean: several for a pattern, and for the beginning of several names. */
+function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
+  const isWanted = (found: Named | undefined): found is Named => found !== undefined && wanted(found);
+  const paths = pathsOf(name, places);
+  if (isPattern(name)) {
+    return (
+      rootsOf(name, places)
+        .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
+        .find((found) => found.length > 0) ?? []
+    );
+  }
+  const exact = paths.map(namedAt).find(isWanted);
+  if (exact !== undefined) return [exact];
+  // A directory that is there is meant, even where it holds something else.
+  if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
+  if (existsSync(paths.at(-1)!)) return [];
+  if (name === 'latest') return newestRun(places).filter(isWanted);
+  if (/^[1-9]\d*$/.test(name)) return numbered(Number(name), places).filter(isWanted);
+  return beginningWith(name, allNamed(places).filter(isWanted), places);
+}
+
+const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
+  isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
+
+/** Where a name would lie as a path. That of a training is also looked for below `tuned`. */
+function pathsOf(name: string, places: RunPlaces): readonly string[] {
+  if (isAbsolute(name)) return [name];
+  const root = resolve(places.cwd, places.runsDir);
+  const folders = [places.cwd, ...trainingFolders(places).filter((folder) => folder !== root), root];
+  return folders.map((folder) => resolve(folder, name));
+}
+
+function namedAt(path: string): Named | undefined {
+  if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
+  if (existsSync(join(path, groupFile))) return { kind: 'repeats', path };
+  if (isTraining(path)) return { kind: 'training', path };
+  const around = dirname(path);
+  const isResult = existsSync(join(path, trainingFiles.about)) && isTraining(around);
+  if (isResult) return { kind: 'training', path: around };
+  return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
+}
+
+function newestRun({ cwd, runsDir }: RunPlaces): readonly Named[] {
+  const newest = listRuns(resolve(cwd, runsDir)).runs.at(-1);
+  return newest === undefined ? [] : [{ kind: 'run', path: newest.path }];
+}
+
+/** What stands in a line of `policyloop list`. */
+function numbered(line: number, places: RunPlaces): readonly Named[] {
+  const root = resolve(places.cwd, places.runsDir);
+  const lines = linesOf(listRuns(root).runs, root);
+  const run = lines[line - 1];
+  if (run !== undefined)
+    return [
+      isRun(run) ? { kind: 'run', path: run[1][0]!.path } : { kind: 'folder', path: join(root, run[0]) },
+    ];
+  const training = trainingLines(places).trainings[line - 1 - lines.length];
+  return training === undefined ? [] : [{ kind: 'training', path: training.path }];
+}
+
+/** Everything that has a name: runs, what holds them, and trainings. */
+function allNamed(places: RunPlaces): readonly Named[] {
+  const root = resolve(places.cwd, places.runsDir);
+  const runs = runsBelow(root);
+  const around = new Set(runs.map(dirname).filter((folder) => existsSync(join(folder, groupFile))));
+  const holders = new Set(runs.flatMap((path) => holderOf(relative(root, path), root) ?? []));
+  return [
+    ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
+    ...[...around].map((path): Named => ({ kind: 'repeats', path })),
+    ...runs.map((path): Named => ({ kind: 'run', path })),
+    ...trainingFolders(places)
+      .flatMap((folder) => trainingsBelow(folder))
+      .map((path): Named => ({ kind: 'training', path })),
+  ];
+}
+
+/** What a shell completes: every name, and `latest`. */
+export const runNames = (places: RunPlaces): readonly string[] => [
+  'latest',
+  ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
+];
+
+/** Those whose name, or its last part, begins so; of what holds others, the holder alone. */
+function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
+  if (start === '') return [];
+  const begun = all.filter(
+    ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
+  );
+  const whole = begun.filter(({ path }) => basename(path) === start);
+  const found = whole.length > 0 ? whole : begun;
+  return outermost(found);
+}
+
+/** Without what lies in another one. */
+function outermost(found: readonly Named[]): readonly Named[] {
+  const paths = new Set(found.map(({ path }) => path));
+  const isHeld = (path: string): boolean =>
+    dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
+  return found.filter(({ path }) => !isHeld(path));
+}
+
+/** The path below the runs directory, or the folder of trainings, that holds it; from the working directory otherwise. */
+function nameOf(path: string, places: RunPlaces): string {
+  const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
+  const around = folders.find((folder) => path.startsWith(`${folder}/`));
+  return around === undefined ? path : relative(around, path);
+}
+
+/** So many candidates are named. */
+const mostCandidates = 12;
+
+function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
+  const names = found.map(({ path }) => nameOf(path, places));
+  const more = names.length > mostCandidates ? [`and ${names.length - mostCandidates} more`] : [];
+  return new UserError({
+    field: 'run',
+    message: `${isPattern(name) ? 'this pattern fits' : 'this could be'} ${found.length} of them; name one`,
+    value: name,
+    alternatives: [...names.slice(0, mostCandidates), ...more],
+  });
+}
+
+const unknown = (name: string, places: RunPlaces) => nothing(name, 'there is no such run', places, 'run');
+
+function nothing(name: string, message: string, places: RunPlaces, field = 'runs'): UserError {
+  const names = allNamed(places).map(({ path }) => nameOf(path, places));
+  const near = nearest(name, names);
+  const shown = near === undefined ? names : [near, ...names.filter((other) => other !== near)];
+  return new UserError({
+    field,
+    message,
+    value: name,
+    ...(shown.length > 0 && { alternatives: shown.slice(0, mostCandidates) }),
+    remedy: 'policyloop list shows the runs there are',
+  });
+}

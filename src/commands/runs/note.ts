@@ -1,0 +1,34 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../../base/command.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.labelled)
+    .positional('text', {
+      type: 'string',
+      describe:
+        'What is to be remembered of it; an empty text takes the note away; without one, it is printed',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example("$0 note latest 'first run with the short prompt'", 'policyloop show and list --json tell it');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop note <run> [text]`. */
+export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { findAll } = await import('../../archive/names.js');
+  const { changeLabels } = await import('../../archive/labels.js');
+  const { text } = args;
+  const labelled = findAll(args.run, { cwd, runsDir: args.runsDir }).map((path) => ({
+    run: shownPath(path, cwd),
+    ...changeLabels(path, (labels) => (text === undefined ? labels : { ...labels, note: text.trim() })),
+  }));
+  print(
+    args.json
+      ? JSON.stringify(labelled)
+      : labelled.map(({ note, run }) => `${run}  ${note ?? 'no note'}`).join('\n'),
+  );
+  return 0;
+}

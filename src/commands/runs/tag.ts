@@ -1,0 +1,42 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.labelled)
+    .positional('tags', {
+      type: 'string',
+      array: true,
+      describe: 'Words without spaces; without any, the tags that it has are printed',
+    })
+    .option('off', { ...kinds.flag, describe: 'Take these tags away' })
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example('$0 tag latest baseline', 'policyloop list tag=baseline then lists it')
+    .example("$0 tag 'cartpole-*' paper figure-2", 'several runs at once')
+    .example('$0 tag cartpole baseline --off', 'no longer');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop tag <run> [tags…]`. */
+export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { findAll } = await import('../../archive/names.js');
+  const { changeLabels } = await import('../../archive/labels.js');
+  const given = args.tags ?? [];
+  const labelled = findAll(args.run, { cwd, runsDir: args.runsDir }).map((path) => ({
+    run: shownPath(path, cwd),
+    ...changeLabels(path, (labels) => ({
+      ...labels,
+      tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],
+    })),
+  }));
+  print(
+    args.json
+      ? JSON.stringify(labelled)
+      : labelled
+          .map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`)
+          .join('\n'),
+  );
+  return 0;
+}

@@ -1,0 +1,223 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { execute as list } from '../../../src/commands/list.js';
+import { execute as report } from '../../../src/commands/report.js';
+import { execute as note } from '../../../src/commands/runs/note.js';
+import { execute as remove } from '../../../src/commands/runs/remove.js';
+import { execute as tag } from '../../../src/commands/runs/tag.js';
+import { execute as show } from '../../../src/commands/show.js';
+import { completions } from '../../../src/commands.js';
+import { lockRun } from '../../../src/storage/lock.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { writeRun } from '../../support/written-runs.js';
+
+const common = { runsDir: 'buffers', json: true } as const;
+
+function workplace() {
+  const cwd = temporaryDirectory();
+  const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
+  writeRun(at('a'), { seed: 1, confirmed: 30, model: 'ollama/qwen3' });
+  writeRun(at('b'), { seed: 2, confirmed: 450, status: 'failed' });
+  writeRun(at('c'), { seed: 3, config: { environment: 'Acrobot-v1' }, tokens: 5000 });
+  return { cwd, at };
+}
+
+/** A run that was played. */
+function playedRun(place: string) {
+  cpSync(join(import.meta.dirname, '../../../buffers/example-cartpole'), place, { recursive: true });
+}
+
+/** What a command printed as JSON. */
+async function printedBy(
+  cwd: string,
+  run: (context: ReturnType<typeof recordingContext>['context']) => unknown,
+) {
+  const { context, printed } = recordingContext(cwd);
+  await run(context);
+  return JSON.parse(printed.join('')) as readonly Record<string, unknown>[];
+}
+
+describe('policyloop list', () => {
+  const { cwd } = workplace();
+  const names = async (more: Partial<Parameters<typeof list>[0]>) =>
+    (await printedBy(cwd, (context) => list({ ...common, ...more }, context))).map(({ name }) => name);
+
+  it.each([
+    [['environment=CartPole*'], ['a', 'b']],
+    [['environment=acrobot-v1'], ['c']],
+    [['status=failed'], ['b']],
+    [['model=ollama/*'], ['a']],
+    [['confirmed=400..'], ['b']],
+    [['confirmed=..30'], ['a']],
+    [['confirmed=30..450', 'seed=2'], ['b']],
+    [['tokens=5000'], ['c']],
+    [['started=2026-01..'], ['a', 'b', 'c']],
+    [['started=2025..2025-12'], []],
+  ])('keeps those that fit %j', async (filters, kept) => {
+    expect(await names({ filters })).toEqual(kept);
+  });
+
+  it('orders them by a key, and keeps so many', async () => {
+    expect(await names({ sort: 'confirmed' })).toEqual(['b', 'a', 'c']);
+    expect(await names({ sort: 'seed', limit: 1 })).toEqual(['c']);
+    expect(await names({ sort: 'environment', limit: 1 })).toEqual(['c']);
+    expect(await names({ limit: 2 })).toEqual(['b', 'c']);
+  });
+
+  it('keeps the numbers by which commands know the runs', async () => {
+    const rows = await printedBy(cwd, (context) => list({ ...common, filters: ['status=failed'] }, context));
+    expect(rows).toMatchObject([{ name: 'b', number: 2 }]);
+    expect(await printedBy(cwd, (context) => note({ ...common, run: '2' }, context))).toMatchObject([
+      { run: join('buffers', 'b') },
+    ]);
+  });
+
+  it.each([
+    [['best'], /no key=value/],
+    [['bset=3'], /not listed by this key[\s\S]*perhaps best/],
+    [['best=high'], /no number/],
+    [['best=1..2..3'], /no value and no range/],
+    [['started=yesterday'], /no time/],
+  ])('refuses the filter %j', async (filters, message) => {
+    await expect(names({ filters })).rejects.toThrow(message);
+  });
+
+  it('refuses an order and a number that are none', async () => {
+    await expect(names({ sort: 'colour' })).rejects.toThrow(/--sort: runs are not listed by this key/);
+    await expect(names({ limit: 0 })).rejects.toThrow(/--limit/);
+  });
+});
+
+describe('policyloop tag and note', () => {
+  it('label runs, which list finds and show tells', async () => {
+    const { cwd, at } = workplace();
+    const tagged = await printedBy(cwd, (context) =>
+      tag({ ...common, run: '*', tags: ['paper', 'good', 'good'], off: false }, context),
+    );
+    expect(tagged.map(({ tags }) => tags)).toEqual(Array.from({ length: 3 }, () => ['good', 'paper']));
+    await printedBy(cwd, (context) => tag({ ...common, run: 'b', tags: ['good'], off: true }, context));
+    await printedBy(cwd, (context) => note({ ...common, run: '1', text: 'the first\nof all' }, context));
+    const found = await printedBy(cwd, (context) => list({ ...common, filters: ['tag=good'] }, context));
+    expect(found.map(({ name }) => name)).toEqual(['a', 'c']);
+    expect(found[0]).toMatchObject({ tags: ['good', 'paper'], note: 'the first\nof all' });
+    const { context, printed } = recordingContext(cwd);
+    playedRun(at('d'));
+    await printedBy(cwd, (own) => tag({ ...common, run: 'd', tags: ['good', 'old'], off: false }, own));
+    await printedBy(cwd, (own) => note({ ...common, run: 'd', text: 'comes with it' }, own));
+    await show({ ...common, json: false, run: 'd', top: 1 }, context);
+    expect(printed[0]).toMatch(/tags +good old\nnote +comes with it/);
+    await printedBy(cwd, (own) => note({ ...common, run: 'a', text: '' }, own));
+    expect(await printedBy(cwd, (own) => note({ ...common, run: 'a' }, own))).toEqual([
+      { run: join('buffers', 'a'), tags: ['good', 'paper'] },
+    ]);
+  });
+
+  it('refuse what is no tag, and a damaged file, which list leaves alone', async () => {
+    const { cwd, at } = workplace();
+    const { context } = recordingContext(cwd);
+    const tagging = (tags: string[]) => tag({ ...common, run: 'a', tags, off: false }, context);
+    await expect(tagging(['two words'])).rejects.toThrow(/no space/);
+    writeFileSync(at('a', 'labels.json'), '{"tags": 3}');
+    await expect(tagging(['good'])).rejects.toThrow(/labels.json/);
+    const rows = await printedBy(cwd, (own) => list(common, own));
+    expect(rows[0]).toMatchObject({ name: 'a', tags: [] });
+  });
+});
+
+describe('policyloop remove', () => {
+  const asked = { ...common, yes: false, emptyTrash: false };
+
+  it('moves runs into a trash that no command looks into, after a question', async () => {
+    const { cwd, at } = workplace();
+    const answering = (answer: string) => recordingContext(cwd, { readLine: async () => answer });
+    const no = answering('n');
+    expect(await remove({ ...asked, runs: ['a'] }, no.context)).toBe(0);
+    expect(no.noted).toEqual(['nothing was removed']);
+    expect(existsSync(at('a'))).toBe(true);
+    const yes = answering('y');
+    await remove({ ...asked, runs: ['1', 'b'] }, yes.context);
+    expect(JSON.parse(yes.printed[0]!)).toEqual(
+      ['a', 'b'].map((name) => ({
+        run: join('buffers', name),
+        trash: join('buffers', '.trash', name),
+      })),
+    );
+    expect((await printedBy(cwd, (context) => list(common, context))).map(({ name }) => name)).toEqual(['c']);
+    // Another of that name finds room beside it.
+    writeRun(at('a'), { seed: 1 });
+    await remove({ ...asked, yes: true, runs: ['a'] }, answering('').context);
+    expect(readdirSync(at('.trash')).toSorted()).toEqual(['a', 'a-2', 'b']);
+    await remove({ ...asked, yes: true, emptyTrash: true }, answering('').context);
+    expect(existsSync(at('.trash'))).toBe(false);
+    expect(existsSync(at('c'))).toBe(true);
+  });
+
+  it('refuses a run that a process writes to, an unknown one, none, and to act unasked', async () => {
+    const { cwd, at } = workplace();
+    const { context } = recordingContext(cwd);
+    const release = lockRun(at('a', 'run.lock'));
+    await expect(remove({ ...asked, yes: true, runs: ['b', 'a'] }, context)).rejects.toThrow(
+      /a process is writing here[\s\S]*policyloop stop/,
+    );
+    release();
+    expect(existsSync(at('b'))).toBe(true);
+    await expect(remove({ ...asked, yes: true, runs: ['d'] }, context)).rejects.toThrow(/no such run/);
+    await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(/no terminal to ask on/);
+    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/names no run/);
+  });
+});
+
+describe('policyloop report --open', () => {
+  it('hands the page to the program that BROWSER names, and says where none can be started', async () => {
+    const { cwd, at } = workplace();
+    playedRun(at('d'));
+    const opened = at('opened');
+    const browser = join(cwd, 'browser.sh');
+    writeFileSync(browser, `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
+    const open = (env: Record<string, string>) => {
+      const recording = recordingContext(cwd, { env });
+      return report({ ...common, run: 'd', open: true }, recording.context).then(() => recording);
+    };
+    const { noted, printed } = await open({ BROWSER: browser });
+    expect(JSON.parse(printed[0]!)).toMatchObject({ report: join('buffers', 'd', 'report.html') });
+    expect(noted).toEqual([]);
+    await expect.poll(() => existsSync(opened)).toBe(true);
+    expect((await open({ BROWSER: join(cwd, 'none') })).noted.join()).toMatch(
+      /open .*report.html in a browser/,
+    );
+  });
+});
+
+describe('completion', () => {
+  const { cwd, at } = workplace();
+  mkdirSync(at('study', 'x'), { recursive: true });
+  writeRun(at('study', 'x', 'random-01'), { seed: 1 });
+  writeFileSync(at('study', 'plan.json'), '{}');
+
+  it.each([
+    [['sho'], ['show']],
+    [['compl'], ['completion']],
+    [['models', 'l'], ['list']],
+    [
+      ['show', ''],
+      ['latest', 'study', 'a', 'b', 'c', 'study/x/random-01'],
+    ],
+    [
+      ['compare', 'a', 'stud'],
+      ['study', 'study/x/random-01'],
+    ],
+    [['resume', 'a', ''], []],
+    [
+      ['show', '--runs-dir', 'buffers/study', ''],
+      ['latest', 'x/random-01'],
+    ],
+    [['run', 'quick'], ['quickstart']],
+    [['finetune', 'rl', 'bandit'], ['bandit']],
+    [['run', 'quickstart', '--history-from', 'b'], ['b']],
+    [['show', 'a', '--iter'], ['--iteration']],
+    [['nothing', ''], []],
+  ])('completes %j', async (words, completed) => {
+    expect(await completions(words, cwd)).toEqual(completed);
+  });
+});
