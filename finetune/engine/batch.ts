@@ -7,6 +7,8 @@ export interface TokenSequence {
   readonly completionIds: readonly number[];
   /** Whether each token of the completion is trained. The others, such as an environment's, are only read. Absent: all. */
   readonly trained?: readonly boolean[] | undefined;
+  /** Ids that each token of the completion was chosen from, itself among them; null, or absent: the whole vocabulary. */
+  readonly allowed?: readonly (readonly number[] | null)[] | undefined;
 }
 
 /** A prompt and the answer to learn. */
@@ -98,13 +100,14 @@ class Targets {
   readonly #targets: number[] = [];
   readonly #sequences: number[] = [];
   readonly #families: number[] = [];
+  readonly #allowed: (readonly number[])[] = [];
   readonly #inputs = new Map<string, number[]>();
   #sequence = 0;
   #family = 0;
 
   /** @param before place of the token in front of the one at an offset of the completion */
   add(
-    { completionIds, trained }: TokenSequence,
+    { allowed, completionIds, trained }: TokenSequence,
     inputs: ReturnType<InputsOf<TokenSequence>>,
     before: (offset: number) => number,
   ): void {
@@ -117,6 +120,7 @@ class Targets {
       if (trained?.[offset] === false) return;
       this.#selected.push(before(offset));
       this.#targets.push(id);
+      this.#allowed.push(allowed?.[offset] ?? []);
       this.#sequences.push(this.#sequence);
       this.#families.push(this.#family);
       for (const { column, own } of columns) column.push(typeof own === 'number' ? own : own[offset]!);
@@ -128,8 +132,12 @@ class Targets {
     this.#family++;
   }
 
-  arrays(): Pick<Batch, 'selected' | 'targets' | 'sequences' | 'families' | 'inputs'> {
+  arrays(): Pick<Batch, 'selected' | 'targets' | 'allowed' | 'sequences' | 'families' | 'inputs'> {
+    const width = Math.max(1, ...this.#allowed.map(({ length }) => length));
+    const allowed = new Int32Array(this.#allowed.length * width).fill(-1);
+    for (const [row, ids] of this.#allowed.entries()) allowed.set(ids, row * width);
     return {
+      allowed,
       selected: Int32Array.from(this.#selected),
       targets: Int32Array.from(this.#targets),
       sequences: Int32Array.from(this.#sequences),

@@ -6,6 +6,8 @@ import type { ParameterShape } from './trainable.js';
 export interface Objective {
   /** Divides the logits: that of the sampling, so that log-probabilities are those of the answers' source. Default 1. */
   readonly temperature?: number | undefined;
+  /** Whether tokens may be chosen from some only, so that log-probabilities and entropies are among these. Default false. */
+  readonly constrained?: boolean | undefined;
   /** Trained parameters of the objective's own, such as those of a value head. */
   parameters?(config: DecoderConfig): readonly ParameterShape[];
   build(tokens: TokenValues): ObjectiveGraph;

@@ -36,8 +36,8 @@ export function allParameters({
 /**
  * Inputs: `input_ids`, `positions`, `segments` and `prefixes` int32 [B, S], of which the last two say what each token
  * sees (`Packing`); `selected` int32 [C], rows of the flattened [B·S] whose next token counts (several times where it
- * has several continuations); `targets` int32 [C], those tokens; what the objective asks for, each [C]; every trained
- * parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
+ * has several continuations); `targets` int32 [C], those tokens; `allowed` int32 [C, K] where the objective is constrained;
+ * what the objective asks for, each [C]; every trained parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
  * Rows without loss never reach the head.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
@@ -60,7 +60,8 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);
-  const { logp, entropy, constants } = logProbabilities(g, logits, targets);
+  const possible = objective.constrained ? withinAllowed(g, logits, precision) : logits;
+  const { logp, entropy, constants } = logProbabilities(g, possible, targets);
   for (const { name, shape } of objective.parameters?.(config) ?? []) g.input(name, precision, shape);
   const { loss, outputs = {} } = objective.build(
     tokenValues(g, precision, { logp, hidden, entropy }, constants),
@@ -84,6 +85,21 @@ function tempered(
   precision: Precision,
 ): Value {
   return temperature === 1 ? logits : g.op('Div', [logits, g.floats(precision, [temperature], [])]);
+}
+
+/**
+ * Takes off from the logits [C, V] of ids outside `allowed` so much that no probability is left. A number below 0 there is
+ * no id; rows without any stay as they are.
+ */
+function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
+  const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
+  const far = g.floats(precision, [1e9], []);
+  const isId = g.cast(g.op('Less', [g.integers([-1]), allowed]), precision);
+  const isHeld = g.op('ReduceMax', [isId], { axes: [-1], keepdims: 1 });
+  const below = g.op('Expand', [g.op('Mul', [isHeld, g.op('Neg', [far])]), g.op('Shape', [logits])]);
+  const places = g.op('Max', [allowed, g.integers([0])]);
+  const back = g.op('Mul', [isId, far]);
+  return g.op('Add', [logits, g.op('ScatterElements', [below, places, back], { axis: 1, reduction: 'add' })]);
 }
 
 function tokenValues(

@@ -27,6 +27,8 @@ export interface Batch {
   /** Places in the flattened batch whose next token counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
+  /** Ids that each target was chosen from, as many a target, filled up with −1; all −1: from the whole vocabulary. */
+  readonly allowed: Int32Array;
   /** Numbers of the example and of the family of each target. Below the number of targets. */
   readonly sequences: Int32Array;
   readonly families: Int32Array;
@@ -152,6 +154,10 @@ function batchFeeds(
     prefixes: perToken(batch.prefixes),
     selected: perTarget(batch.selected),
     targets: perTarget(batch.targets),
+    allowed: new ort.Tensor('int32', batch.allowed, [
+      batch.targets.length,
+      batch.allowed.length / batch.targets.length,
+    ]),
     sequences: perTarget(batch.sequences),
     families: perTarget(batch.families),
     ...Object.fromEntries(Object.entries(batch.inputs).map(([name, values]) => [name, numbers(values)])),

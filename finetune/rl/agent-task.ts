@@ -3,7 +3,7 @@
 import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
-import type { Reading } from '../../src/agents/reading.js';
+import type { ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
 import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
@@ -17,7 +17,7 @@ export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
   /** See `openAgent`. */
   readonly prompts?: string | undefined;
-  readonly act: Reading;
+  readonly act: (typeof ways)[number];
   readonly history: number;
   readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
@@ -26,7 +26,7 @@ export interface AgentSettings {
 }
 
 /** Episodes that are played side by side. */
-const mostAtOnce = 256;
+const mostAtOnce = 4096;
 
 /** @throws UserError for an unknown environment, or one whose actions can't be put in words */
 export async function openAgentTask(
@@ -48,9 +48,14 @@ export async function openAgentTask(
   const arena = localArena(environments);
   const { fallback, maxTurns } = playing;
   const agent = openAgent({
-    ...{ environment: first!, options, prompts, reading: act },
+    ...{ environment: first!, options, prompts, reading: act === 'json' ? 'json' : 'text' },
     ...{ maxSteps: maxTurns, field: 'agent.prompts' },
   });
+  if (act === 'constrained' && !isListed(first!))
+    throw new UserError({
+      ...{ field: 'agent.act', value: act, alternatives: ['text', 'json'] },
+      message: `the actions of ${id} can't be listed`,
+    });
   if (['random', 'first'].includes(fallback) && !isListed(first!))
     throw new UserError({
       field: 'agent.fallback',

@@ -48,7 +48,8 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   refuseOtherModel({ model: config.model, method, output: config.output }, checkpoint);
   const objective = policyObjective(config.objective, {
     temperature: answeringOf(config).temperature,
-    reused: config.epochs > 1,
+    constrained: isConstrained(config),
+    reused: config.epochs * config.minibatches > 1,
     maxCompletionTokens: answeringOf(config).maxTokens,
   });
   const threads = config.threads ?? checkpointThreads(checkpoint) ?? freeCores();
@@ -104,7 +105,7 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
     };
     const kl = readsReference(config);
     const training = await session('train', objective.objective);
-    const again = config.epochs > 1 || kl || config.objective.kind === 'ppo';
+    const again = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
     return {
       ...{ sampler, objective, parameters, trainable, checkpoint, close },
       sessions: {
@@ -144,8 +145,14 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
     eosTokens: endTokens(decoder, readGenerationDefaults(model), tokenizer),
     temperature,
     maxTokens,
+    lengthField: isProposer(config) ? 'answers.maxTokens' : 'agent.maxTokens',
+    constrained: isConstrained(config),
   };
 }
+
+/** Whether tokens are masked that lead to no possible answer. */
+const isConstrained = (config: LearningConfig): boolean =>
+  isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
 function readsReference({ objective }: LearningConfig): boolean {
   if (!('kl' in objective)) return false;
@@ -171,14 +178,15 @@ const rewardOf = (config: LearningConfig) =>
     : config.reward;
 
 function settingsOf(config: LearningConfig): OnlineSettings {
-  const { betas, epochs, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } = config;
+  const { betas, epochs, minibatches, learningRate, maxGradientNorm, batchTokens, seed, weightDecay } =
+    config;
   const { objective, schedule: kind, updates, warmupSteps } = config;
   return {
     ...{ seed, updates, groups: config.groups, groupSize: config.groupSize, reward: rewardOf(config) },
     credit: { objective, scale: config.advantages, ...rewardOf(config) },
     improvement: {
-      ...{ epochs, seed, learningRate, maxGradientNorm, batchTokens, objective },
-      schedule: { kind, warmupSteps, totalSteps: updates * epochs, floor: 0 },
+      ...{ epochs, minibatches, seed, learningRate, maxGradientNorm, batchTokens, objective },
+      schedule: { kind, warmupSteps, totalSteps: updates * epochs * minibatches, floor: 0 },
       adamw: { betas, epsilon: 1e-8, weightDecay },
     },
     evaluateEvery: config.evaluation.every,

@@ -116,7 +116,7 @@ function withEstimates(
     const earned = turnRewards(episode, invalid);
     const assigned = assignment === 'spread' ? spread(earned) : earned;
     episode.ends.forEach((token, turn) => {
-      rewards[token]! += assigned[turn]!;
+      if (token >= 0) rewards[token]! += objective.rewardScale * assigned[turn]!;
     });
     // The state after a cut is not read: its value is about that before the last token.
     const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;

@@ -1,6 +1,7 @@
 /** One update: steps of the optimizer with the episodes that were just played. */
 import { UserError } from '../../src/base/errors.js';
 import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
+import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { type AdamWSettings, type Schedule, scheduleFactor } from '../engine/optimisers.js';
@@ -17,9 +18,14 @@ import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 
+/** First spawn key of the order that minibatches are drawn in; `lossAndGradients` has 1. */
+const orderStream = 2;
+
 export interface ImprovementSettings {
-  /** Steps of the optimizer with the same episodes. */
+  /** Times that the same episodes are learnt from. */
   readonly epochs: number;
+  /** Parts of their replies in each epoch, drawn anew, with a step of the optimizer each. */
+  readonly minibatches: number;
   readonly seed: number;
   readonly learningRate: number;
   readonly schedule: Schedule;
@@ -36,6 +42,10 @@ export interface Sessions {
   /** What the objective reads before an update; absent where it needs nothing. */
   readonly reading: TrainingSession | undefined;
 }
+
+/** Steps of the optimizer in an update. */
+export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
+  epochs * minibatches;
 
 /** What an update did; means are over trained tokens. */
 export interface Improvement {
@@ -71,12 +81,13 @@ export async function improve(
   sequences: readonly Sampled[],
   settings: ImprovementSettings,
 ): Promise<Improvement> {
-  const { batchTokens, epochs, seed } = settings;
-  const parts = layOut(sequences, packingOf(batchTokens));
-  const inputsOf = objective.inputs(sequences);
+  const { batchTokens, seed } = settings;
   let first: Omit<Improvement, 'clipShare' | 'tokens'> | undefined;
   let clipShare = 0;
-  for (let epoch = 0; epoch < epochs; epoch++) {
+  for (let count = 0; count < stepsOf(settings); count++) {
+    const part = minibatch(sequences, state.step, settings);
+    const inputsOf = objective.inputs(part, Math.min(1, state.step / settings.schedule.totalSteps));
+    const parts = layOut(part, packingOf(batchTokens));
     const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
     const norm = gradientNorm(gradients);
     refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
@@ -100,6 +111,20 @@ export async function improve(
     clipShare = found.clippedLow + found.clippedHigh;
   }
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
+}
+
+/** Those of a step: all of them, where there are fewer than parts. */
+function minibatch(
+  sequences: readonly Sampled[],
+  step: number,
+  { minibatches, seed }: ImprovementSettings,
+): readonly Sampled[] {
+  if (sequences.length < 2 * minibatches) return sequences;
+  const epoch = Math.floor(step / minibatches);
+  const [order] = deriveSeeds(seed, [orderStream, epoch], 1);
+  return shuffled(sequences, createGenerator(order!)).filter(
+    (_, place) => place % minibatches === step % minibatches,
+  );
 }
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;

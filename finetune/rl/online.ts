@@ -15,7 +15,7 @@ import { isFlat } from './advantages.js';
 import { AlarmWatch } from './alarms.js';
 import { type CreditSettings, credited } from './credit.js';
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
-import { type ImprovementSettings, improve, readBefore, type Sessions } from './improvement.js';
+import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
 import type { Group } from './learning/episode.js';
 import type { Sampler } from './learning/reply.js';
 import type { RlTask } from './learning/task.js';
@@ -82,17 +82,17 @@ const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, h
  */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
-  const { epochs } = settings.improvement;
+  const perUpdate = stepsOf(settings.improvement);
   const state = await restore(run);
   const watch = new AlarmWatch(settings.credit.objective.kind !== 'ppo');
-  const done = () => state.step / epochs;
+  const done = () => state.step / perUpdate;
   let last: Evaluated | undefined;
   hooks.onEvent?.({
     kind: 'start',
     step: done(),
     totalSteps: settings.updates,
     episodes: settings.groups * settings.groupSize,
-    best: bestOf(state, epochs),
+    best: bestOf(state, perUpdate),
   });
   for (const step of hooks.earlier?.() ?? []) watch.step(step);
   if (done() === 0) {
@@ -114,10 +114,10 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
       writeCheckpoint(run.checkpoint, state, run.owner);
       hooks.onEvent?.({ kind: 'checkpoint', step: done() });
     }
-    if (isLast) return outcome(state, done() < settings.updates ? 'early' : 'complete', last, epochs);
-    if (interrupted) return outcome(state, 'interrupted', last, epochs);
+    if (isLast) return outcome(state, done() < settings.updates ? 'early' : 'complete', last, perUpdate);
+    if (interrupted) return outcome(state, 'interrupted', last, perUpdate);
   }
-  return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), epochs);
+  return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), perUpdate);
 }
 
 /** One update: plays groups of episodes and learns from them. */
@@ -190,7 +190,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   };
 }
 
-/** The mean undiscounted return of fresh episodes; keeps the weights where it is the highest so far. */
+/** The mean undiscounted return of fresh episodes; keeps the weights where none was higher so far. */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -204,8 +204,8 @@ async function evaluate(
     deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
   );
   const meanReward = mean(values);
-  const step = state.step / improvement.epochs;
-  const best = state.best === undefined || -meanReward < state.best.loss;
+  const step = state.step / stepsOf(improvement);
+  const best = state.best === undefined || -meanReward <= state.best.loss;
   if (best)
     state.best = {
       step: state.step,
@@ -231,14 +231,14 @@ async function restore({ checkpoint, owner, parameters, task }: OnlineLearning):
 }
 
 /** The checkpoint has losses: a return is one with its sign changed. */
-const bestOf = ({ best }: TrainingState, epochs: number) =>
-  best && { step: best.step / epochs, meanReward: -best.loss };
+const bestOf = ({ best }: TrainingState, perUpdate: number) =>
+  best && { step: best.step / perUpdate, meanReward: -best.loss };
 
 function outcome(
   state: TrainingState,
   ended: OnlineOutcome['ended'],
   last: Evaluated | undefined,
-  epochs: number,
+  perUpdate: number,
 ): OnlineOutcome {
   const { parameters, best } = state;
   return {
@@ -246,9 +246,9 @@ function outcome(
       best === undefined
         ? parameters
         : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
-    step: state.step / epochs,
+    step: state.step / perUpdate,
     ended,
-    best: bestOf(state, epochs),
+    best: bestOf(state, perUpdate),
     last,
   };
 }

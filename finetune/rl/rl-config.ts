@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readings } from '../../src/agents/reading.js';
+import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { environmentSchema } from '../../src/environments/settings.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
@@ -14,9 +14,11 @@ const agentSchema = z
   .strictObject({
     ...agentShape,
     act: z
-      .enum(readings)
+      .enum(ways)
       .default('text')
-      .describe('The last action that a free reply names, or that of a JSON object: `{"action": …}`'),
+      .describe(
+        'The last action that a free reply names, or that of a JSON object: `{"action": …}`; `constrained` masks tokens that lead to no possible action, so that each reply is one',
+      ),
     fallback: z
       .enum(fallbacks)
       .default('end')
@@ -83,7 +85,14 @@ const settings = learningSettings.extend({
 type Written = z.output<typeof settings>;
 
 /** What doesn't go with the objective: it would be ignored, or teach nothing. */
-const schema = settings.superRefine(({ epochs, groupSize, objective: { kind }, reward }, context) => {
+const schema = settings.superRefine((written, context) => {
+  const {
+    epochs,
+    groupSize,
+    minibatches,
+    objective: { kind },
+    reward,
+  } = written;
   const refuse = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
   if (kind === 'ppo') {
@@ -98,8 +107,11 @@ const schema = settings.superRefine(({ epochs, groupSize, objective: { kind }, r
   }
   if (reward.shuffle && reward.assignment !== 'return')
     refuse(['reward', 'shuffle'], 'returns of whole episodes are shuffled: it needs assignment return');
-  if (kind === 'reinforce' && epochs > 1)
-    refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
+  if (kind === 'reinforce' && epochs * minibatches > 1)
+    refuse(
+      [epochs > 1 ? 'epochs' : 'minibatches'],
+      'the gradient of reinforce is right for one step: take grpo for several',
+    );
 });
 
 export type RlConfig = Omit<Written, 'environment'> & {

@@ -5,7 +5,7 @@
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
-import { plainSampling } from '../../src/models/language-model.js';
+import { type ChatMessage, plainSampling } from '../../src/models/language-model.js';
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
@@ -28,8 +28,11 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Longest reply. */
+  /** Longest reply, and the field that says so, for messages. */
   readonly maxTokens: number;
+  readonly lengthField: string;
+  /** Whether a reply in a conversation is one of its choices. */
+  readonly constrained: boolean;
 }
 
 /** Prompts whose replies are decoded together, as far as memory allows. */
@@ -37,7 +40,7 @@ const mostPrompts = 64;
 
 /** @throws UserError when memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
-  const { config, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
+  const { config, constrained, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
   const parametersOf = (g: GraphBuilder) => trainedSource(g, config, trainable, 'float32', false);
   const graph = buildInferenceGraph(config, parametersOf, device);
   const session = await orOutOfMemory('loading the sampler', () =>
@@ -46,6 +49,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const generator = new TextGenerator(session, config, tokenizer.bytes, mostPrompts);
   const names = new Set(trainedParameters(config, trainable).map(({ name }) => name));
   const constraints = constraintCache(tokenizer, config, eosTokens);
+  const encode = remembered(tokenizer);
   let inputs: Readonly<Record<string, ort.Tensor>> = {};
   const sample = async (asked: readonly Asked[]): Promise<readonly SampledReply[]> => {
     const groups = [...groupedBy(asked, ({ ids, form }) => `${form} ${ids.join()}`).values()];
@@ -54,7 +58,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       const maxTokens = roomFor(prompt, settings);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new UserError({
-          field: 'answers.maxTokens',
+          field: settings.lengthField,
           value: maxTokens,
           message: `an answer may need ${constraint.answerTokens} tokens`,
         });
@@ -81,7 +85,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
           promptIds: requests[group]!.prompt,
           ids: answer.ids,
           logp: answer.sampledLogProbabilities!,
-          chosen: answer.chosen!,
+          allowed: answer.allowed!,
           ended: answer.finishReason === 'stop',
         });
     }
@@ -100,14 +104,22 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
       );
     },
     reply: (conversations) =>
-      sample(conversations.map((one) => ({ ids: promptOf(tokenizer, one), seed: one.seed, form: '' }))),
+      sample(
+        conversations.map((one) => {
+          const texts = constrained ? one.choices?.map(({ text }) => text) : undefined;
+          return {
+            ...{ ids: promptOf(tokenizer, encode, one), seed: one.seed, form: texts?.join('\n') ?? '' },
+            constraint: texts && constraints.among(texts),
+          };
+        }),
+      ),
     answer: (prompts) =>
       sample(
         prompts.map(({ messages, grammar, seed }) => ({
-          ids: tokenizer.encodePrompt(messages),
+          ids: encode(messages),
           seed,
           form: JSON.stringify(grammar) ?? '',
-          constraint: grammar && constraints(grammar, opensThinking(tokenizer, messages)),
+          constraint: grammar && constraints.of(grammar, opensThinking(tokenizer, messages)),
         })),
       ),
     close: () => session.close(),
@@ -123,14 +135,34 @@ interface Asked {
   readonly constraint?: Constraint | undefined;
 }
 
+type Encode = (messages: readonly ChatMessage[]) => readonly number[];
+
+/** Prompts whose tokens are remembered: those of small worlds recur. */
+const promptsKept = 1024;
+
+function remembered(tokenizer: ChatTokenizer): Encode {
+  const known = new Map<string, readonly number[]>();
+  return (messages) => {
+    const key = JSON.stringify(messages);
+    const ids = known.get(key) ?? tokenizer.encodePrompt(messages);
+    if (known.size >= promptsKept) known.clear();
+    known.set(key, ids);
+    return ids;
+  };
+}
+
 /**
  * The prompt of a conversation: where all is shown that was said before, it goes on from the very ids that were read and
  * sampled, which are never made of text again.
  */
-function promptOf(tokenizer: ChatTokenizer, conversation: Conversation<SampledReply>): readonly number[] {
+function promptOf(
+  tokenizer: ChatTokenizer,
+  encode: Encode,
+  conversation: Conversation<SampledReply>,
+): readonly number[] {
   const messages = messagesOf(conversation);
   const last = conversation.before.at(-1)?.reply;
-  if (last === undefined || !conversation.whole) return tokenizer.encodePrompt(messages);
+  if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
   // A reply that was cut lacks the token that ends it, which the template writes.
   const isThere = last.ended && next[0] === last.ids.at(-1);

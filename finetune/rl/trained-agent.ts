@@ -29,7 +29,15 @@ export interface AgentTraining
   extends Partial<
     Pick<
       RlInput,
-      'method' | 'seed' | 'epochs' | 'learningRate' | 'maxGradientNorm' | 'batchTokens' | 'device' | 'threads'
+      | 'method'
+      | 'seed'
+      | 'epochs'
+      | 'minibatches'
+      | 'learningRate'
+      | 'maxGradientNorm'
+      | 'batchTokens'
+      | 'device'
+      | 'threads'
     >
   > {
   /** Directory of the model; `package:models/tiny-bytes` is a small one for `method: {kind: 'scratch'}`. */

@@ -6,8 +6,10 @@ import { isMapping } from '../settings/schema.js';
 import type { Choice } from './choices.js';
 
 /** How a reply is read. */
-export const readings = ['text', 'json'] as const;
-export type Reading = (typeof readings)[number];
+export type Reading = 'text' | 'json';
+
+/** Ways to act: how a reply is read; `constrained` replies can be nothing but one of the actions, in their words. */
+export const ways = ['text', 'json', 'constrained'] as const;
 
 /**
  * The action that a reply names, its thinking aside; undefined where it names none.

@@ -48,6 +48,8 @@ export interface AskingRequest {
 export interface Asked {
   readonly candidate: number;
   readonly messages: readonly ChatMessage[];
+  /** Texts of which the answer is to be one. */
+  readonly choices?: readonly string[] | undefined;
   /** Texts to score in place of an answer. */
   readonly score?: readonly string[] | undefined;
 }
@@ -157,7 +159,7 @@ async function ask(
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
   const { grammar, iteration, ledger, model, now, signal } = request;
-  const { messages, score } = items[0]!;
+  const { choices, messages, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = await request.ask?.({ iteration, attempt, candidates, messages });
   const settled = await settle(() =>
@@ -165,6 +167,7 @@ async function ask(
       seeds: candidates.map(({ seed }) => seed),
       callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
       ...(grammar && { grammar }),
+      ...(choices && { choices }),
       ...(score && { score }),
       signal,
       ...(maxTokens !== undefined && { maxTokens }),

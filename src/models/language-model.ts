@@ -58,10 +58,10 @@ export interface CompletionToken {
 export interface SampledTokens {
   /** The token that ended it included. */
   readonly ids: readonly number[];
-  /** Natural logarithms of their probabilities at the temperature of the sampling; 0 where there was no choice. */
+  /** Natural logarithms of their probabilities at the temperature of the sampling, among the tokens that were allowed. */
   readonly logp: readonly number[];
-  /** Whether there was a choice: a constraint may leave one token only. Absent: always. */
-  readonly chosen?: readonly boolean[];
+  /** Ids that each token was chosen from where a constraint left only some, else null. Absent: all of them, always. */
+  readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Completion {
@@ -144,6 +144,8 @@ export interface GenerateOptions {
   readonly stop?: readonly string[];
   /** The form of the answer; enforced by models whose setting `format` says so. */
   readonly grammar?: AnswerGrammar;
+  /** Texts of which the answer is to be one; only for a model with `scoresTexts`. */
+  readonly choices?: readonly string[];
   /** Texts to score as whole answers, in place of writing one; only for a model with `scoresTexts`, and with one seed. */
   readonly score?: readonly string[];
   /** Whether completions shall have `tokens`. */
@@ -179,7 +181,7 @@ export interface LanguageModel {
   readonly id: string;
   /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
   readonly givesSeveral?: boolean;
-  /** Whether it can tell how likely given texts are as answers: `score` of the options. */
+  /** Whether it can tell how likely given texts are as answers, or answer with one of them: `score` and `choices` of the options. */
   readonly scoresTexts?: boolean;
   /**
    * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then

@@ -55,7 +55,6 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   return {
     ...(settings.count && { count: settings.count }),
     async reply(conversations) {
-      const scored = policy.act === 'scored';
       const seeds = new Map(conversations.map(({ game, seed }) => [game, seed]));
       const attempt = conversations[0]!.turn;
       const { isCut, limit, release, replies } = await askRound(
@@ -63,7 +62,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
         conversations.map((conversation) => ({
           candidate: conversation.game,
           messages: messagesOf(conversation),
-          ...(scored && { score: conversation.choices!.map(({ text }) => text) }),
+          ...amongChoices(policy, conversation),
         })),
         attempt,
       );
@@ -87,6 +86,13 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
       return calls.map((call, i) => ({ text: textOf(call!, conversations[i]!), call: call! }));
     },
   };
+}
+
+/** What a call says of the actions that are possible. */
+function amongChoices({ act }: PlayConfig['policy'], { choices }: Conversation) {
+  const texts = choices?.map(({ text }) => text);
+  if (act === 'scored') return { score: texts };
+  return act === 'constrained' ? { choices: texts } : {};
 }
 
 function silence(calls: readonly (CallRecord | undefined)[]): ModelError {

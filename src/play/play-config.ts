@@ -2,7 +2,7 @@
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { readings } from '../agents/reading.js';
+import { ways } from '../agents/reading.js';
 import { agentShape, fallbacks, scoringSchema } from '../agents/settings.js';
 import { UserError } from '../base/errors.js';
 import { limitsSchema, withModules } from '../config/config.js';
@@ -24,10 +24,10 @@ const policySchema = z
     kind: z.literal('agent').default('agent').describe('A language model that acts'),
     ...agentShape,
     act: z
-      .enum([...readings, 'scored'])
+      .enum([...ways, 'scored'])
       .default('text')
       .describe(
-        'The last action that a free reply names, that of a JSON object, or the actions scored by their log-probabilities (local models), so that each one taken is possible',
+        'The last action that a free reply names, or that of a JSON object. With local models, so that each action taken is possible: `constrained` masks tokens that lead to none, `scored` takes one by the log-probabilities of all',
       ),
     scoring: scoringSchema,
     fallback: z

@@ -158,12 +158,12 @@ async function requireWays(
 ): Promise<void> {
   await batch.reset([seed]);
   const isListed = (agent.choices?.(batch.info?.(0))?.length ?? 0) > 0;
-  if (act === 'scored') {
+  if (act === 'scored' || act === 'constrained') {
     const alternatives = ['text', 'json'];
     if (!model.scoresTexts)
       throw new UserError({
         ...{ field: 'policy.act', value: act, alternatives },
-        message: `${model.id} gives no log-probabilities of given texts`,
+        message: `${model.id} ${act === 'scored' ? 'gives no log-probabilities of' : "can't be held to"} given texts`,
         remedy: 'take another way to act, or a model with provider: local',
       });
     if (!isListed)

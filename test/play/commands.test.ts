@@ -74,7 +74,7 @@ describe('policyloop play', () => {
     await expect(refused(['policy.prompts=cartpole'])).rejects.toThrow(
       /policy.prompts=cartpole[\s\S]*does not describe text:cooking/,
     );
-    await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json or scored/);
+    await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json, constrained or scored/);
     await expect(refused(['player=human'])).rejects.toThrow('there is no terminal to type into');
     await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow('a play is one run');
     await expect(

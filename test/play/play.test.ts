@@ -222,6 +222,29 @@ describe('a model', () => {
   });
 });
 
+describe('constrained actions', () => {
+  const constrained = ['episodes=6', 'parallel=3', 'policy.act=constrained'];
+
+  it('are possible, each of them, whatever the model would say', async () => {
+    const local = 'model={provider: local, path: package:models/tiny-improver, maxTokens: 8}';
+    const { games } = await played('agents/blackjack', [...constrained, local]);
+    const turns = games.flatMap((game) => game.turns);
+    expect(turns.every(({ valid }) => valid)).toBe(true);
+    expect(new Set(turns.map(({ reply }) => reply))).toEqual(new Set(['stick', 'hit']));
+  });
+
+  it('are refused with a model that may say anything, and where there is no list', async () => {
+    await expect(played('agents/blackjack', constrained, createScriptedModel(['hit']))).rejects.toThrow(
+      /scripted\/model can't be held to given texts[\s\S]*text, json/,
+    );
+    const pendulum = ['environment=Pendulum-v1', 'policy.prompts=generic'];
+    const held = { ...createScriptedModel(['0']), scoresTexts: true };
+    await expect(played('agents/cartpole', [...constrained, ...pendulum], held)).rejects.toThrow(
+      "the actions of Pendulum-v1 can't be listed",
+    );
+  });
+});
+
 describe('scored actions', () => {
   /** Likes what comes last in the alphabet, and says so for whole answers. */
   const scorer = () => ({

@@ -1,8 +1,8 @@
 /** Groups of answers as a trainer sees them, from what a run observed. */
 import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learning/observed.js';
-import type { ChatMessage, SampledTokens } from '../../../src/models/language-model.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
 import { createGenerator, shuffled } from '../../../src/random/generator.js';
-import type { Episode, Group } from '../learning/episode.js';
+import { type Episode, episodeOf, type Group } from '../learning/episode.js';
 import { type OpenedTerm, rewardsOf } from '../proposer/candidates.js';
 
 /** The answers to one prompt, and what each earned. */
@@ -32,21 +32,19 @@ export function rewardedGroups(
       const earned = rewardsOf({ history, candidates: answers, environment }, terms);
       const rewards = random === undefined ? earned : shuffled(earned, random);
       const promptIds = encode(messages);
-      return { rewards, episodes: answers.map((answer, i) => episodeOf(promptIds, answer, rewards[i]!)) };
+      return {
+        rewards,
+        episodes: answers.map((answer, i) => episodeOfAnswer(promptIds, answer, rewards[i]!)),
+      };
     });
 }
 
-function episodeOf(promptIds: readonly number[], { kind, sampled }: ObservedAnswer, reward: number): Episode {
-  const trained = chosenIn(sampled);
-  const sequence = { promptIds, completionIds: sampled.ids, trained, samplerLogp: sampled.logp };
-  return {
-    sequences: [sequence],
-    rewards: [reward],
-    valid: [kind === 'evaluated'],
-    ends: [trained.lastIndexOf(true)],
-    truncated: false,
-    tokens: sampled.ids.length,
-  };
+function episodeOfAnswer(
+  promptIds: readonly number[],
+  { kind, sampled }: ObservedAnswer,
+  reward: number,
+): Episode {
+  const { ids, allowed = ids.map(() => null) } = sampled;
+  const reply = { ...sampled, promptIds, allowed };
+  return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
-
-const chosenIn = ({ chosen, ids }: SampledTokens) => chosen ?? ids.map(() => true);

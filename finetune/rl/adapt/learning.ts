@@ -43,7 +43,10 @@ async function openSessions(
 ) {
   const settings = objectiveOf(adapt);
   const reused = adapt.epochs > 1;
-  const objective = policyObjective(settings, { temperature, reused, maxCompletionTokens: model.maxTokens });
+  const objective = policyObjective(settings, {
+    ...{ temperature, reused, maxCompletionTokens: model.maxTokens },
+    constrained: model.format === 'constrained',
+  });
   const device = await chooseDevice(model.device);
   const sessions: TrainingSession[] = [];
   const close = async () => {

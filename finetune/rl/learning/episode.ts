@@ -1,7 +1,7 @@
 /** Episodes as a trainer sees them: sequences of tokens that were sampled, and what was earned. */
 import type { Game, Turn } from '../../../src/agents/player.js';
 import type { TokenSequence } from '../../engine/batch.js';
-import type { SampledReply } from './reply.js';
+import { type SampledReply, wasChosen } from './reply.js';
 
 /** Tokens that were read and sampled in one go. Those that the environment wrote in between are not trained. */
 export interface SampledSequence extends TokenSequence {
@@ -16,7 +16,10 @@ export interface Episode {
   readonly rewards: readonly number[];
   /** Whether the reply of each turn named an action. */
   readonly valid: readonly boolean[];
-  /** Place of the last trained token of each turn's reply among the tokens of all completions. */
+  /**
+   * Place of the last trained token by the end of each turn's reply, among the tokens of all completions; −1 before there
+   * was a choice.
+   */
   readonly ends: readonly number[];
   /** Whether a limit cut it off: more might have been earned. */
   readonly truncated: boolean;
@@ -26,12 +29,14 @@ export interface Episode {
   readonly policyReturn?: number;
 }
 
-type Played = Pick<Turn<SampledReply>, 'reply' | 'reward' | 'valid'>;
+type Played = Pick<Turn, 'reward' | 'valid'> & {
+  readonly reply: Pick<SampledReply, 'promptIds' | 'ids' | 'logp' | 'allowed'>;
+};
 
 export function episodeOf({
   turns,
   truncated,
-}: Pick<Game<SampledReply>, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
+}: Pick<Game, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
   return {
     ...sequencesOf(turns),
     rewards: turns.map(({ reward }) => reward),
@@ -41,58 +46,71 @@ export function episodeOf({
   };
 }
 
-/** Turns whose prompts go on from the tokens before are one sequence. */
+/** Turns whose prompts go on from the tokens before are one sequence. What follows its last choice is left out. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
-  const ends: number[] = [];
-  const sequences: { promptIds: readonly number[]; completion: Completion }[] = [];
+  const completions: Completion[] = [];
+  /** Choices that were made by the end of each turn. */
+  const made: number[] = [];
   for (const { reply } of turns) {
-    const last = sequences.at(-1);
+    const last = completions.at(-1);
     const between = last && continuation(last, reply.promptIds);
-    if (last === undefined || between === undefined) {
-      sequences.push({ promptIds: reply.promptIds, completion: new Completion() });
-      sequences.at(-1)!.completion.sampled(reply);
-    } else {
-      last.completion.read(between);
-      last.completion.sampled(reply);
-    }
-    const trained = sequences.flatMap(({ completion }) => completion.trained);
-    ends.push(trained.lastIndexOf(true));
+    if (last === undefined || between === undefined) completions.push(new Completion(reply.promptIds));
+    else last.read(between);
+    completions.at(-1)!.sampled(reply);
+    made.push((made.at(-1) ?? 0) + reply.allowed.filter(wasChosen).length);
   }
-  return {
-    ends,
-    sequences: sequences.map(({ promptIds, completion: { completionIds, trained, samplerLogp } }) => ({
-      promptIds,
-      completionIds,
-      trained,
-      samplerLogp,
-    })),
-  };
+  const sequences = completions.flatMap((completion) => completion.sequence() ?? []);
+  const trained = sequences.flatMap((sequence) => sequence.trained);
+  const places = [...trained.keys()].filter((place) => trained[place]);
+  return { sequences, ends: made.map((count) => places[count - 1] ?? -1) };
 }
 
 class Completion {
-  readonly completionIds: number[] = [];
-  readonly trained: boolean[] = [];
-  readonly samplerLogp: number[] = [];
+  readonly promptIds: readonly number[];
+  readonly ids: number[] = [];
+  readonly #allowed: (readonly number[] | null)[] = [];
+  readonly #trained: boolean[] = [];
+  readonly #logp: number[] = [];
 
-  sampled({ chosen, ids, logp }: SampledReply): void {
-    this.completionIds.push(...ids);
-    this.trained.push(...chosen);
-    this.samplerLogp.push(...logp);
+  constructor(promptIds: readonly number[]) {
+    this.promptIds = promptIds;
+  }
+
+  sampled({ allowed, ids, logp }: Played['reply']): void {
+    this.ids.push(...ids);
+    this.#allowed.push(...allowed);
+    this.#trained.push(...allowed.map(wasChosen));
+    this.#logp.push(...logp);
   }
 
   read(ids: readonly number[]): void {
-    this.completionIds.push(...ids);
-    this.trained.push(...ids.map(() => false));
-    this.samplerLogp.push(...ids.map(() => 0));
+    this.ids.push(...ids);
+    this.#allowed.push(...ids.map(() => null));
+    this.#trained.push(...ids.map(() => false));
+    this.#logp.push(...ids.map(() => 0));
+  }
+
+  /** Undefined where there was no choice. */
+  sequence(): SampledSequence | undefined {
+    const length = this.#trained.lastIndexOf(true) + 1;
+    if (length === 0) return undefined;
+    const allowed = this.#allowed.slice(0, length);
+    return {
+      promptIds: this.promptIds,
+      completionIds: this.ids.slice(0, length),
+      trained: this.#trained.slice(0, length),
+      ...(allowed.some((some) => some !== null) && { allowed }),
+      samplerLogp: this.#logp.slice(0, length),
+    };
   }
 }
 
 /** What a prompt adds to a sequence; undefined where it does not begin with it. */
 function continuation(
-  { promptIds, completion }: { readonly promptIds: readonly number[]; readonly completion: Completion },
+  { promptIds, ids }: Pick<Completion, 'promptIds' | 'ids'>,
   prompt: readonly number[],
 ): readonly number[] | undefined {
-  const known = [...promptIds, ...completion.completionIds];
+  const known = [...promptIds, ...ids];
   if (prompt.length < known.length || known.some((id, i) => prompt[i] !== id)) return undefined;
   return prompt.slice(known.length);
 }

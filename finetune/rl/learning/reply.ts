@@ -8,13 +8,16 @@ export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
   /** The token that ended it included. */
   readonly ids: readonly number[];
-  /** Natural logarithms of the probabilities, at the temperature of the sampling. */
+  /** Natural logarithms of the probabilities among the tokens that were allowed, at the temperature of the sampling. */
   readonly logp: readonly number[];
-  /** Whether there was a choice: a grammar may leave one token only. */
-  readonly chosen: readonly boolean[];
+  /** Ids that each token was chosen from where a constraint left only some, else null: it may leave one only. */
+  readonly allowed: readonly (readonly number[] | null)[];
   /** Whether the model ended it itself. */
   readonly ended: boolean;
 }
+
+/** Whether there was a choice, so that there is something to be learnt. */
+export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
 
 /** Messages that the model answers. */
 interface Prompt {

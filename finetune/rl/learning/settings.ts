@@ -36,7 +36,10 @@ export const learningSettings = z.strictObject({
   method: rlMethod.prefault({ kind: 'lora' }).describe('What is trained'),
   seed: count(0).default(0).describe('Fixes starts, samples and first weights'),
   updates: count(1).default(100).describe('Times that episodes are played and learnt from'),
-  epochs: count(1).default(1).describe('Steps of the optimizer with the same episodes'),
+  epochs: count(1).default(1).describe('Times that the same episodes are learnt from'),
+  minibatches: count(1)
+    .default(1)
+    .describe('Parts that each epoch draws the replies into, with a step of the optimizer each'),
   advantages: z
     .enum(advantageScales)
     .default('group')

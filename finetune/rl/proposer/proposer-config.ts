@@ -71,6 +71,7 @@ const schema = proposerSettings.superRefine((written, context) => {
     baselines,
     epochs,
     groupSize,
+    minibatches,
     objective: { kind },
     reward,
   } = written;
@@ -80,8 +81,11 @@ const schema = proposerSettings.superRefine((written, context) => {
     refuse(['groupSize'], `${kind} compares the candidates of a group, so that one alone teaches nothing`);
   if (kind === 'ppo' && reward.shuffle)
     refuse(['reward', 'shuffle'], 'ppo compares no candidates of a group: take grpo or rloo');
-  if (kind === 'reinforce' && epochs > 1)
-    refuse(['epochs'], 'the gradient of reinforce is right for one step: take grpo for several');
+  if (kind === 'reinforce' && epochs * minibatches > 1)
+    refuse(
+      [epochs > 1 ? 'epochs' : 'minibatches'],
+      'the gradient of reinforce is right for one step: take grpo for several',
+    );
   if (baselines.length === 0 && !isAbsolute(reward))
     refuse(
       ['baselines'],

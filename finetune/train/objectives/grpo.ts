@@ -26,8 +26,9 @@ export function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObje
   return {
     objective: grpoGraph(settings, context),
     reading: likelihood(temperature),
-    inputs(update) {
-      const common = policyInputs(update, grpoWeights(update, settings, context), settings, reused);
+    inputs(update, progress) {
+      const weights = grpoWeights(update, settings, context);
+      const common = policyInputs(update, weights, settings, reused, progress);
       if (kl.coefficient === 0) return common;
       return (example: Sampled) => ({
         ...common(example),
@@ -53,7 +54,7 @@ function grpoGraph(settings: GrpoSettings, { temperature, reused }: PolicyContex
           ? corrected
           : sub(corrected, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
       const entropy = tokens.entropy();
-      return { loss: weightedLoss(tokens, kept, entropy, settings.entropy), outputs: { entropy } };
+      return { loss: weightedLoss(tokens, kept, entropy, settings), outputs: { entropy } };
     },
   };
 }

@@ -7,6 +7,12 @@ import type { PolicyContext, PolicyObjective } from './sampled.js';
 
 /** The objective that a config names. */
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
+  const { objective, reading, inputs } = unconstrained(settings, context);
+  const { constrained } = context;
+  return { objective: { ...objective, constrained }, reading: { ...reading, constrained }, inputs };
+}
+
+function unconstrained(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
   switch (settings.kind) {
     case 'grpo':
       return grpo(settings, context);

@@ -41,7 +41,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
       const corrected = importance === undefined ? gain : mul(gain, importance);
       const entropy = tokens.entropy();
       const values = valuesOf(tokens);
-      const policy = weightedLoss(tokens, corrected, entropy, settings.entropy);
+      const policy = weightedLoss(tokens, corrected, entropy, settings);
       const critic = mul(valueLoss(tokens, values, settings.valueClip), number(settings.valueCoefficient));
       return { loss: add(policy, critic), outputs: { entropy, values } };
     },
@@ -49,8 +49,8 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
   return {
     objective,
     reading: likelihood(temperature, { parameters, outputs: (tokens) => ({ values: valuesOf(tokens) }) }),
-    inputs(update) {
-      const common = policyInputs(update, tokenMean(update), settings, reused);
+    inputs(update, progress) {
+      const common = policyInputs(update, tokenMean(update), settings, reused, progress);
       return (example: Sampled) => ({
         ...common(example),
         returns: required(example, 'returns'),

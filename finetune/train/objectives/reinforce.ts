@@ -14,7 +14,7 @@ export function reinforce(
   settings: ReinforceSettings,
   { temperature }: Pick<PolicyContext, 'temperature'>,
 ): PolicyObjective {
-  const { entropy, importance } = settings;
+  const { importance } = settings;
   const objective: Objective = {
     temperature,
     build(tokens) {
@@ -24,12 +24,12 @@ export function reinforce(
       const correction = importanceWeights(tokens, logp, importance);
       const corrected = correction === undefined ? gain : mul(gain, correction);
       const spread = tokens.entropy();
-      return { loss: weightedLoss(tokens, corrected, spread, entropy), outputs: { entropy: spread } };
+      return { loss: weightedLoss(tokens, corrected, spread, settings), outputs: { entropy: spread } };
     },
   };
   return {
     objective,
     reading: likelihood(temperature),
-    inputs: (update) => policyInputs(update, () => 1 / update.length, settings, false),
+    inputs: (update, progress) => policyInputs(update, () => 1 / update.length, settings, false, progress),
   };
 }

@@ -21,12 +21,12 @@ export function rloo(settings: RlooSettings, context: PolicyContext): PolicyObje
       const importance = importanceWeights(tokens, old, settings.importance);
       const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
       const entropy = tokens.entropy();
-      return { loss: weightedLoss(tokens, corrected, entropy, settings.entropy), outputs: { entropy } };
+      return { loss: weightedLoss(tokens, corrected, entropy, settings), outputs: { entropy } };
     },
   };
   return {
     objective,
     reading: likelihood(temperature),
-    inputs: (update) => policyInputs(update, sequenceMean(update), settings, reused),
+    inputs: (update, progress) => policyInputs(update, sequenceMean(update), settings, reused, progress),
   };
 }

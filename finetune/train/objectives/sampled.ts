@@ -33,15 +33,18 @@ export interface PolicyObjective {
   /**
    * The numbers of all completions of one update, however they are laid out in parts later: each normaliser counts the
    * whole update, so that the losses and gradients of the parts add up to it.
+   * @param progress share of the learning that is done, in [0, 1]: what changes over it has its present value
    * @throws Error when a completion lacks a number that the objective needs
    */
-  inputs(update: readonly Sampled[]): InputsOf<Sampled>;
+  inputs(update: readonly Sampled[], progress: number): InputsOf<Sampled>;
 }
 
 /** What a session knows beside the settings of its objective. */
 export interface PolicyContext {
   /** That of the sampling; it divides the logits. */
   readonly temperature: number;
+  /** Whether a constraint left only some tokens to choose from. */
+  readonly constrained?: boolean;
   /**
    * Whether more than one update is made from the same completions. Otherwise the policy before the update is the
    * present one: the ratio is exactly 1, and `oldLogp` isn't needed.
@@ -71,14 +74,16 @@ export function policyInputs(
   weightOf: (example: TokenSequence) => number,
   { entropy, importance }: CommonSettings,
   reused: boolean,
+  progress: number,
 ): InputsOf<Sampled> {
   const share = tokenMean(update);
+  const bonus = typeof entropy === 'number' ? entropy : entropy.from + progress * (entropy.to - entropy.from);
   return (example) => ({
     weights: weightOf(example),
     advantages: example.advantages,
     ...(reused && { old_logp: required(example, 'oldLogp') }),
     ...(importance.kind !== 'none' && { sampler_logp: required(example, 'samplerLogp') }),
-    ...(entropy !== 0 && { entropy_weights: share(example) }),
+    ...(entropy !== 0 && { entropy_weights: bonus * share(example) }),
   });
 }
 

@@ -1,6 +1,6 @@
 /** Parts of objectives as values of the graph: sums over sequences, ratios, the clipped surrogate, KL. */
 
-import type { ClipSettings, KlSettings } from '../../../src/config/learning/objective.js';
+import type { ClipSettings, CommonSettings, KlSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenValues } from '../../engine/objective.js';
 
@@ -76,10 +76,15 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/** The loss of a gain per token: −Σ weights·gain − coefficient·Σ entropy_weights·entropy. */
-export function weightedLoss(tokens: TokenValues, gain: Value, entropy: Value, coefficient: number): Value {
-  const { number, mul, sub, neg, total } = arithmetic(tokens);
+/** The loss of a gain per token: −Σ weights·gain − Σ entropy_weights·entropy. */
+export function weightedLoss(
+  tokens: TokenValues,
+  gain: Value,
+  entropy: Value,
+  { entropy: coefficient }: Pick<CommonSettings, 'entropy'>,
+): Value {
+  const { mul, sub, neg, total } = arithmetic(tokens);
   const loss = neg(total(mul(tokens.input('weights'), gain)));
   if (coefficient === 0) return loss;
-  return sub(loss, mul(total(mul(tokens.input('entropy_weights'), entropy)), number(coefficient)));
+  return sub(loss, total(mul(tokens.input('entropy_weights'), entropy)));
 }

@@ -29,14 +29,14 @@ const cell = (columns: number) => (observation: Observation) => {
 const numbersOf = (observation: Observation) => observation as readonly number[];
 
 function cartPole(observation: Observation): Facts {
-  const [position, velocity, angle, angularVelocity] = numbersOf(observation).map((value) =>
-    value.toFixed(3),
-  );
+  const numbers = numbersOf(observation);
+  const [position, velocity, angle, angularVelocity] = numbers.map((value) => value.toFixed(3));
   return {
     position: position!,
     velocity: velocity!,
     angle: angle!,
     angularVelocity: angularVelocity!,
+    hundredths: numbers.map((value) => Math.round(100 * value)).join(' '),
   };
 }
 

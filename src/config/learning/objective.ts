@@ -26,7 +26,16 @@ const rewardKl = share(0).describe(
   'How much of the log-probability ratio to the reference is taken off the reward; 0: no reference is read',
 );
 
-const entropy = share(0).describe('Weight of the entropy bonus');
+const entropy = z
+  .union([
+    z.number().min(0),
+    z.strictObject({
+      from: z.number().min(0).describe('In the first update'),
+      to: share(0).describe('After the last one'),
+    }),
+  ])
+  .default(0)
+  .describe('Weight of the entropy bonus; `{from, to}` changes it evenly over the learning');
 
 const importanceKinds = [
   'none',
@@ -85,6 +94,11 @@ const rlooSchema = z.strictObject({
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimisation with a value head'),
   clip: clipSchema,
+  rewardScale: z
+    .number()
+    .positive()
+    .default(1)
+    .describe('Multiplies rewards: values are learnt well where returns are near 1'),
   valueClip: z.number().positive().default(0.2).describe('How far one update may move a value'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: worth of a reward one token later'),

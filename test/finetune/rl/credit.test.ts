@@ -11,7 +11,7 @@ const reply = (promptIds: readonly number[], ids: readonly number[]): SampledRep
   promptIds,
   ids,
   logp: ids.map((id) => -id),
-  chosen: ids.map(() => true),
+  allowed: ids.map(() => null),
   ended: true,
 });
 
@@ -57,6 +57,28 @@ describe('an episode', () => {
       [[7], [5]],
     ]);
     expect(apart.ends).toEqual([1, 2]);
+  });
+});
+
+describe('an episode with turns that left no choice', () => {
+  const [first] = game.turns;
+  const forced = { ...first!, reply: { ...reply([6], [7, 0]), logp: [0, 0], allowed: [[7], [0]] } };
+  const chosen = { ...first!, reply: { ...reply([8], [5, 0]), logp: [-1, 0], allowed: [[5, 9], [0]] } };
+  const played = episodeOf({ truncated: false, turns: [forced, chosen, forced] });
+
+  it('has the sequences of the others, up to the last choice of each', () => {
+    expect(played.sequences).toEqual([
+      { promptIds: [8], completionIds: [5], trained: [true], allowed: [[5, 9]], samplerLogp: [-1] },
+    ]);
+    expect(played.ends).toEqual([-1, 0, 0]);
+  });
+
+  it('earns its choices what came at them and after', () => {
+    const found = credited([[played]], [[6]], (one) => ({ ...one, oldValues: [0] }), {
+      objective: objectiveSchema.parse({ kind: 'ppo', rewardScale: 0.5 }),
+      ...{ scale: 'none', invalid: 0 },
+    });
+    expect(found.map(({ returns }) => returns)).toEqual([[2]]);
   });
 });
 

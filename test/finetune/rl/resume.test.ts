@@ -35,14 +35,16 @@ const inUpdate = (at: number) => (learning: OpenedLearning) => {
 describe('a learning that was cut off', () => {
   it.each([
     // Calls of an update: one to play, two to train; evaluations play, too.
-    ['in a rollout', inRollout(7)],
-    ['between the two steps of an update', inUpdate(10)],
-    ['before the first checkpoint', inUpdate(1)],
-  ])('%s goes on to the same bits', async (_, crash) => {
+    ['in a rollout', inRollout(7), {}],
+    ['between the two steps of an update', inUpdate(10), {}],
+    ['between two minibatches', inUpdate(18), { minibatches: 2, objective: { kind: 'ppo' } }],
+    ['before the first checkpoint', inUpdate(1), { objective: { kind: 'grpo', entropy: { from: 0.1 } } }],
+  ])('%s goes on to the same bits', async (_, crash, more) => {
     const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
-    const expected = await learnt(tinyConfig(written, whole));
-    await expect(learnt(tinyConfig(written, cut), {}, crash)).rejects.toThrow('the process ends here');
-    const resumed = await learnt(tinyConfig(written, cut));
+    const config = (folder: string) => tinyConfig({ ...written, ...more }, folder);
+    const expected = await learnt(config(whole));
+    await expect(learnt(config(cut), {}, crash)).rejects.toThrow('the process ends here');
+    const resumed = await learnt(config(cut));
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
     expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
     expect(resumed.best).toEqual(expected.best);

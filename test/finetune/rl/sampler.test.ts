@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
-import type { SampledSequence } from '../../../finetune/rl/learning/episode.js';
+import { episodeOf, type SampledSequence } from '../../../finetune/rl/learning/episode.js';
+import { wasChosen } from '../../../finetune/rl/learning/reply.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
@@ -85,13 +86,55 @@ describe('the sampler', () => {
         { messages, seed: 1 },
       ]);
       expect(held!.text).toMatch(/params\[0\]: -?\d(\.\d)?, params\[1\]: -?\d(\.\d)?/);
-      expect(held!.chosen).toHaveLength(held!.ids.length);
-      expect(held!.chosen).toContain(true);
-      expect(held!.chosen).toContain(false);
-      held!.chosen.forEach((chosen, i) => {
-        if (!chosen) expect(held!.logp[i]).toBe(0);
+      expect(held!.allowed).toHaveLength(held!.ids.length);
+      const chosen = held!.allowed.map(wasChosen);
+      expect(new Set(chosen)).toEqual(new Set([true, false]));
+      held!.ids.forEach((id, i) => {
+        expect(held!.allowed[i] ?? [id]).toContain(id);
+        if (!chosen[i]) expect(held!.logp[i]).toBe(0);
       });
-      expect(free!.chosen).not.toContain(false);
+      expect(free!.allowed.every((some) => some === null)).toBe(true);
+    });
+  });
+
+  it('is held to the choices of a conversation, with the probabilities of the training graph', async () => {
+    const choices = ['go', 'go north', 'go east', 'gold', 'x'].map((text, action) => ({ text, action }));
+    const agent = { act: 'constrained', maxTokens: 8, temperature: 0.7 };
+    const epochs = 2;
+    await opened({ environment: 'probe-discount', epochs, agent }, async (learning) => {
+      learning.sampler.refresh(learning.parameters);
+      const replies = await learning.sampler.reply(
+        Array.from({ length: 64 }, (_, seed) => ({
+          ...{ system: '', before: [], whole: true, message: `turn ${seed % 3}`, seed, choices },
+          ...{ game: seed, turn: 0 },
+        })),
+      );
+      const names = choices.map(({ text }) => text);
+      expect(new Set(replies.map(({ text }) => text))).toEqual(new Set(names));
+      const { sequences } = episodeOf({
+        turns: replies.map((reply) => ({ reply, reward: 0, valid: true })),
+        truncated: false,
+      });
+      expect(await mismatch(learning, sequences)).toBeLessThan(1e-5);
+      // Among all tokens they are others.
+      const among = sequences.map(({ allowed: _, ...one }) => one);
+      expect(await mismatch(learning, among)).toBeGreaterThan(1);
+      // 'gold' is chosen at its first and its third letter, where 'go' might end or have a space.
+      const gold = sequences.find(
+        ({ completionIds }) => completionIds.length === 3 && completionIds[2] !== 0,
+      );
+      expect(gold!.trained).toEqual([true, false, true]);
+      expect(gold!.allowed!.map((some) => some!.length)).toEqual([2, 1, 3]);
+    });
+  });
+
+  it('says where the longest choice is too long', async () => {
+    const agent = { act: 'constrained', maxTokens: 1, prompts: 'blackjack-short' };
+    await opened({ environment: 'Blackjack-v1', agent }, async (learning) => {
+      learning.sampler.refresh(learning.parameters);
+      await expect(learning.task.play(learning.sampler, [1], 2, 3)).rejects.toThrow(
+        /agent\.maxTokens: an answer may need 5 tokens/,
+      );
     });
   });
 

@@ -40,16 +40,20 @@ export function sampleToken(
   return best;
 }
 
-/** Natural logarithm of the probability that the model itself (temperature 1, nothing filtered) gives a token. */
-export function logProbability(logits: Float32Array, id: number): number {
-  return logits[id]! - logNormaliser(logits);
+/**
+ * Natural logarithm of the probability that the model itself (temperature 1, nothing filtered) gives a token.
+ * @param ids of which it is one: the probability among these; left out, among all
+ */
+export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
+  return logits[id]! - logNormaliser(logits, ids);
 }
 
 /** ln Σ exp(logit): the difference between logits and log-probabilities. */
-export function logNormaliser(logits: Float32Array): number {
-  const largest = logits[argmax(logits)]!;
+export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
+  const largest = logits[argmax(logits, ids)]!;
   let sum = 0;
-  for (const logit of logits) sum += Math.exp(logit - largest);
+  if (ids === undefined) for (const logit of logits) sum += Math.exp(logit - largest);
+  else for (const id of ids) sum += Math.exp(logits[id]! - largest);
   return largest + Math.log(sum);
 }
 

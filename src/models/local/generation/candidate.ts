@@ -46,7 +46,7 @@ export class Candidate {
   readonly #constraint: ConstraintState | undefined;
   readonly #logProbabilities: number[] = [];
   readonly #sampledLogProbabilities: number[] = [];
-  readonly #chosen: boolean[] = [];
+  readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
   /** Whether stop strings count from here on. */
   #stoppable: boolean;
@@ -92,16 +92,16 @@ export class Candidate {
     if (raw !== undefined && sampledLogProbabilities) {
       const { temperature } = sampling;
       const tempered = temperature === 1 ? raw : raw.map((logit) => logit / temperature);
-      const isChosen = this.#mask?.kind !== 'only' || this.#mask.ids.length > 1;
-      this.#sampledLogProbabilities.push(isChosen ? logProbability(tempered, id) : 0);
-      this.#chosen.push(isChosen);
+      const allowed = this.#mask?.kind === 'only' ? this.#mask.ids : undefined;
+      this.#sampledLogProbabilities.push(logProbability(tempered, id, allowed));
+      this.#allowed.push(allowed === undefined ? null : [...allowed]);
     }
     this.#add(id);
     while (!this.ended) {
       this.#mask = this.#nextMask();
       if (this.#mask?.kind !== 'only' || this.#mask.ids.length !== 1) break;
       this.#sampledLogProbabilities.push(0);
-      this.#chosen.push(false);
+      this.#allowed.push([...this.#mask.ids]);
       this.#add(this.#mask.ids[0]!);
     }
   }
@@ -119,7 +119,7 @@ export class Candidate {
       ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
-        chosen: this.#chosen,
+        allowed: this.#allowed,
       }),
     };
   }

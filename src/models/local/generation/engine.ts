@@ -6,6 +6,7 @@ import {
   plainSampling,
   type Sampling,
 } from '../../language-model.js';
+import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
   type ConstraintVocabulary,
@@ -99,17 +100,20 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
         );
       if (job.score !== undefined) {
-        const texts = scoredTexts(job.score, tokenizer, eosTokens);
+        const texts = answersOf(job.score, tokenizer, eosTokens);
         const maxTokens = requireRoom(texts, room);
         const request = { ...job, adapter: loaded.of(job.adapter), prompt, maxTokens, texts, eosTokens };
         const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
         return { ...scored, residentBytes: process.memoryUsage.rss() };
       }
       const maxTokens = Math.min(job.maxTokens, room);
-      const constraint = job.grammar && constraints(job.grammar, opensThinking(tokenizer, job.messages));
+      const constraint =
+        job.choices === undefined
+          ? job.grammar && constraints.of(job.grammar, opensThinking(tokenizer, job.messages))
+          : constraints.among(job.choices);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
-          `an answer of ${job.grammar?.labels.length} numbers may need ${constraint.answerTokens} tokens, ` +
+          `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
       // The caller's choice counts, then the publisher's recommendation, then plain sampling.
@@ -125,7 +129,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
  * Token ids of texts as whole answers: each ends with the token that the chat template ends one with, so that no text has
  * an advantage over a longer one that begins with it.
  */
-function scoredTexts(
+function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
   eosTokens: ReadonlySet<number>,
@@ -216,19 +220,40 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Constraints of the grammars seen so far, with the masks that they have computed. */
+/** Choices that are remembered: those of a text world change from step to step. */
+const choicesKept = 4096;
+
+/** Constraints of the grammars and choices seen so far, with the masks that they have computed. */
+export interface ConstraintCache {
+  of(grammar: AnswerGrammar, thinking: boolean): Constraint;
+  /** Answers that are one of the texts. */
+  among(texts: readonly string[]): Constraint;
+}
+
 export function constraintCache(
   tokenizer: ChatTokenizer,
   config: DecoderConfig,
   eosTokens: ReadonlySet<number>,
-): (grammar: AnswerGrammar, thinking: boolean) => Constraint {
+): ConstraintCache {
   let vocabulary: ConstraintVocabulary | undefined;
-  const constraints = new Map<string, Constraint>();
-  return (grammar, thinking) => {
-    const key = JSON.stringify([grammar, thinking]);
-    vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-    const constraint = constraints.get(key) ?? createConstraint(grammar, vocabulary, thinking);
-    constraints.set(key, constraint);
-    return constraint;
+  const ofGrammars = new Map<string, Constraint>();
+  const ofChoices = new Map<string, Constraint>();
+  return {
+    of(grammar, thinking) {
+      const key = JSON.stringify([grammar, thinking]);
+      vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+      const constraint = ofGrammars.get(key) ?? createConstraint(grammar, vocabulary, thinking);
+      ofGrammars.set(key, constraint);
+      return constraint;
+    },
+    among(texts) {
+      const key = JSON.stringify(texts);
+      const known = ofChoices.get(key);
+      if (known !== undefined) return known;
+      if (ofChoices.size >= choicesKept) ofChoices.clear();
+      const constraint = choiceConstraint(answersOf(texts, tokenizer, eosTokens));
+      ofChoices.set(key, constraint);
+      return constraint;
+    },
   };
 }

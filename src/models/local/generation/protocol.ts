@@ -41,6 +41,8 @@ export interface GenerateJob {
   readonly sampledLogProbabilities?: boolean;
   /** The form that answers must have, if any. */
   readonly grammar?: AnswerGrammar;
+  /** Texts of which the answer is to be one. */
+  readonly choices?: readonly string[];
   /** Texts to score in place of answering. */
   readonly score?: readonly string[];
   /** Jobs go on from prompts of jobs with the same name, never of others. */
@@ -55,12 +57,12 @@ export interface GeneratedAnswer {
   /** Natural logarithms, one a token, under the model itself. */
   readonly logProbabilities?: readonly number[];
   /**
-   * The same at the temperature of the sampling, before anything is filtered, and 0 where there was no choice; where they
-   * were asked for.
+   * The same at the temperature of the sampling, among the tokens that a constraint allows, before anything is filtered;
+   * where they were asked for.
    */
   readonly sampledLogProbabilities?: readonly number[];
-  /** Whether there was a choice: a constraint may leave one token only. Beside `sampledLogProbabilities`. */
-  readonly chosen?: readonly boolean[];
+  /** The tokens that each one was chosen from where a constraint left only some; beside `sampledLogProbabilities`. */
+  readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Generation {

@@ -159,7 +159,7 @@ function languageModel(
     scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { grammar, logProbabilities = false, onText, score, seeds, signal, stop = config.stop } = options;
+      const { choices, grammar, logProbabilities = false, onText, score, seeds, signal } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -167,9 +167,10 @@ function languageModel(
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
-          stop,
+          stop: options.stop ?? config.stop,
           logProbabilities,
           ...(config.format === 'constrained' && grammar && { grammar }),
+          ...(choices && { choices }),
           ...(score && { score }),
         },
         { signal, onText },
@@ -234,12 +235,12 @@ function completions(
 }
 
 function sampledOf({
-  chosen,
+  allowed,
   ids,
   sampledLogProbabilities: logp,
 }: GeneratedAnswer): Pick<Completion, 'sampled'> {
   if (logp === undefined) return {};
-  return { sampled: { ids, logp, ...(chosen?.includes(false) && { chosen }) } };
+  return { sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) } };
 }
 
 function tokensOf({ ids, logProbabilities }: GeneratedAnswer, bytes: TokenBytes): CompletionToken[] {

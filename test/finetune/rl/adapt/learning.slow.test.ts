@@ -147,7 +147,7 @@ describe('what a learner sees', () => {
     const answers = [1, 3, 2].map(
       (score): ObservedAnswer => ({
         ...{ kind: 'evaluated', text: '', parameters: [score], returns: [score], score },
-        sampled: { ids: [score, 9], logp: [-1, 0], chosen: [true, false] },
+        sampled: { ids: [score, 9], logp: [-1, 0], allowed: [[1, 2, 3], [9]] },
       }),
     );
     const messages = [{ role: 'user', content: 'x' }] as const;
@@ -166,9 +166,10 @@ describe('what a learner sees', () => {
     expect(group!.episodes.map(({ sequences }) => sequences[0])).toEqual(
       [1, 3, 2].map((score) => ({
         promptIds: [7, 8],
-        completionIds: [score, 9],
-        trained: [true, false],
-        samplerLogp: [-1, 0],
+        completionIds: [score],
+        trained: [true],
+        allowed: [[1, 2, 3]],
+        samplerLogp: [-1],
       })),
     );
   });

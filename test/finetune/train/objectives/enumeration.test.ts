@@ -54,7 +54,7 @@ async function probabilities(): Promise<readonly number[]> {
 async function gradient(written: Written, update: readonly Sampled[]): Promise<Float64Array> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), context);
   const session = await open(objective, 'train');
-  const { gradients } = await readParts(session, parameters, layOut(update, packing), inputs(update));
+  const { gradients } = await readParts(session, parameters, layOut(update, packing), inputs(update, 0));
   await session.close();
   return Float64Array.from([...gradients.values()].flatMap((one) => [...one]));
 }
@@ -124,7 +124,12 @@ describe('a policy of two tokens', async () => {
       const projected: number[][] = [[], []];
       for (let done = 0; done < updates; done++) {
         const update = Array.from({ length: groups }, () => sampledGroup(p, random, baseline)).flat();
-        const { gradients } = await readParts(session, parameters, layOut(update, packing), inputs(update));
+        const { gradients } = await readParts(
+          session,
+          parameters,
+          layOut(update, packing),
+          inputs(update, 0),
+        );
         const flat = [...gradients.values()].flatMap((one) => [...one]);
         directions.forEach((direction, k) => {
           projected[k]!.push(dot(flat, direction));

@@ -51,7 +51,7 @@ export async function updates(
   );
   const results: Updated[] = [];
   try {
-    for (const parts of layouts) results.push(await readParts(session, values, parts, inputs(update)));
+    for (const parts of layouts) results.push(await readParts(session, values, parts, inputs(update, 0)));
   } finally {
     await session.close();
   }

@@ -1,0 +1,52 @@
+/** Answers that are one of several given ones: each token goes on as at least one of them does. */
+import type { Constraint, ConstraintState } from './constraint.js';
+import type { TokenMask } from './sampling.js';
+
+/** What several answers have in common up to a token, and how each goes on. */
+interface Branch {
+  readonly next: Map<number, Branch>;
+  readonly mask: TokenMask;
+}
+
+/**
+ * @param answers token ids of each, that of its end last, so that none begins another
+ * @throws RangeError without answers
+ */
+export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
+  if (answers.length === 0) throw new RangeError('an answer is chosen from at least one');
+  const root = branchOf(answers);
+  return {
+    // The end is no part of the text.
+    answerTokens: Math.max(...answers.map(({ length }) => length - 1)),
+    start: () => new Choosing(root),
+  };
+}
+
+function branchOf(answers: readonly (readonly number[])[]): Branch {
+  const next = new Map<number, Branch>();
+  for (const id of new Set(answers.flatMap(([first]) => first ?? [])))
+    next.set(id, branchOf(answers.filter(([first]) => first === id).map((rest) => rest.slice(1))));
+  return { next, mask: { kind: 'only', ids: Int32Array.from(next.keys()).sort() } };
+}
+
+class Choosing implements ConstraintState {
+  #branch: Branch;
+
+  constructor(root: Branch) {
+    this.#branch = root;
+  }
+
+  mask(): TokenMask {
+    return this.#branch.mask;
+  }
+
+  take(id: number): void {
+    const next = this.#branch.next.get(id);
+    if (next === undefined) throw new Error(`token ${id} begins none of the answers`);
+    this.#branch = next;
+  }
+
+  answerEnd(): number {
+    return -1;
+  }
+}

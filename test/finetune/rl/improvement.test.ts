@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { type ImprovementSettings, improve, type Sessions } from '../../../finetune/rl/improvement.js';
+import { freshState } from '../../../finetune/rl/online.js';
+import { policyObjective } from '../../../finetune/train/objectives/policy-objective.js';
+import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
+import { objectiveSchema } from '../../../src/config/learning/objective.js';
+
+const objective = objectiveSchema.parse({
+  kind: 'reinforce',
+  importance: { kind: 'none' },
+  entropy: { from: 0.4, to: 0.2 },
+});
+const context = { temperature: 1, reused: false, maxCompletionTokens: 1 };
+const settings = (more: Partial<ImprovementSettings>): ImprovementSettings => ({
+  ...{ epochs: 1, minibatches: 1, seed: 3, learningRate: 0, maxGradientNorm: 1, batchTokens: 64, objective },
+  schedule: { kind: 'constant', warmupSteps: 0, totalSteps: 8, floor: 0 },
+  adamw: { betas: [0.9, 0.999], epsilon: 1e-8, weightDecay: 0 },
+  ...more,
+});
+const sequences = Array.from(
+  { length: 9 },
+  (_, i): Sampled => ({ promptIds: [100 + i], completionIds: [i], advantages: 1, samplerLogp: [-1] }),
+);
+
+/** The targets and entropy weights of each step. */
+async function steps(more: Partial<ImprovementSettings>, some = sequences) {
+  const seen: { readonly targets: readonly number[]; readonly bonus: number }[] = [];
+  let rest: number[] = [];
+  const training: Sessions['training'] = {
+    async run(_, { inputs, targets }) {
+      rest.push(...targets);
+      const bonus = inputs.entropy_weights!.reduce((sum, weight) => sum + weight, 0);
+      seen.push({ targets: rest.toSorted((a, b) => a - b), bonus });
+      rest = [];
+      const numbers = Float64Array.from(targets, () => -1);
+      return { loss: 0, logp: numbers, outputs: { entropy: numbers }, gradients: new Map() };
+    },
+    close: async () => undefined,
+  };
+  const given = settings({ ...more, batchTokens: 10_000 });
+  await improve(
+    { training, reading: undefined },
+    policyObjective(objective, context),
+    freshState([]),
+    some,
+    given,
+  );
+  return seen;
+}
+
+describe('an update', () => {
+  it('reads all replies in each epoch', async () => {
+    const found = await steps({ epochs: 2 });
+    expect(found.map(({ targets }) => targets)).toEqual([
+      [0, 1, 2, 3, 4, 5, 6, 7, 8],
+      [0, 1, 2, 3, 4, 5, 6, 7, 8],
+    ]);
+  });
+
+  it('with minibatches has each reply in one step of an epoch, in another order in the next', async () => {
+    const found = (await steps({ epochs: 2, minibatches: 3 })).map(({ targets }) => targets);
+    expect(found.map(({ length }) => length)).toEqual([3, 3, 3, 3, 3, 3]);
+    const [one, other] = [found.slice(0, 3), found.slice(3)];
+    for (const epoch of [one, other]) expect(epoch.flat().toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(other).not.toEqual(one);
+  });
+
+  it('with few replies has all of them in each step, so that the steps of an update are as many', async () => {
+    const found = await steps({ minibatches: 4 }, sequences.slice(0, 3));
+    expect(found.map(({ targets }) => targets)).toEqual(Array(4).fill([0, 1, 2]));
+  });
+
+  it('has an entropy bonus that changes evenly over the learning', async () => {
+    const bonuses = (await steps({ epochs: 10 })).map(({ bonus }) => bonus);
+    const expected = [0.4, 0.375, 0.35, 0.325, 0.3, 0.275, 0.25, 0.225, 0.2, 0.2];
+    bonuses.forEach((bonus, step) => {
+      expect(bonus).toBeCloseTo(expected[step]!, 12);
+    });
+  });
+});

@@ -1,0 +1,99 @@
+/** Tokens that were chosen from some only: log-probabilities and entropies are those among them. */
+import { describe, expect, it } from 'vitest';
+import type { Objective } from '../../../../finetune/engine/objective.js';
+import { trainedParameters } from '../../../../finetune/engine/trainable.js';
+import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.js';
+import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
+import { likelihood } from '../../../../finetune/train/objectives/likelihood.js';
+import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
+import { ownRows } from '../../../../finetune/train/packing.js';
+import { readParts } from '../../../../finetune/train/training-step.js';
+import { randomParameters, someCompletions, tinyConfig, tinyTrainable, updates } from './policy.js';
+
+const parameters = randomParameters(trainedParameters(tinyConfig, tinyTrainable));
+const all = Array.from({ length: tinyConfig.vocabulary }, (_, id) => id);
+
+/** The first token of each from a few ids, 0 among them; the second from all; the third without choice. */
+const update = someCompletions(4).map(
+  (one): Sampled => ({
+    ...one,
+    allowed: one.completionIds.map((id, i) => [[0, 9, id], null, [id]][i] ?? null),
+  }),
+);
+
+async function read(objective: Objective, examples: readonly Sampled[]) {
+  const graph = { config: tinyConfig, trainable: tinyTrainable, objective, precision: 'float64' } as const;
+  const session = await openTrainingSession(buildTrainingGraph({ ...graph, purpose: 'evaluate' }), {
+    ...{ device: 'cpu', threads: 1, optimize: false },
+  });
+  const found = await readParts(session, parameters, [ownRows(examples)], () => ({}));
+  await session.close();
+  return found.examples;
+}
+
+describe('tokens that were chosen from some', () => {
+  it('have the log-probability and the entropy among these; the others, those among all', async () => {
+    const [constrained, free] = [
+      await read({ ...likelihood(1), constrained: true }, update),
+      await read(likelihood(1), update),
+    ];
+    const first = update[0]!;
+    // Log-probabilities of each id in the place of the first token.
+    const everywhere = await read(
+      likelihood(1),
+      all.map((id) => ({ ...first, completionIds: [id], trained: [true] })),
+    );
+    const p = everywhere.map(({ logp }) => Math.exp(logp[0]!));
+    const among = first.allowed![0]!.map((id) => p[id]!);
+    const total = among.reduce((sum, one) => sum + one);
+    const shares = among.map((one) => one / total);
+    expect(constrained[0]!.logp[0]).toBeCloseTo(Math.log(shares.at(-1)!), 9);
+    expect(constrained[0]!.outputs.entropy![0]).toBeCloseTo(
+      -shares.reduce((sum, share) => sum + share * Math.log(share), 0),
+      9,
+    );
+    for (const [i, { logp, outputs, example }] of constrained.entries()) {
+      expect(logp[0]).toBeGreaterThan(free[i]!.logp[0]!);
+      expect(logp[1]).toBe(free[i]!.logp[1]);
+      expect(outputs.entropy![1]).toBe(free[i]!.outputs.entropy![1]);
+      if (example.trained?.[2] !== false) {
+        expect(logp[2]).toBe(0);
+        expect(outputs.entropy![2]).toBeCloseTo(0, 12);
+      }
+    }
+  });
+
+  it('without any such token are read as ever', async () => {
+    const plain = update.map(({ allowed: _, ...one }) => one);
+    const [constrained, free] = [
+      await read({ ...likelihood(1), constrained: true }, plain),
+      await read(likelihood(1), plain),
+    ];
+    expect(constrained.map(({ logp }) => logp)).toEqual(free.map(({ logp }) => logp));
+  });
+
+  it('have the gradient of the loss, entropy included', async () => {
+    const own = parameters.map(({ values, ...one }) => ({ ...one, values: values.slice() }));
+    const learnt = async () => {
+      const written = { kind: 'reinforce', entropy: 0.3, importance: { kind: 'none' } };
+      const [updated] = await updates(written, { constrained: true }, update, undefined, own);
+      return updated!;
+    };
+    const { gradients } = await learnt();
+    for (const { name, values } of own.filter((one) => /q_proj|lm_head/.test(one.name))) {
+      const slopes = [...gradients.get(name)!];
+      const place = slopes.reduce(
+        (best, slope, i) => (Math.abs(slope) > Math.abs(slopes[best]!) ? i : best),
+        0,
+      );
+      const middle = values[place]!;
+      const lossAt = async (x: number) => {
+        values[place] = x;
+        return (await learnt()).loss;
+      };
+      const slope = ((await lossAt(middle + 1e-5)) - (await lossAt(middle - 1e-5))) / 2e-5;
+      values[place] = middle;
+      expect(slopes[place]! / slope).toBeCloseTo(1, 5);
+    }
+  });
+});

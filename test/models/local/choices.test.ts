@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { choiceConstraint } from '../../../src/models/local/constraint/choices.js';
+
+const end = 0;
+const answers = [
+  [1, 2, end],
+  [1, 2, 3, end],
+  [1, 4, 5, end],
+  [6, end],
+];
+
+const allowed = (mask: ReturnType<ReturnType<ReturnType<typeof choiceConstraint>['start']>['mask']>) => {
+  if (mask.kind !== 'only') throw new Error('some tokens only');
+  return [...mask.ids];
+};
+
+describe('an answer that is one of several', () => {
+  it('goes on as one of them does; where one begins another, it may end', () => {
+    const state = choiceConstraint(answers).start();
+    expect(allowed(state.mask(9))).toEqual([1, 6]);
+    state.take(1);
+    expect(allowed(state.mask(9))).toEqual([2, 4]);
+    state.take(2);
+    expect(allowed(state.mask(9))).toEqual([end, 3]);
+    state.take(3);
+    expect(allowed(state.mask(9))).toEqual([end]);
+  });
+
+  it('refuses another token', () => {
+    expect(() => choiceConstraint(answers).start().take(2)).toThrow('begins none of the answers');
+  });
+
+  it('says how long the longest is, its end apart', () => {
+    expect(choiceConstraint(answers).answerTokens).toBe(3);
+    expect(() => choiceConstraint([])).toThrow(RangeError);
+  });
+
+  it('can become each of them, and nothing else', () => {
+    const texts = fc.uniqueArray(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), {
+      minLength: 1,
+      maxLength: 8,
+      selector: (ids) => ids.join(),
+    });
+    fc.assert(
+      fc.property(texts, (given) => {
+        const constraint = choiceConstraint(given.map((ids) => [...ids, end]));
+        const found: string[] = [];
+        const walk = (before: readonly number[]) => {
+          const state = constraint.start();
+          for (const id of before) state.take(id);
+          for (const id of allowed(state.mask(9)))
+            if (id === end) found.push(before.join());
+            else walk([...before, id]);
+        };
+        walk([]);
+        expect(found.sort()).toEqual(given.map((ids) => ids.join()).sort());
+      }),
+    );
+  });
+});
