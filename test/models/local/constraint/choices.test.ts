@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { choiceConstraint } from '../../../src/models/local/constraint/choices.js';
+import { choiceConstraint } from '../../../../src/models/local/constraint/choices.js';
 
 const end = 0;
 const answers = [
