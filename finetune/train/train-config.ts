@@ -97,7 +97,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too',
+      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too; answers of one conversation, which count as one example',
     ),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without gain after which training ends early'),
