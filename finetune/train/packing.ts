@@ -115,8 +115,12 @@ export function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): 
 /**
  * Examples whose prompt goes on from the prompt and answer of another one become one example, of which the tokens of the
  * answers are trained: a conversation is read once instead of once an answer. Only equal weights are joined.
+ * @param observationWeight factor of the weight of the tokens between the answers; 0: they are not trained
  */
-export function joinedExamples(examples: readonly TokenExample[]): readonly TokenExample[] {
+export function joinedExamples(
+  examples: readonly TokenExample[],
+  observationWeight = 0,
+): readonly TokenExample[] {
   const joined: { known: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
   for (const example of examples.toSorted((a, b) => a.promptIds.length - b.promptIds.length)) {
     const { promptIds, completionIds, trained, weight } = example;
@@ -130,7 +134,10 @@ export function joinedExamples(examples: readonly TokenExample[]): readonly Toke
     }
   }
   return joined.map(({ first: { promptIds, weight }, known, trained }) => ({
-    ...{ promptIds, weight, trained },
+    ...{ promptIds, weight },
+    ...(observationWeight === 0
+      ? { trained }
+      : { factors: trained.map((isAnswer) => (isAnswer ? 1 : observationWeight)) }),
     completionIds: known.slice(promptIds.length),
   }));
 }

@@ -63,12 +63,12 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
   const alarms = templateAlarms(job.model, tokenizer, job.training);
-  const render = (conversations: readonly Conversation[]): readonly TokenExample[] => {
-    const examples = conversations.map((conversation) => renderExample(tokenizer, end, conversation));
-    return job.settings.packing === 'conversations' ? joinedExamples(examples) : examples;
-  };
-  const [training, validation] = [render(job.training), render(job.validation)];
   const { settings } = job;
+  const render = (conversations: readonly Conversation[], observationWeight = 0): readonly TokenExample[] => {
+    const examples = conversations.map((conversation) => renderExample(tokenizer, end, conversation));
+    return settings.packing === 'conversations' ? joinedExamples(examples, observationWeight) : examples;
+  };
+  const [training, validation] = [render(job.training, settings.observationWeight), render(job.validation)];
   const memory = estimateMemory({ config, trainable, training, validated: validation.length > 0, settings });
   hooks.onMemory?.(memory);
   refuseImpossible(memory, machineMemory());

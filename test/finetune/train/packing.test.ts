@@ -199,6 +199,16 @@ describe('examples of one conversation', () => {
     expect(joinedExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
   });
 
+  it('train what lies between the answers, too, by its weight', async () => {
+    const [joined] = joinedExamples(conversation, 0.25);
+    expect(joined!.trained).toBeUndefined();
+    const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];
+    expect(joined!.factors).toEqual([...between, ...third.map(() => 0.25), ...three.map(() => 1)]);
+    const weights = sftInputs([joined!])(joined!)['weights'] as readonly number[];
+    expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
+    expect(weights[one.length]! / weights[0]!).toBeCloseTo(0.25, 12);
+  });
+
   it('have the loss and the gradients that they have alone', async () => {
     const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
     const all = [...conversation, stranger];
