@@ -15,6 +15,8 @@ export interface TokenSequence {
 export interface TokenExample extends TokenSequence {
   /** Weight of each token of the answer. */
   readonly weight: number;
+  /** A factor of it for each token of the completion. Absent: 1. */
+  readonly factors?: readonly number[] | undefined;
 }
 
 /** Examples with the same prompt, which is read once for all of them. */

@@ -10,13 +10,14 @@ import {
   type TokenSequence,
 } from '../engine/batch.js';
 
-export const packings = ['none', 'rows', 'prompts'] as const;
+export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 export interface PackingSettings {
   /**
    * `none`: one example a row. `rows`: examples one after another in a row, those with the same prompt behind one copy
-   * of it. `prompts`: also, the order brings examples with the same prompt into the same step. `pairs`, of preferences:
-   * the two answers of each pair, which follow one another, in a row behind their prompt.
+   * of it. `prompts`: also, the order brings examples with the same prompt into the same step. `conversations`: examples
+   * that go on from one another are one (`joinedExamples`). `pairs`, of preferences: the two answers of each pair, which
+   * follow one another, in a row behind their prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
   /** Most tokens, padding included, that are read at once: what memory allows. One example is always read whole. */
@@ -110,6 +111,39 @@ function evenRows<E extends TokenSequence>(families: readonly Family<E>[], count
 export function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
+
+/**
+ * Examples whose prompt goes on from the prompt and answer of another one become one example, of which the tokens of the
+ * answers are trained: a conversation is read once instead of once an answer. Only equal weights are joined.
+ * @param observationWeight factor of the weight of the tokens between the answers; 0: they are not trained
+ */
+export function joinedExamples(
+  examples: readonly TokenExample[],
+  observationWeight = 0,
+): readonly TokenExample[] {
+  const joined: { known: number[]; readonly first: TokenExample; readonly trained: boolean[] }[] = [];
+  for (const example of examples.toSorted((a, b) => a.promptIds.length - b.promptIds.length)) {
+    const { promptIds, completionIds, trained, weight } = example;
+    const before = joined.find(({ known, first }) => first.weight === weight && beginsWith(promptIds, known));
+    const flags = completionIds.map((_, i) => trained?.[i] ?? true);
+    const known = [...promptIds, ...completionIds];
+    if (before === undefined) joined.push({ known, first: example, trained: flags });
+    else {
+      before.trained.push(...promptIds.slice(before.known.length).map(() => false), ...flags);
+      before.known = known;
+    }
+  }
+  return joined.map(({ first: { promptIds, weight }, known, trained }) => ({
+    ...{ promptIds, weight },
+    ...(observationWeight === 0
+      ? { trained }
+      : { factors: trained.map((isAnswer) => (isAnswer ? 1 : observationWeight)) }),
+    completionIds: known.slice(promptIds.length),
+  }));
+}
+
+const beginsWith = (ids: readonly number[], first: readonly number[]): boolean =>
+  ids.length >= first.length && first.every((id, i) => ids[i] === id);
 
 /** A family that is longer than a row, in parts that repeat the prompt. */
 function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {

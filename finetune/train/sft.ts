@@ -13,6 +13,7 @@ import { requireGradients } from '../engine/trainable.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
+import { joinedExamples } from './packing.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
 import type { TrainingSettings } from './training-run.js';
@@ -62,10 +63,12 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
   const alarms = templateAlarms(job.model, tokenizer, job.training);
-  const render = (conversations: readonly Conversation[]): TokenExample[] =>
-    conversations.map((conversation) => renderExample(tokenizer, end, conversation));
-  const [training, validation] = [render(job.training), render(job.validation)];
   const { settings } = job;
+  const render = (conversations: readonly Conversation[], observationWeight = 0): readonly TokenExample[] => {
+    const examples = conversations.map((conversation) => renderExample(tokenizer, end, conversation));
+    return settings.packing === 'conversations' ? joinedExamples(examples, observationWeight) : examples;
+  };
+  const [training, validation] = [render(job.training, settings.observationWeight), render(job.validation)];
   const memory = estimateMemory({ config, trainable, training, validated: validation.length > 0, settings });
   hooks.onMemory?.(memory);
   refuseImpossible(memory, machineMemory());

@@ -97,7 +97,14 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too',
+      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too; answers of one conversation, which count as one example',
+    ),
+  observationWeight: z
+    .number()
+    .min(0)
+    .optional()
+    .describe(
+      'Weight of what is read between the answers of a conversation, for 1 of the answers (default: 0): with packing conversations, a model from scratch learns from it to copy what it has read',
     ),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without gain after which training ends early'),
@@ -121,6 +128,14 @@ export const trainConfigSchema = settings
     path: ['optimizer'],
     message: 'muon trains whole matrices: it needs method full or scratch, and lora has adamw',
   })
+  .refine(
+    ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
+    {
+      path: ['observationWeight'],
+      message:
+        'what lies between answers is trained where they are one example: it needs packing conversations',
+    },
+  )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
     path: ['objective'],
     message: 'dpo compares with the model that it starts from: it needs method lora or full',

@@ -201,7 +201,7 @@ function settingsOf(config: TrainConfig) {
     maxGradientNorm,
     ...(objective.kind === 'dpo'
       ? { dpo: { beta: objective.beta }, batchExamples: 2 * batchExamples, packing: 'pairs' as const }
-      : { batchExamples, packing }),
+      : { batchExamples, packing, observationWeight: config.observationWeight }),
     batchTokens,
     evaluateEvery,
     patience,

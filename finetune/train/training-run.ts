@@ -27,6 +27,8 @@ export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConf
   readonly muon?: MuonSettings | undefined;
   /** With the packing `pairs`: the weight of DPO's reference. Undefined: supervised. */
   readonly dpo?: { readonly beta: number } | undefined;
+  /** With the packing `conversations`: that of the tokens between the answers, for one of the answers' own. */
+  readonly observationWeight?: number | undefined;
   /** Undefined: gradients are not clipped. */
   readonly maxGradientNorm: number | undefined;
   /** Undefined: the training never ends early. */

@@ -3,7 +3,7 @@ import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
 import type { RunEvent } from '../runs/events.js';
-import { playFigures } from './play-figures.js';
+import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
 
 export function createPlayDisplay(
@@ -25,7 +25,7 @@ export function createPlayDisplay(
           if (calls % callsBetween === 0) progress.update(games.length, [`${formatCompact(calls)} calls`]);
           break;
         case 'game-finished': {
-          const { meanReturn, meanScore } = playFigures(games);
+          const { meanReturn, meanScore } = playMeans(games);
           const figure =
             meanScore === null
               ? `mean return ${formatReturn(meanReturn!)}`

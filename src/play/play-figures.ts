@@ -26,6 +26,15 @@ export interface PlayFigures {
   readonly unclear: number | null;
 }
 
+/** The means alone, for a play that goes on: intervals of hundreds of games take longer than the games. */
+export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
+  const scores = games.flatMap(({ score }) => score ?? []);
+  return {
+    meanReturn: games.length === 0 ? null : mean(games.map((game) => game.return)),
+    meanScore: scores.length === 0 ? null : mean(scores),
+  };
+}
+
 export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
   const scored = games.flatMap(({ score }) => score ?? []);

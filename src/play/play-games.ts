@@ -19,7 +19,7 @@ import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker, StopError } from './model-speaker.js';
-import { playFigures } from './play-figures.js';
+import { playFigures, playMeans } from './play-figures.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
 
@@ -251,7 +251,9 @@ class Play {
   #keep(changes: Parameters<RunDirectory['update']>[0]): void {
     const { config, ledger } = this.#setup;
     const caps = ledger.caps(this.activeMs());
-    const { meanReturn, meanScore, returnCi95, scoreCi95 } = playFigures(this.#games);
+    const isOver = changes.status !== undefined && changes.status !== 'running';
+    const { meanReturn, meanScore } = playMeans(this.#games);
+    const { returnCi95, scoreCi95 } = isOver ? playFigures(this.#games) : noIntervals;
     this.#directory.update({
       iterations: { done: this.#games.length, of: config.episodes },
       usage: ledger.totals,
@@ -266,6 +268,9 @@ class Play {
     });
   }
 }
+
+/** Before the last game. */
+const noIntervals = { returnCi95: null, scoreCi95: null };
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
 

@@ -26,7 +26,6 @@ it('imitation and reinforcement meet the games, the words and the history of the
   expect(learning.environment).toEqual(environment);
   expect(learning.agent).toMatchObject({
     prompts: policy.prompts,
-    act: policy.act,
     history: policy.history,
     maxTurns: environment.options.max_episode_steps,
   });
@@ -34,4 +33,7 @@ it('imitation and reinforcement meet the games, the words and the history of the
   expect(games).toMatchObject({ player: 'expert', episodes: 900 });
   const training = loadTrainConfig('cooking-imitation', ['dataset=./none']);
   expect(training.method).toMatchObject({ kind: 'lora', rank: 4, alpha: 32, dropout: 0.25 });
+  const scratch = loadTrainConfig('cooking-scratch', ['dataset=./none']);
+  expect(scratch).toMatchObject({ method: { kind: 'scratch' }, packing: 'conversations' });
+  expect(scratch.model).toMatch(/tiny-words$/);
 });

@@ -12,10 +12,15 @@ export const sft: Objective = {
 /** @param examples all that the mean is over: the losses and gradients of their batches add up */
 export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
   const normalizer = totalWeight(examples);
-  return ({ weight }) => ({ weights: weight / normalizer });
+  return ({ factors, weight }) => ({
+    weights: factors?.map((factor) => (factor * weight) / normalizer) ?? weight / normalizer,
+  });
 }
 
-/** Σ |weight| over the answers' tokens: the divisor that makes the loss a mean. */
+/** Σ |weight| over the trained tokens: the divisor that makes the loss a mean. */
 function totalWeight(examples: readonly TokenExample[]): number {
-  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * trainedLength(example), 0);
+  return examples.reduce((sum, example) => sum + Math.abs(example.weight) * factorsOf(example), 0);
 }
+
+const factorsOf = (example: TokenExample): number =>
+  example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);

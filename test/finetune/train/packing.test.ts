@@ -5,7 +5,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { layOut, type Part, packings } from '../../../finetune/train/packing.js';
+import { joinedExamples, layOut, type Part, packings } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -168,4 +168,57 @@ it('a prompt’s answers do not see one another', async () => {
   const silent = family.with(1, { ...family[1]!, weight: 0 });
   const [one, other] = await sumOverParts(config, { kind: 'all' }, 'float64', [[[[silent]]], [[[changed]]]]);
   expect(other!.loss).toBeCloseTo(one!.loss, 12);
+});
+
+describe('examples of one conversation', () => {
+  const [first, second, third] = [someIds(8), someIds(5), someIds(3)];
+  const [one, two, three] = [someIds(2), someIds(4), someIds(3)];
+  const conversation: readonly TokenExample[] = [
+    { promptIds: [...first, ...one, ...second, ...two, ...third], completionIds: three, weight: 1 },
+    { promptIds: first, completionIds: one, weight: 1 },
+    { promptIds: [...first, ...one, ...second], completionIds: two, weight: 1 },
+  ];
+  const stranger = { promptIds: someIds(9), completionIds: someIds(4), weight: 1 };
+
+  it('are read as one, which trains the answers alone', () => {
+    const joined = joinedExamples([...conversation, stranger]);
+    expect(joined).toHaveLength(2);
+    expect(joined[0]).toEqual({
+      promptIds: first,
+      completionIds: [...one, ...second, ...two, ...third, ...three],
+      trained: [one, second, two, third, three].flatMap((ids, i) => ids.map(() => i % 2 === 0)),
+      weight: 1,
+    });
+    expect(joined[1]).toMatchObject(stranger);
+  });
+
+  it('stay apart where the answer differs, or its weight', () => {
+    const [last, ...before] = conversation;
+    const other = before.map((example) => ({ ...example, completionIds: someIds(6) }));
+    expect(joinedExamples([last!, ...other])).toHaveLength(3);
+    expect(joinedExamples([{ ...last!, weight: 2 }, ...before])).toHaveLength(2);
+  });
+
+  it('train what lies between the answers, too, by its weight', async () => {
+    const [joined] = joinedExamples(conversation, 0.25);
+    expect(joined!.trained).toBeUndefined();
+    const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];
+    expect(joined!.factors).toEqual([...between, ...third.map(() => 0.25), ...three.map(() => 1)]);
+    const weights = sftInputs([joined!])(joined!)['weights'] as readonly number[];
+    expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
+    expect(weights[one.length]! / weights[0]!).toBeCloseTo(0.25, 12);
+  });
+
+  it('have the loss and the gradients that they have alone', async () => {
+    const config = readDecoderConfig(referenceDirectory('qwen3-fp32'));
+    const all = [...conversation, stranger];
+    const settings = { packing: 'conversations', batchTokens: 1000 } as const;
+    const [alone, joined] = await sumOverParts(config, { kind: 'all' }, 'float64', [
+      layOut(all, { ...settings, packing: 'none' }),
+      layOut(joinedExamples(all), settings),
+    ]);
+    expect(joined!.loss).toBeCloseTo(alone!.loss, 9);
+    for (const [parameter, gradient] of joined!.gradients)
+      expect(relativeDistance(gradient, alone!.gradients.get(parameter)!), parameter).toBeLessThan(1e-9);
+  });
 });

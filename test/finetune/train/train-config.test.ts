@@ -35,6 +35,13 @@ describe("a training's config", () => {
     );
   });
 
+  it('weighs what lies between answers only where a conversation is one example', () => {
+    const weighed = (packing: string) =>
+      load(`{model: base, dataset: a, output: b, packing: ${packing}, observationWeight: 0.3}`).read;
+    expect(weighed('conversations')().observationWeight).toBe(0.3);
+    expect(weighed('rows')).toThrow(/observationWeight[\s\S]*it needs packing conversations/);
+  });
+
   it('takes key=value, and tells of what is wrong in one', () => {
     const directory = temporaryDirectory();
     const file = join(directory, 'tune.yaml');

@@ -1,0 +1,94 @@
+/**
+ * Cooking from gold games: imitation by a model from scratch, then reinforcement, for several seeds; each is measured on the
+ * same games of the test fold, beside the expert, chance, the first action and the model before any training. It goes on
+ * where it stopped: what is there is not made again, and a training goes on from its checkpoint.
+ *
+ * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [SEEDS] [GAMES]
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { initializerRange, randomModel } from '../finetune/engine/first-values.js';
+import { writeModel } from '../finetune/export/model-directory.js';
+import { packageRoot } from '../src/base/package.js';
+import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
+
+const rows = join(packageRoot(), 'bench', 'rows', 'cooking.jsonl');
+
+const [folder, seeds = '5', games = '100'] = process.argv.slice(2);
+if (folder === undefined) throw new Error('name a directory to work in');
+const work = resolve(folder);
+mkdirSync(work, { recursive: true });
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** @returns the last line that a command prints, as JSON */
+function policyloop(...args: readonly string[]): Result {
+  const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
+  const { status, stdout } = spawnSync(process.execPath, [cli, ...args, '--json'], {
+    ...{ cwd: work, encoding: 'utf8', maxBuffer: 2 ** 30 },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error(`policyloop ${args.join(' ')} ended with ${status}`);
+  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Result;
+}
+
+/** What an earlier call made is not made again. */
+function once(name: string, make: () => Result): Result {
+  const file = join(work, `${name}.json`);
+  if (!existsSync(file)) writeFileSync(file, JSON.stringify(make()));
+  return JSON.parse(readFileSync(file, 'utf8')) as Result;
+}
+
+const found: Result[] = [];
+
+function measure(who: string, seed: number | undefined, ...settings: readonly string[]): void {
+  const name = seed === undefined ? who : `${who}-${seed}`;
+  const test = ['environment.options.fold=test', 'seed=1', `episodes=${games}`];
+  const figures = once(`play-${name}`, () => {
+    rmSync(join(work, 'play', name), { recursive: true, force: true });
+    return policyloop('play', 'cooking-gold', '--run-dir', join('play', name), ...test, ...settings);
+  });
+  const { lost, meanLength, meanScore, scoreCi95, truncated, won } = figures;
+  const row = { who, ...(seed !== undefined && { seed }), games: Number(games) };
+  found.push({ ...row, meanScore, scoreCi95, won, lost, truncated, meanLength });
+  writeFileSync(rows, found.map((one) => `${JSON.stringify(one)}\n`).join(''));
+}
+
+const playedBy = (path: string) => ['player=model', `model.path=${path}`, 'model.threads=1'];
+
+once('gold', () => policyloop('play', 'cooking-gold', '--run-dir', 'gold'));
+once('dataset', () => {
+  const chosen = ['--recipe', 'demonstrations', '--min-return', '1', '--validation', '0.05'];
+  return policyloop('finetune', 'dataset', './gold', ...chosen, '--out', 'dataset');
+});
+for (const player of ['expert', 'random', 'first']) measure(player, undefined, `player=${player}`);
+const source = join(packageRoot(), 'models', 'tiny-words');
+for (let seed = 0; seed < Number(seeds); seed++) {
+  const common = [`seed=${seed}`, 'threads=1'];
+  const own = (kind: string) => join('tuned', `${kind}-${seed}`);
+  const untrained = own('untrained');
+  if (!existsSync(join(work, untrained))) {
+    mkdirSync(join(work, 'tuned'), { recursive: true });
+    const first = randomModel(readDecoderConfig(source), initializerRange(source), seed);
+    await writeModel(join(work, untrained), source, first);
+  }
+  measure('untrained', seed, ...playedBy(untrained));
+  const imitation = own('imitation');
+  once(`training-imitation-${seed}`, () =>
+    policyloop(
+      'finetune',
+      'train',
+      'cooking-scratch',
+      'dataset=./dataset',
+      `output=./${imitation}`,
+      ...common,
+    ),
+  );
+  measure('imitation', seed, ...playedBy(join(imitation, 'model')));
+  const reinforced = own('reinforced');
+  const from = [`model=./${imitation}/model`, 'method={kind: full}', `output=./${reinforced}`];
+  once(`training-reinforced-${seed}`, () => policyloop('finetune', 'rl', 'cooking-rl', ...from, ...common));
+  measure('reinforced', seed, ...playedBy(join(reinforced, 'model')));
+}

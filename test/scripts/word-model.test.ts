@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { writeWordModel } from '../../scripts/word-model.js';
+import { packageRoot } from '../../src/base/package.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const packaged = join(packageRoot(), 'models', 'tiny-words');
+
+it('writes the model of words that comes with the package', () => {
+  const own = temporaryDirectory();
+  writeWordModel(own);
+  expect(readdirSync(packaged).toSorted()).toEqual(readdirSync(own).toSorted());
+  for (const name of readdirSync(own))
+    expect(readFileSync(join(packaged, name), 'utf8')).toBe(readFileSync(join(own, name), 'utf8'));
+});
+
+it('knows the words of games that it was not made of, and reads any other text', async () => {
+  const tokenizer = openTokenizer(packaged);
+  const world = await makeEnvironment('text:cooking', { fold: 'test', rooms: 12, ingredients: 5 });
+  const texts = Array.from({ length: 40 }, (_, seed) => [
+    String(world.reset(seed)),
+    ...(world.info!().admissible ?? []),
+  ]).flat();
+  for (const text of texts) {
+    expect(tokenizer.decode(tokenizer.encodeText(text))).toBe(text);
+    expect(tokenizer.encodeText(text)).toHaveLength(text.match(/ ?[A-Za-z]+|[^A-Za-z]/g)!.length);
+  }
+  const other = 'Grüße, Zwieback 42 漢字\n';
+  expect(tokenizer.decode(tokenizer.encodeText(other))).toBe(other);
+});
+
+it('goes on after an answer as its template does', () => {
+  const tokenizer = openTokenizer(packaged);
+  const user = (content: string) => ({ role: 'user', content }) as const;
+  const answer = { role: 'assistant', content: 'open oven' } as const;
+  const before = tokenizer.encodePrompt([user('You are in the hall.')]);
+  const messages = [user('You are in the hall.'), answer, user('You open the oven.')];
+  expect([...before, ...tokenizer.encodeText(answer.content), ...tokenizer.encodeNext(messages)]).toEqual(
+    tokenizer.encodePrompt(messages),
+  );
+});
