@@ -37,7 +37,7 @@ export const arms: Readonly<Record<string, Arm>> = {
   'hill-1': { label: 'hill climbing, σ = 1', overrides: ['model.provider=hill-climb', 'model.sigma=1'] },
   'hill-2': { label: 'hill climbing, σ = 2', overrides: ['model.provider=hill-climb', 'model.sigma=2'] },
   'one-plus-one': { label: '(1+1)-ES', overrides: ['model.provider=one-plus-one-es'] },
-  'cma-es': { label: 'CMA-ES', overrides: ['model.provider=cma-es'] },
+  'cma-es': { label: 'CMA-ES', overrides: ['model.provider=cma-es', 'model.sigma=2'] },
   mixture: { label: 'mixture of moves (its teacher)', overrides: ['model.provider=mixture'] },
 };
 

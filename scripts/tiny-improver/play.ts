@@ -1,6 +1,7 @@
 /** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
 import process from 'node:process';
 import { type Config, isLanguageModel } from '../../src/config/config.js';
+import type { Environment } from '../../src/environments/environment.js';
 import { type Assembly, assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runExperiment } from '../../src/experiment/experiment.js';
 import { experimentIn, newManifest } from '../../src/experiment/parts.js';
@@ -58,14 +59,26 @@ export class LoadedModels {
   }
 }
 
-/** @param modelName of the model among those that stay loaded */
-export async function play(config: Config, models: LoadedModels, modelName: string): Promise<Played> {
+/**
+ * @param modelName of the model among those that stay loaded
+ * @param changes `environment` in the place of the config's; `told`: how a language model is made to see its prompts
+ */
+export async function play(
+  config: Config,
+  models: LoadedModels,
+  modelName: string,
+  changes: {
+    readonly environment?: Environment | undefined;
+    readonly told?: ((model: LanguageModel) => LanguageModel) | undefined;
+  } = {},
+): Promise<Played> {
   const started = performance.now();
-  const assembly = await assemble(config, process.env);
+  const { environment, told = (model) => model } = changes;
+  const assembly = await assemble(config, process.env, undefined, { environment });
   // A control costs nothing to make, and may remember the run that it was made for.
   const model =
     isLanguageModel(config.model) && assembly.model.generate !== undefined
-      ? await models.share(modelName, assembly.model)
+      ? told(await models.share(modelName, assembly.model))
       : assembly.model;
   const calls: CallRecord[] = [];
   const experiment = {

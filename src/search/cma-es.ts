@@ -59,7 +59,7 @@ interface Search {
 }
 
 /**
- * Starts at the best point of the warm-up, or in the middle of the range. Every `population` evaluations update the
+ * Starts at the best point of the warm-up or, where there is none or the config says so, in the middle of the range. Every `population` evaluations update the
  * distribution, which learns from the samples as clamped and rounded to allowed values. When it has shrunk below the
  * grid of the values and finds nothing better, the search starts anew from a random point.
  */
@@ -69,7 +69,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
     (search, evaluated, index) => {
       search.seen.add(pointKey(evaluated.parameters));
       if (index < search.task.warmup) {
-        if (evaluated.score > search.warmupBest) {
+        if (config.start !== 'centre' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;
           search.distribution.mean = evaluated.parameters;
         }
@@ -80,7 +80,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
       update(search);
       if (isExhausted(search)) {
         const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
-        search.distribution = createDistribution(mean, config.sigma);
+        search.distribution = createDistribution(mean, sigmaOf(search.task, config));
       }
       search.generation = [];
     },
@@ -109,10 +109,16 @@ function startSearch(task: Task, config: CmaEsConfig): Search {
     strategy: strategyFor(count, config.population),
     seen: new Set(),
     warmupBest: Number.NEGATIVE_INFINITY,
-    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), config.sigma),
+    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), sigmaOf(task, config)),
     generation: [],
   };
 }
+
+/** Initial standard deviation, as a share of the range: tuned, see docs/tasks.md. */
+const initialShare = 1 / 3;
+
+const sigmaOf = ({ parameters: { high, low } }: Task, { sigma }: CmaEsConfig) =>
+  sigma ?? initialShare * (high - low);
 
 function createDistribution(mean: readonly number[], sigma: number): Distribution {
   const n = mean.length;

@@ -5,6 +5,9 @@ import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
+/** Standard deviation of a step of hill climbing, as a share of the range: tuned, see docs/tasks.md. */
+const hillStep = 1 / 2;
+
 /** Uniform random search, the lowest baseline. */
 export function createRandomSearch(): Control {
   const evaluatedPoints = foldHistory(
@@ -29,8 +32,10 @@ export function createHillClimb(config: HillClimbConfig): Control {
   return {
     propose(task, random) {
       const { seen, best } = climb(task);
+      const { high, low } = task.parameters;
+      const sigma = config.sigma ?? hillStep * (high - low);
       return proposeFrom(best, task, seen, random, (widening) => ({
-        deviation: config.sigma * widening,
+        deviation: sigma * widening,
         further: widening,
       }));
     },

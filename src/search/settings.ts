@@ -9,12 +9,22 @@ export const randomSchema = z.strictObject({
 });
 export const hillClimbSchema = z.strictObject({
   provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
-  sigma: positive.default(1).describe('Standard deviation of a step, in parameter units'),
+  sigma: positive
+    .optional()
+    .describe('Standard deviation of a step, in parameter units (default: half the range)'),
 });
 export const cmaEsSchema = z.strictObject({
   provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
-  sigma: positive.default(2).describe('Initial standard deviation, in parameter units'),
+  sigma: positive
+    .optional()
+    .describe('Initial standard deviation, in parameter units (default: a third of the range)'),
   population: count(2).optional().describe('Candidates a generation (default: 4 + ⌊3 ln n⌋)'),
+  start: z
+    .enum(['best', 'centre'])
+    .optional()
+    .describe(
+      'Where the search begins: at the `best` policy of the warm-up (default), or in the `centre` of the range',
+    ),
 });
 
 export const onePlusOneEsSchema = z.strictObject({

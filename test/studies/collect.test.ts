@@ -125,7 +125,7 @@ describe('what a collection plays', () => {
     );
     expect(new Set(iterations)).toEqual(new Set([2, 3, 4, 5]));
     const sigmas = runs.flatMap(({ config: { model } }) =>
-      model.provider === 'hill-climb' ? [model.sigma] : [],
+      model.provider === 'hill-climb' ? [model.sigma!] : [],
     );
     expect(Math.min(...sigmas)).toBeGreaterThanOrEqual(0.5);
     expect(Math.min(...sigmas)).toBeLessThan(0.7);

@@ -3,7 +3,7 @@ import type { LinearHint } from '../environment.js';
 import { chance, integerBetween, logUniform } from './distributions.js';
 
 /** The most parameters of a policy whose search was drawn with its task. */
-export const mostDrawnParameters = 40;
+const mostDrawnParameters = 40;
 
 /** The half-width of a box of parameters, with its decimals: ±6 in tenths is what most configs have. */
 function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'decimals'> {

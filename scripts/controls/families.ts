@@ -1,0 +1,125 @@
+/**
+ * What the controls reach on each family of synthetic tasks: rows for the table of docs/tasks.md, appended, so that the same
+ * command goes on. Tasks are draws on which search pays; how many draws that took is counted, too.
+ *
+ * Run: npx tsx scripts/controls/families.ts [--tasks 8] [--families a,b] [--controls random,mix] [--markdown FILE]
+ */
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { syntheticIds } from '../../src/environments/catalogue/synthetic.js';
+import { deriveSeeds } from '../../src/random/generator.js';
+import { evaluationSeeds, warmupGenerator } from '../../src/random/seeds.js';
+import { createCmaEs } from '../../src/search/cma-es.js';
+import type { Control } from '../../src/search/control.js';
+import { createGp } from '../../src/search/gp.js';
+import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
+import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/acceptance.js';
+import { type FamilyRow, familiesTable } from './families-table.js';
+import { budgets, type PlayedTask, reachedBy, scoreOf, taskOf } from './play.js';
+import { appendRow, readRows, rounded } from './rows.js';
+
+const file = 'bench/rows/controls-families.jsonl';
+/** First seed of the draws of each family: no training has them. */
+const seed = 3_000_017;
+/** Draws that may be rejected for each task of the table. */
+const mostDraws = 40;
+
+const { values } = parseArgs({
+  options: {
+    tasks: { type: 'string', default: '8' },
+    families: { type: 'string' },
+    controls: { type: 'string' },
+    markdown: { type: 'string' },
+  },
+});
+
+const controls: Readonly<Record<string, () => Control>> = {
+  random: createRandomSearch,
+  hill: () => createHillClimb({ provider: 'hill-climb' }),
+  mix: createMix,
+  cma: () => createCmaEs({ provider: 'cma-es' }),
+  gp: createGp,
+};
+
+/** Episodes of an evaluation: more where they differ by chance alone. */
+const episodesOf = (family: string) =>
+  /landscape|sparse|gaussian|network|product/.test(family) ? 1 : /heaps|game|grid|mdp/.test(family) ? 20 : 4;
+
+function drawn(family: string, number: number): PlayedTask {
+  const own = deriveSeeds(seed, [number], 1)[0]! >>> 1;
+  const point = family === 'landscape' || family === 'sparse';
+  return taskOf({
+    environment: { id: `synthetic:${family}`, options: { seed: own } },
+    evaluation: { episodes: episodesOf(family), maxSteps: 1000 },
+    policy: point ? { kind: 'linear', bias: false, low: -6, high: 6, decimals: 1 } : undefined,
+    seed: own,
+  });
+}
+
+/** Random policies with the return that most of them have, as a share of 50. */
+function tiesOf(task: PlayedTask): number {
+  const random = warmupGenerator(task.seed + 1);
+  const seeds = evaluationSeeds(task.seed, task.episodes);
+  const counts = new Map<number, number>();
+  for (let i = 0; i < 50; i++) {
+    const score = scoreOf(task, task.family.initial(random), seeds);
+    counts.set(score, (counts.get(score) ?? 0) + 1);
+  }
+  return Math.max(...counts.values()) / 50;
+}
+
+/** Judges draws until one is accepted; each is a row. */
+function draw(family: string, from: number): FamilyRow & { readonly kind: 'draw' } {
+  const task = drawn(family, from);
+  const accept = acceptanceSchema.parse({ episodes: Math.min(task.episodes, 10) });
+  const found = gainOf(
+    findingsOf(task, accept, task.seed, (findings) => {
+      const gain = gainOf(findings);
+      return gain !== undefined && gain.left >= accept.largerGain && gain.begun < accept.warmup;
+    }),
+  );
+  const solved = found === undefined || found.begun >= accept.warmup;
+  const row = {
+    kind: 'draw',
+    family,
+    number: from,
+    parameters: task.family.parameters.count,
+    ties: tiesOf(task),
+    left: solved ? 0 : Number(found.left.toPrecision(3)),
+    median: Number(medianOf(task).toPrecision(6)),
+  } as const;
+  appendRow(file, row);
+  return row;
+}
+
+/** The median return of 50 random policies on the episodes that searches are confirmed on. */
+function medianOf(task: PlayedTask): number {
+  const random = warmupGenerator(task.seed + 2);
+  const seeds = evaluationSeeds(task.seed + 3, 20);
+  const scores = Array.from({ length: 50 }, () => scoreOf(task, task.family.initial(random), seeds));
+  return scores.toSorted((a, b) => a - b)[25]!;
+}
+
+async function playFamily(family: string, tasks: number, names: readonly string[]): Promise<void> {
+  const rows = readRows<FamilyRow>(file).filter((row) => row.family === family);
+  const draws = rows.flatMap((row) => (row.kind === 'draw' ? [row] : []));
+  const done = new Set(rows.flatMap((row) => (row.kind === 'run' ? [`${row.number} ${row.control}`] : [])));
+  const accepted = () => draws.filter(({ left }) => left >= 0.1).slice(0, tasks);
+  while (accepted().length < tasks && draws.length < mostDraws) draws.push(draw(family, draws.length));
+  for (const { number } of accepted()) {
+    for (const name of names) {
+      if (done.has(`${number} ${name}`)) continue;
+      const at = name === 'mix' ? [...budgets, 400] : budgets;
+      const reached = rounded(await reachedBy(drawn(family, number), controls[name]!(), at));
+      appendRow(file, { kind: 'run', family, number, control: name, reached } satisfies FamilyRow);
+    }
+  }
+}
+
+const families = values.families?.split(',') ?? syntheticIds.map((id) => id.slice('synthetic:'.length));
+const names = values.controls?.split(',') ?? Object.keys(controls);
+for (const family of families) await playFamily(family, Number(values.tasks), names);
+const table = familiesTable(readRows<FamilyRow>(file), Object.keys(controls));
+if (values.markdown !== undefined) writeFileSync(values.markdown, table);
+process.stdout.write(table);

@@ -1,0 +1,28 @@
+import type { Environment, Observation } from '../../src/environments/environment.js';
+import { rotation } from '../../src/environments/synthetic/distributions.js';
+import { createGenerator } from '../../src/random/generator.js';
+
+/** The same environment, whose observations are turned by one random rotation. */
+export function mixedObservations(environment: Environment): Environment {
+  const { observationSpace } = environment;
+  if (observationSpace.kind !== 'box') throw new Error(`${environment.id} observes no vector`);
+  const n = observationSpace.low.length;
+  const matrix = rotation(createGenerator(1), n);
+  const turned = (observation: Observation) => {
+    const seen = observation as readonly number[];
+    return seen.map((_, i) => seen.reduce((sum, value, j) => sum + matrix[i * n + j]! * value, 0));
+  };
+  const unbounded = { low: Array<number>(n).fill(-Infinity), high: Array<number>(n).fill(Infinity) };
+  return {
+    id: environment.id,
+    observationSpace: { kind: 'box', ...unbounded },
+    actionSpace: environment.actionSpace,
+    ...(environment.maxSteps !== undefined && { maxSteps: environment.maxSteps }),
+    reset: (seed) => turned(environment.reset(seed)),
+    step(action) {
+      const step = environment.step(action);
+      return { ...step, observation: turned(step.observation) };
+    },
+    close: () => environment.close?.(),
+  };
+}

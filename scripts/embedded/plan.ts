@@ -1,0 +1,128 @@
+/** The protocol of the embedded model: what plays on what, declared before anything is played. */
+import { compactRun } from '../tiny-improver/play.js';
+
+/** Evaluations, warm-up included, after which the best so far is evaluated anew. */
+export const budgets = [20, 50, 100] as const;
+const warmup = 4;
+
+export interface BenchmarkTask {
+  readonly config: string;
+  /** Episodes of an evaluation; 20 where it is left out. */
+  readonly episodes?: number;
+  /** Fresh episodes of the best so far; 100 where it is left out. */
+  readonly fresh?: number;
+  readonly overrides?: readonly string[];
+  /** The observations are turned by a random rotation. */
+  readonly mixed?: true;
+  /** The task whose constants and return without the change it is compared with. */
+  readonly of?: string;
+}
+
+/** Figures are means over these. None of them is used for any choice. */
+export const declared = {
+  CartPole: { config: 'cartpole-numeric' },
+  MountainCarContinuous: { config: 'mountaincar-continuous-numeric' },
+  Pendulum: { config: 'pendulum-numeric' },
+  Acrobot: { config: 'acrobot-numeric' },
+  InvertedPendulum: { config: 'inverted-pendulum-numeric' },
+  InvertedDoublePendulum: { config: 'inverted-double-pendulum-numeric' },
+  Reacher: { config: 'reacher-numeric' },
+  Swimmer: { config: 'swimmer-numeric', episodes: 5, fresh: 20 },
+  Hopper: { config: 'hopper-numeric', episodes: 5 },
+  FrozenLake: { config: 'frozenlake-numeric' },
+  Nim: { config: 'nim-numeric' },
+  Pong: { config: 'pong-numeric' },
+  NavigationTrack: { config: 'navigation-numeric' },
+} as const satisfies Readonly<Record<string, BenchmarkTask>>;
+
+/** All methods tie at 100 evaluations: shown, not averaged. */
+const listed = {
+  MountainCar: { config: 'mountaincar-numeric' },
+  CliffWalking: { config: 'cliffwalking-numeric', episodes: 1, fresh: 1 },
+} as const satisfies Readonly<Record<string, BenchmarkTask>>;
+
+/** The same task in another dress. */
+const dresses: Readonly<Record<string, (parameters: number) => Pick<BenchmarkTask, 'overrides' | 'mixed'>>> =
+  {
+    permuted: () => ({ overrides: ['policy.order={shuffled: 1}'] }),
+    rotated: (parameters) => ({ overrides: [`policy.projection={rank: ${parameters}, seed: 1}`] }),
+    'bias-first': () => ({ overrides: ['policy.order=bias-first'] }),
+    mixed: () => ({ mixed: true }),
+    'box-1': () => ({ overrides: ['policy.low=-1', 'policy.high=1'] }),
+    'box-3': () => ({ overrides: ['policy.low=-3', 'policy.high=3'] }),
+  };
+
+const dressed = { CartPole: 10, MountainCarContinuous: 3, InvertedPendulum: 5 } as const;
+
+/** Robustness is measured on these, apart from the figures. */
+export const variants: Readonly<Record<string, BenchmarkTask>> = Object.fromEntries(
+  Object.entries(dressed).flatMap(([name, parameters]) =>
+    Object.entries(dresses).map(([dress, of]) => [
+      `${name}:${dress}`,
+      { ...declared[name as keyof typeof dressed], ...of(parameters), of: name },
+    ]),
+  ),
+);
+
+export const tasks: Readonly<Record<string, BenchmarkTask>> = { ...declared, ...listed, ...variants };
+
+export interface BenchmarkArm {
+  readonly label: string;
+  readonly overrides: readonly string[];
+  /** Played by the embedded model; `falsified` says what its prompts tell in the place of the truth. */
+  readonly model?: true;
+  readonly falsified?: Falsehood;
+}
+
+export const falsehoods = ['permuted', 'random', 'constant', 'negated'] as const;
+export type Falsehood = (typeof falsehoods)[number];
+
+const constrained = ['model.temperature=1', 'model.format=constrained'];
+
+/** One setting for all tasks and budgets; those of the controls are their defaults, tuned on synthetic tasks. */
+export const arms: Readonly<Record<string, BenchmarkArm>> = {
+  model: { label: 'embedded model', model: true, overrides: constrained },
+  plain: {
+    label: 'embedded model, plain sampling',
+    model: true,
+    overrides: ['model.temperature=1', 'model.format=text'],
+  },
+  ...Object.fromEntries(
+    falsehoods.map((falsified) => [
+      `false-${falsified}`,
+      { label: `embedded model, history ${falsified}`, model: true, falsified, overrides: constrained },
+    ]),
+  ),
+  random: { label: 'random search', overrides: ['model.provider=random'] },
+  hill: { label: 'hill climbing', overrides: ['model.provider=hill-climb'] },
+  mix: { label: 'corners and steps', overrides: ['model.provider=mix'] },
+  cma: { label: 'CMA-ES', overrides: ['model.provider=cma-es'] },
+  gp: { label: 'Gaussian process', overrides: ['model.provider=gp'] },
+};
+
+/** The five that the model has to beat. */
+export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;
+
+/** What stands in the place of a config's own settings. */
+export const runOverrides = ({ episodes = 20, overrides = [] }: BenchmarkTask, seed: number) => [
+  ...compactRun,
+  `warmup=${warmup}`,
+  `iterations=${budgets.at(-1)! - warmup}`,
+  'candidates=1',
+  `evaluation.episodes=${episodes}`,
+  ...overrides,
+  `seed=${seed}`,
+];
+
+/** A row of results. */
+export interface Row {
+  readonly task: string;
+  readonly arm: string;
+  readonly seed: number;
+  /** Mean returns on fresh episodes at the budgets. */
+  readonly at: readonly number[];
+  /** First answers of a model, and those of them that were valid. */
+  readonly asked?: number;
+  readonly valid?: number;
+  readonly seconds: number;
+}

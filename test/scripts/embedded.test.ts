@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { falsify } from '../../scripts/embedded/falsify.js';
+import { mixedObservations } from '../../scripts/embedded/mixed.js';
+import { arms, declared, type Row, runOverrides, tasks, variants } from '../../scripts/embedded/plan.js';
+import { embeddedReport } from '../../scripts/embedded/report.js';
+import {
+  bootstrapWithin,
+  differenceOf,
+  normalised,
+  pairsOf,
+  reachedOf,
+  signFlip,
+} from '../../scripts/embedded/statistics.js';
+import { loadConfig } from '../../src/config/load.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { createGenerator } from '../../src/random/generator.js';
+
+const row = (task: string, arm: string, seed: number, last: number): Row => ({
+  ...{ task, arm, seed, seconds: 1 },
+  at: [last / 4, last / 2, last],
+});
+const constants = { CartPole: { low: 100, high: 500 }, Nim: { low: 0, high: 1 } };
+const seeds = Array.from({ length: 20 }, (_, i) => i);
+/** The model is better by 100 ± 20 on CartPole, by 0.5 on Nim, and level on variants. */
+const rows: readonly Row[] = seeds.flatMap((seed) => [
+  row('CartPole', 'model', seed, 400 + (seed % 2 === 0 ? 20 : -20)),
+  row('CartPole', 'random', seed, 300),
+  row('CartPole', 'gp', seed, 400),
+  row('CartPole:rotated', 'model', seed, 380),
+  row('Nim', 'model', seed, 0.75),
+  row('Nim', 'random', seed, 0.25),
+]);
+const names = Object.keys(declared);
+
+describe('the statistics of the protocol', () => {
+  it('normalises between random search and the best known, cut above only', () => {
+    expect([100, 500, 600, 0].map((value) => normalised(value, constants.CartPole))).toEqual([
+      0, 1, 1, -0.25,
+    ]);
+  });
+
+  it('takes the mean over tasks of paired differences', () => {
+    const pairs = pairsOf(rows, constants, { arm: 'model', control: 'random', budget: 2 }, names);
+    const found = differenceOf(pairs)!;
+    expect(found).toMatchObject({ tasks: 2, pairs: 40, wins: 1 });
+    expect(found.difference).toBeCloseTo((0.25 + 0.5) / 2, 10);
+    expect(found.interval[0]).toBeGreaterThan(0.36);
+    expect(found.interval[1]).toBeLessThan(0.39);
+    const even = differenceOf(pairsOf(rows, constants, { arm: 'model', control: 'gp', budget: 2 }, names))!;
+    expect(even).toMatchObject({ tasks: 1, wins: 0.5, p: 1 });
+    expect(even.interval[0]).toBeLessThan(0);
+    expect(even.interval[1]).toBeGreaterThan(0);
+    expect(differenceOf(new Map())).toBeUndefined();
+  });
+
+  it('resamples seeds within tasks, so that a difference between tasks is no spread', () => {
+    expect(
+      bootstrapWithin([
+        [1, 1, 1],
+        [5, 5, 5],
+      ]),
+    ).toEqual([3, 3]);
+    const [low, high] = bootstrapWithin([seeds.map((seed) => (seed % 2 === 0 ? 1 : -1))]);
+    // The standard error of 20 values of ±1 is 0.224.
+    expect(high - low).toBeGreaterThan(0.75);
+    expect(high - low).toBeLessThan(1.05);
+  });
+
+  it('tests signs over tasks exactly', () => {
+    expect(signFlip([1, 1, 1, 1, 1])).toBe(2 / 32);
+    expect(signFlip([1, -1])).toBe(1);
+    expect(signFlip([0.1, 0.2, 0.3, -0.6])).toBe(1);
+    expect(signFlip(Array.from({ length: 13 }, (_, i) => 1 + i / 100))).toBe(2 / 2 ** 13);
+    expect(() => signFlip(Array(21).fill(1))).toThrow(RangeError);
+  });
+
+  it('shows the lowest tenth of the runs', () => {
+    const { lowest, means, runs } = reachedOf(rows, constants.CartPole, 'CartPole', 'model')!;
+    expect(runs).toBe(20);
+    expect(means[2]).toBeCloseTo(0.75, 10);
+    expect(lowest[2]).toBeCloseTo(0.7, 10);
+  });
+
+  it('are written as tables', () => {
+    const text = embeddedReport(rows, constants);
+    expect(text).toContain('| random search, 100 | 2 | 40 | +0.375 [+0.3');
+    expect(text).toContain('Above 0: 3 of 6');
+    expect(text).toContain('| CartPole:rotated | 0.70 (−0.05) |');
+    expect(text).not.toContain('Told falsehoods');
+  });
+});
+
+describe('the plan', () => {
+  it('declares 13 tasks, and 18 in another dress', () => {
+    expect(names).toHaveLength(13);
+    expect(Object.keys(variants)).toHaveLength(18);
+    expect(Object.values(variants).every(({ of }) => names.includes(of!))).toBe(true);
+  });
+
+  it.each(Object.keys(tasks))('%s is a config that every arm can play', (name) => {
+    const task = tasks[name]!;
+    for (const { model, overrides } of Object.values(arms)) {
+      if (model) continue;
+      const { config } = loadConfig({
+        file: task.config,
+        overrides: [...runOverrides(task, 3), ...overrides],
+      });
+      expect(config).toMatchObject({ iterations: 96, candidates: 1, seed: 3, warmup: { policies: 4 } });
+    }
+  });
+});
+
+describe('falsehoods', () => {
+  const prompt =
+    'tried 12 stale 3\nrecent\n7 params[0]: 1.5\nbest\n0 params[0]: -2.0\n99 params[0]: 3.0\nnext';
+  const told = (
+    ...given: Parameters<typeof falsify> extends [unknown, infer F, ...unknown[]] ? [F] : never
+  ) => falsify(prompt, given[0], createGenerator(1));
+
+  it('replace the scores, and nothing else', () => {
+    expect(told('negated')).toBe(
+      'tried 12 stale 3\nrecent\n92 params[0]: 1.5\nbest\n99 params[0]: -2.0\n0 params[0]: 3.0\nnext',
+    );
+    expect(told('constant').match(/^50 /gm)).toHaveLength(3);
+    expect(
+      [...told('permuted').matchAll(/^(\d+) /gm)].map(([, score]) => Number(score)).toSorted((a, b) => a - b),
+    ).toEqual([0, 7, 99]);
+    expect(told('random').replace(/^\d+ /gm, '')).toBe(prompt.replace(/^\d+ /gm, ''));
+    expect(told('random')).not.toBe(prompt);
+  });
+});
+
+it('mixed observations are turned: as long, in other directions, the same actions', async () => {
+  const [plain, mixed] = [
+    await makeEnvironment('CartPole-v1'),
+    mixedObservations(await makeEnvironment('CartPole-v1')),
+  ];
+  const [before, after] = [plain.reset(3), mixed.reset(3)] as readonly (readonly number[])[];
+  expect(Math.hypot(...after!)).toBeCloseTo(Math.hypot(...before!), 6);
+  expect(after).not.toEqual(before);
+  for (let i = 0; i < 8; i++) expect(mixed.step(1).reward).toBe(plain.step(1).reward);
+});
