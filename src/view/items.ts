@@ -2,6 +2,7 @@
 import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { labelsFile, readLabels } from '../archive/labels.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { collectionFile, groupFile, planFile, runFiles, statusOf } from '../runs/reader.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
@@ -120,14 +121,14 @@ function entriesOf(path: string): readonly Dirent[] {
 function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const { names, path } = sight;
   if (names.has(runFiles.manifest)) {
-    const version = versionOf([join(path, runFiles.manifest)]);
+    const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
     // Whether a run still goes on is not a question of its manifest.
     if (before?.version === version && before.item.status !== 'running') return before;
     return { path, version, item: runItem(sight) };
   }
   if (names.has(trainingFiles.metrics) || names.has(trainingFiles.about)) {
     if (!isTraining(path)) return undefined;
-    const version = versionOf([join(path, trainingFiles.about), join(path, trainingFiles.metrics)]);
+    const version = versionOf([join(path, trainingFiles.about), join(path, trainingFiles.metrics), join(path, labelsFile)]);
     const isHeld = before?.item.status === 'running' && isLocked(join(path, trainingFiles.lock));
     if (before?.version === version && (before.item.status !== 'running' || isHeld)) return before;
     return { path, version, item: trainingItem(sight) };
@@ -143,6 +144,7 @@ const versionOf = (files: readonly string[]) =>
     .join(' ');
 
 const unknown = {
+  ...{ seed: null, calls: null, minutes: null, tags: [], note: null },
   ...{ environment: null, model: null, done: 0, of: 0, observed: null, confirmed: null, ci95: null },
   ...{ tokens: null, cost: null, started: null },
 };
@@ -151,11 +153,11 @@ function runItem({ name, path, within }: Sight): Item {
   const facts = unlessDamaged(() => factsOf(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
-  return { name, within, ...figuresOf(path, facts) };
+  return { name, within, ...labelsOf(path), ...figuresOf(path, facts) };
 }
 
 function figuresOf(path: string, { confirmed, manifest, observed, tokens }: RunFacts) {
-  const { created, environment, iterations, model, play, usage } = manifest;
+  const { activeMs, created, environment, iterations, model, play, seed, usage } = manifest;
   return {
     kind: play === undefined ? ('run' as const) : ('play' as const),
     status: statusOf(path, manifest),
@@ -164,21 +166,27 @@ function figuresOf(path: string, { confirmed, manifest, observed, tokens }: RunF
     ...{ done: iterations.done, of: iterations.of, observed, tokens },
     confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
     ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
-    cost: usage.cost ?? null,
-    started: created,
+    ...{ seed, calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
   };
 }
+
+const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
+  const { note = null, tags } = readLabels(path);
+  return { note, tags };
+};
 
 function trainingItem({ name, path, within }: Sight): Item {
   const facts = unlessDamaged(() => trainingFacts(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'training', status: 'failed', name, within, fault: facts };
-  const { best, model, on, started, status, steps, tokens } = facts;
+  const { best, model, on, seconds, started, status, steps, tokens } = facts;
   return {
     ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
     environment: on === null ? null : basename(on),
     model: model === null ? null : basename(model),
+    ...labelsOf(path),
     ...steps,
+    minutes: seconds / 60,
     observed: best?.kind === 'return' ? best.value : null,
   };
 }

@@ -22,6 +22,12 @@ export interface Item {
   readonly cost: number | null;
   /** ISO 8601. */
   readonly started: string | null;
+  readonly seed: number | null;
+  readonly calls: number | null;
+  readonly minutes: number | null;
+  /** What a person says of it. */
+  readonly tags: readonly string[];
+  readonly note: string | null;
   /** The outermost item that it is part of. */
   readonly within: string | null;
   /** Why nothing is known of it. */

@@ -1,23 +1,31 @@
-/** Which items a filter lets through: words, and `key=value` with `*` for any characters, or `key=low..high`. */
+/** Which items a filter lets through: words, and `key=value` as `policyloop list` takes it. */
 
 /** @typedef {import('./words.js').Item} Item */
 
-/** @type {Record<string, (item: Item) => string | number | null | readonly string[]>} */
-const keys = {
+/** @type {Record<string, (item: Item) => string | readonly string[] | null>} */
+const texts = {
   name: ({ name }) => name,
   kind: ({ kind }) => kind,
   status: ({ status }) => status,
   environment: ({ environment }) => environment,
   model: ({ model }) => model,
-  best: ({ confirmed, observed }) => confirmed ?? observed,
-  observed: ({ observed }) => observed,
-  confirmed: ({ confirmed }) => confirmed,
-  done: ({ done }) => done,
-  cost: ({ cost }) => cost,
-  tokens: ({ tokens }) => tokens,
+  tag: ({ tags }) => tags,
+  note: ({ note }) => note,
 };
 
-export const filterKeys = Object.keys(keys);
+/** @type {Record<string, (item: Item) => number | null>} */
+const numbers = {
+  seed: ({ seed }) => seed,
+  iterations: ({ done }) => done,
+  best: ({ observed }) => observed,
+  confirmed: ({ confirmed }) => confirmed,
+  calls: ({ calls }) => calls,
+  tokens: ({ tokens }) => tokens,
+  cost: ({ cost }) => cost,
+  minutes: ({ minutes }) => minutes,
+};
+
+export const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
 
 /**
  * @param {string} text
@@ -30,8 +38,11 @@ export function parseFilter(text) {
   for (const part of text.trim().split(/\s+/).filter(Boolean)) {
     const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? [];
     if (key === undefined || value === undefined) tests.push(wordTest(part));
-    else if (!Object.hasOwn(keys, key)) problem = `there is no key ${key}: ${filterKeys.join(', ')}`;
-    else tests.push(valueTest(/** @type {(typeof keys)[string]} */ (keys[key]), value));
+    else {
+      const test = valueTest(key, value);
+      if (typeof test === 'string') problem = test;
+      else tests.push(test);
+    }
   }
   return { isLet: (item) => tests.every((test) => test(item)), problem };
 }
@@ -39,27 +50,33 @@ export function parseFilter(text) {
 /** @param {string} word @returns {(item: Item) => boolean} */
 function wordTest(word) {
   const wanted = word.toLowerCase();
-  return ({ environment, kind, model, name, status }) =>
-    [name, kind, status, environment ?? '', model ?? ''].some((text) => text.toLowerCase().includes(wanted));
+  return ({ environment, kind, model, name, note, status, tags }) =>
+    [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
+      text.toLowerCase().includes(wanted),
+    );
 }
 
-/** @param {(typeof keys)[string]} of @param {string} value @returns {(item: Item) => boolean} */
-function valueTest(of, value) {
-  const [, low, high] = /^(-?[\d.]+(?:e-?\d+)?)?\.\.(-?[\d.]+(?:e-?\d+)?)?$/i.exec(value) ?? [];
-  if (low !== undefined || high !== undefined) {
-    const [least, most] = [
-      low === undefined ? -Infinity : Number(low),
-      high === undefined ? Infinity : Number(high),
-    ];
-    return (item) => {
-      const found = of(item);
-      return typeof found === 'number' && found >= least && found <= most;
-    };
+/** @param {string} key @param {string} value @returns {((item: Item) => boolean) | string} a test, or what is wrong */
+function valueTest(key, value) {
+  const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
+  if (ofText !== undefined) {
+    const source = value
+      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+      .replace(/\*+/g, '.*')
+      .replaceAll('?', '.');
+    const pattern = new RegExp(`^${source}$`, 'is');
+    return (item) => [ofText(item) ?? []].flat().some((one) => pattern.test(one));
   }
-  const source = value.replace(/[.+^${}()|[\]\\?]/g, '\\$&').replaceAll('*', '.*');
-  const pattern = new RegExp(value.includes('*') ? `^${source}$` : source, 'is');
+  const [first = '', last = first, ...more] = value.split('..');
+  if (more.length > 0 || (first === '' && last === '')) return `${value} is no value and no range: 400, 400.., ..400, 100..400`;
+  if (key === 'started')
+    return ({ started }) => started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
+  const ofNumber = Object.hasOwn(numbers, key) ? numbers[key] : undefined;
+  if (ofNumber === undefined) return `there is no key ${key}: ${filterKeys.join(', ')}`;
+  const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
+  if (Number.isNaN(low) || Number.isNaN(high)) return `${value} is no number and no range of numbers`;
   return (item) => {
-    const found = of(item);
-    return found !== null && [found].flat().some((one) => pattern.test(String(one)));
+    const own = ofNumber(item);
+    return own !== null && own >= low && own <= high;
   };
 }

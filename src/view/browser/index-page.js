@@ -148,7 +148,7 @@ function ItemRow({ item, isChosen, toggle }) {
   const share = of === 0 ? 0 : Math.min(1, done / of);
   return html`<tr class=${isChosen ? 'chosen' : ''}>
 <td class="choose">${kind === 'run' && html`<input type="checkbox" aria-label=${`compare ${name}`} checked=${isChosen} onChange=${() => toggle(name)} />`}</td>
-<th scope="row"><a class="row-link" href=${itemAddress(name)}>${name}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${name}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${item.tags.map((tag) => html` <span class="tag">${tag}</span>`)}${item.note && html`<br /><span class="muted">${item.note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
 <td data-label="status">${statusMark(status)}</td>
 <td data-label="environment">${environment ?? '–'}</td>
 <td data-label="model">${model ?? '–'}</td>
