@@ -60,6 +60,11 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
   ],
   ['report <run>', 'Write report.html of a run anew', () => import('./commands/report.js')],
   [
+    'view [dir]',
+    'Look at runs, trainings and games in a browser, live while they go on',
+    () => import('./commands/view.js'),
+  ],
+  [
     'compare <runs..>',
     'Compare groups of repeats: intervals, tests, learning curves',
     () => import('./commands/compare.js'),

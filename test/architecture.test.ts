@@ -33,6 +33,7 @@ const rooms = [
   'studies',
   'play',
   'serve',
+  'view',
   'commands',
 ];
 

@@ -12,7 +12,7 @@ export interface Labels {
   readonly note?: string | undefined;
 }
 
-const labelsFile = 'labels.json';
+export const labelsFile = 'labels.json';
 
 const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag has no space, comma or equals sign');
 

@@ -3,7 +3,7 @@ import { type Arguments, common, kinds, listed } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
-import { type LoopbackHost, loopbackHosts } from '../serve/http.js';
+import { type LoopbackHost, loopbackHosts, requirePort } from '../serve/http.js';
 import type { NamedAdapter } from '../serve/serve-models.js';
 
 export const options = (y: Argv) =>
@@ -52,7 +52,7 @@ export const finishing = 'answering what was asked for (Ctrl-C again stops at on
 /** `policyloop serve [--model <directory>]`: serves until Ctrl-C. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const host = readHost(args.host);
-  const port = readPort(args.port);
+  const port = requirePort(args.port);
   const settings = await readSettings(args, context.cwd);
   const { modelName } = await import('../models/local/process/local-model.js');
   const { modelDirectory } = await import('../models/local/settings.js');
@@ -147,16 +147,6 @@ function readHost(given: string): LoopbackHost {
     message: 'only this machine itself is served',
     alternatives: loopbackHosts,
     remedy: 'to reach it from another machine, forward the port, e.g. ssh -L 8000:127.0.0.1:8000',
-  });
-}
-
-function readPort(given: number): number {
-  if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
-  throw new UserError({
-    field: '--port',
-    value: given,
-    message: 'is no port',
-    alternatives: ['a whole number from 0 (any free one) to 65535'],
   });
 }
 

@@ -11,7 +11,7 @@ import {
   plural,
 } from '../format/numbers.js';
 import { shellWord } from '../format/shell-word.js';
-import { page, type Section } from '../report/page/page.js';
+import { type Page, page, type Section } from '../report/page/page.js';
 import { tile } from '../report/views/overview.js';
 import { versionTable } from '../report/views/reproduce.js';
 import { describeReason, factsOf, formatCaps, formatFaults, formatUsage } from '../runs/facts.js';
@@ -26,6 +26,12 @@ import { transcripts } from './transcript-view.js';
 /** Writes `report.html` of the play at `path`; returns its path. */
 export function writePlayPage(path: string): string {
   const file = join(path, runFiles.report);
+  replaceFile(file, page(playPage(path)));
+  return file;
+}
+
+/** What is to be said of the play at `path`. */
+export function playPage(path: string): Page {
   const { manifest, status } = factsOf(path);
   const recorded = openLogs(path, true);
   const games = gamesOf(recorded);
@@ -50,7 +56,7 @@ export function writePlayPage(path: string): string {
     { id: 'reproduce', title: 'Reproduce', content: reproduction(manifest) },
   ];
   const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
-  const text = page({
+  return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
     header: html`<header>
 <p class="kicker">policyloop play <b>${manifest.run}</b></p>
@@ -64,9 +70,7 @@ export function writePlayPage(path: string): string {
 </header>`,
     sections: sections.filter((section) => section !== undefined),
     footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
-  });
-  replaceFile(file, text);
-  return file;
+  };
 }
 
 const interval = (ends: readonly [number, number] | null, games: number): Html =>

@@ -19,7 +19,7 @@ import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
 import { linearScale, robustDomain } from './charts/scale.js';
 import type { RunData } from './data/run-data.js';
-import { page } from './page/page.js';
+import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
 /** One repeat, and where its own report stands relative to the group's. */
@@ -31,16 +31,20 @@ export interface RepeatData {
 const height = 320;
 
 /** `report.html` of the repeats of one experiment: what they say together, with links to each. */
-export function renderGroupReport(repeats: readonly RepeatData[], faults: readonly string[] = []): string {
+export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
+  page(groupPage(repeats, faults));
+
+/** What is to be said of repeats. */
+export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
     const nothing = faults.length > 0 ? 'No repeat can be read' : 'No repeat was begun';
     const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
-    return page({ title: 'policyloop repeats', header, sections: [], footer: undefined });
+    return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
   const { manifest, config, configYaml } = first;
   const task = `${manifest.environment} by ${manifest.model}`;
-  return page({
+  return {
     title: `${config.name ?? task}, ${plural(repeats.length, 'repeat')}`,
     header: html`<header>
 <p class="kicker">policyloop repeats <b>${config.name}</b></p>
@@ -61,7 +65,7 @@ export function renderGroupReport(repeats: readonly RepeatData[], faults: readon
       },
     ],
     footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
-  });
+  };
 }
 
 /** What can't be read of the repeats. */

@@ -10,7 +10,7 @@ import { loggedProposals } from './data/proposals.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { CallKeeper } from './data/shown-calls.js';
 import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
-import { page, type Section } from './page/page.js';
+import { type Page, page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
 import { failureView } from './views/failure-view.js';
 import { learningView } from './views/learning-view.js';
@@ -20,7 +20,10 @@ import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
-export function renderReport(data: RunData): string {
+export const renderReport = (data: RunData): string => page(runPage(data));
+
+/** What is to be said of a run. */
+export function runPage(data: RunData): Page {
   const usage = new UsageByIteration();
   const keeper = new CallKeeper(data);
   const proposals = loggedProposals(data, (call, index) => {
@@ -46,12 +49,12 @@ export function renderReport(data: RunData): string {
     { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
     { id: 'reproduce', title: 'Reproduce', content: reproduction(data) },
   ];
-  return page({
+  return {
     title: `${data.manifest.run}: ${data.manifest.environment} by ${data.manifest.model}`,
     header: runHeader(data),
     sections: sections.filter((section) => section !== undefined),
     footer: html`<p>State of the run as of ${formatTime(data.manifest.updated)}. Written by policyloop ${data.manifest.versions.policyloop}.</p>`,
-  });
+  };
 }
 
 /** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */

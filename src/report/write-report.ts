@@ -9,14 +9,15 @@ import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/files.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
-import { renderGroupReport } from './group-report.js';
+import { groupPage } from './group-report.js';
+import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';
 
 /** Writes `report.html` of the run at `path`, or of the repeats below it; returns its path. */
 export async function writeReport(path: string): Promise<string> {
   const report = join(path, runFiles.report);
-  const page = existsSync(join(path, groupFile)) ? await groupPage(path) : await runPage(path);
-  replaceFile(report, page);
+  const text = existsSync(join(path, groupFile)) ? page(await repeatsPage(path)) : await runPage(path);
+  replaceFile(report, text);
   return report;
 }
 
@@ -25,7 +26,8 @@ async function runPage(path: string): Promise<string> {
   return renderReport({ ...runData(run), animations: await animationsOf(run) });
 }
 
-async function groupPage(path: string): Promise<string> {
+/** What is to be said of the repeats below `path`. */
+export async function repeatsPage(path: string): Promise<Page> {
   const repeats = [];
   const faults: string[] = [];
   for (const name of readGroup(path).runs) {
@@ -39,10 +41,11 @@ async function groupPage(path: string): Promise<string> {
       faults.push(`${name} is left out: ${error.message.split('\n', 1)[0]}`);
     }
   }
-  return renderGroupReport(repeats, faults);
+  return groupPage(repeats, faults);
 }
 
-function runData(run: OpenedRun): Omit<RunData, 'animations'> {
+/** What a report shows of an opened run, but for its pictures. */
+export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
     ...factsOf(path, manifest),

@@ -39,6 +39,17 @@ export function requireConfig(file: string): string {
  * @param tolerant see `openLogs`
  */
 export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
+  return { ...(await readRunFrame(path)), recorded: openLogs(path, tolerant) };
+}
+
+/**
+ * What a run is, without its logs.
+ * @param openFamily makes its policies; the default imports those of a module
+ */
+export async function readRunFrame(
+  path: string,
+  openFamily: typeof openPolicyFamily = openPolicyFamily,
+): Promise<Omit<OpenedRun, 'recorded'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -57,10 +68,9 @@ export async function readWholeRun(path: string, tolerant = false): Promise<Open
       message: 'the config of a run names its policy',
     });
   }
-  const family = await openPolicyFamily(policy, environment);
-  const recorded = openLogs(path, tolerant);
+  const family = await openFamily(policy, environment);
   const within = withinReturns(manifest, config);
-  return { path, manifest: within, config: { ...config, policy }, environment, family, recorded };
+  return { path, manifest: within, config: { ...config, policy }, environment, family };
 }
 
 /** Its intervals end where returns do: earlier versions wrote them as they were computed. */

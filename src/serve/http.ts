@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
 import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
@@ -126,6 +127,50 @@ export type LoopbackHost = (typeof loopbackHosts)[number];
 /** `host:port` as a URL has it. */
 export function authority(host: LoopbackHost, port: number): string {
   return `${host === '::1' ? '[::1]' : host}:${port}`;
+}
+
+interface Address {
+  readonly host: LoopbackHost;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+/**
+ * @returns the port that it listens on
+ * @throws UserError when the address can't be listened on
+ */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
+    server.listen({ host, port, exclusive: true }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Error {
+  const wrongPort = (message: string, remedy: string) =>
+    new UserError({ field: '--port', value: port, message, remedy });
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return wrongPort('another program listens on this port', 'name another port; 0 takes a free one');
+    case 'EACCES':
+      return wrongPort('this port needs privileges', 'name one above 1023');
+    case 'EADDRNOTAVAIL':
+      return new UserError({ field: '--host', value: host, message: 'this machine has no such address' });
+    default:
+      return error;
+  }
+}
+
+/** @throws UserError unless it is a port, or 0 for a free one */
+export function requirePort(given: number): number {
+  if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
+  throw new UserError({
+    field: '--port',
+    value: given,
+    message: 'is no port',
+    alternatives: ['a whole number from 0 (any free one) to 65535'],
+  });
 }
 
 /**

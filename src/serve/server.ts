@@ -1,7 +1,6 @@
 /** A local model behind an OpenAI-compatible endpoint, for programs of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { redact, UserError } from '../base/errors.js';
+import { redact } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
@@ -10,6 +9,7 @@ import {
   HttpError,
   httpErrorOf,
   type LoopbackHost,
+  listen,
   requestTimeoutMs,
   requireLocal,
   targetOf,
@@ -54,11 +54,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       .catch(() => response.destroy());
   });
   server.maxConnections = mostConnections;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, options)));
-    server.listen({ host: options.host, port, exclusive: true }, resolve);
-  });
-  ({ port } = server.address() as AddressInfo);
+  port = await listen(server, options);
   return {
     url: `http://${authority(options.host, port)}/v1`,
     finish: () =>
@@ -160,19 +156,4 @@ function fail(response: ServerResponse, error: HttpError): string {
       .end(JSON.stringify(error.body));
   }
   return `${error.status} ${error.message}`;
-}
-
-function listenError(error: NodeJS.ErrnoException, { host, port }: ServerOptions): Error {
-  const wrongPort = (message: string, remedy: string) =>
-    new UserError({ field: '--port', value: port, message, remedy });
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return wrongPort('another program listens on this port', 'name another port; 0 takes a free one');
-    case 'EACCES':
-      return wrongPort('this port needs privileges', 'name one above 1023');
-    case 'EADDRNOTAVAIL':
-      return new UserError({ field: '--host', value: host, message: 'this machine has no such address' });
-    default:
-      return error;
-  }
 }

@@ -49,14 +49,15 @@ class FakeElement {
 /** Runs the page's script and returns what opening the prompt of a call shows. */
 function openPrompts(page: string): (call: number) => FakeElement {
   let onToggle: ((event: { target: FakeElement }) => void) | undefined;
+  const prompts = { textContent: scriptContent(page, 'prompts') };
   runInNewContext(scriptContent(page), {
     document: {
-      getElementById: (id: string) =>
-        id === 'prompts' ? { textContent: scriptContent(page, 'prompts') } : null,
+      getElementById: (id: string) => (id === 'prompts' ? prompts : null),
+      querySelector: () => null,
       createElement: (name: string) => new FakeElement(name),
       querySelectorAll: () => [],
-      addEventListener: (_: string, listener: typeof onToggle) => {
-        onToggle = listener;
+      addEventListener: (kind: string, listener: typeof onToggle) => {
+        if (kind === 'toggle') onToggle = listener;
       },
     },
     location: { hash: '' },

@@ -17,17 +17,23 @@ export function findChromium(): string | undefined {
 }
 
 export interface Browser {
-  /** Opens a file in a window of this width, 900 pixels high. */
+  /** Opens a file, or an address of http, in a window of this width, 900 pixels high. */
   open(file: string, view: { readonly width: number; readonly dark?: boolean }): Promise<void>;
   /** The value of an expression in the page. */
   evaluate<T>(expression: string): Promise<T>;
+  /** A PNG of the window, or of the whole page. */
+  screenshot(whole?: boolean): Promise<Buffer>;
   /** Presses a key where the focus is. */
-  press(key: 'Tab' | 'Space'): Promise<void>;
+  press(key: keyof typeof keys): Promise<void>;
   close(): Promise<void>;
 }
 
 const keys = {
   Tab: { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 },
+  Enter: { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
+  j: { key: 'j', code: 'KeyJ', windowsVirtualKeyCode: 74, text: 'j' },
+  x: { key: 'x', code: 'KeyX', windowsVirtualKeyCode: 88, text: 'x' },
+  Slash: { key: '/', code: 'Slash', windowsVirtualKeyCode: 191, text: '/' },
   Space: { key: ' ', code: 'Space', windowsVirtualKeyCode: 32, text: ' ' },
 } as const;
 
@@ -71,10 +77,14 @@ export async function openBrowser(program: string): Promise<Browser> {
       await inPage('Emulation.setDeviceMetricsOverride', size);
       const scheme = { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' };
       await inPage('Emulation.setEmulatedMedia', { features: [scheme] });
-      const url = pathToFileURL(file).href;
+      const url = file.startsWith('http:') ? file : pathToFileURL(file).href;
       await inPage('Page.navigate', { url });
       const loaded = `document.readyState === 'complete' && location.href.startsWith(${JSON.stringify(url)})`;
       while (!(await evaluate<boolean>(loaded).catch(() => false))) await new Promise(setImmediate);
+    },
+    async screenshot(whole = false) {
+      const { data } = await inPage<{ data: string }>('Page.captureScreenshot', { captureBeyondViewport: whole });
+      return Buffer.from(data, 'base64');
     },
     async press(key) {
       await inPage('Input.dispatchKeyEvent', { type: 'keyDown', ...keys[key] });

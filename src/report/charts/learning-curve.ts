@@ -200,7 +200,7 @@ function confirmedBand(confirmed: Confirmation, at: number, slots: number, y: Sc
 
 function targetLine(target: number, y: Scale): Html {
   const at = y.at(target);
-  return html`<g class="target"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
+  return html`<g class="target" data-value="${target}"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
 /** Lines between the iterations of several candidates, up to 60 iterations. */

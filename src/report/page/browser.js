@@ -1,13 +1,13 @@
 /*
  * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, shows and
  * hides lines and bands, reads cells of the heat map, opens the log entry that a link leads to, follows a training that
- * goes on. Texts enter as text nodes only.
+ * goes on. Texts enter as text nodes only. The live view puts sections in later, and tells of each by an event `grown`.
  */
 (() => {
   // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
   'use strict';
   const byId = (id) => document.getElementById(id);
-  const read = (id) => JSON.parse(byId(id)?.textContent ?? 'null');
+  const parse = (block) => JSON.parse(block?.textContent ?? 'null');
   const element = (name, className, text) => {
     const made = document.createElement(name);
     if (className) made.className = className;
@@ -16,6 +16,7 @@
   };
 
   let store;
+  let storeBlock;
   const lineNumbers = (message) => {
     const numbers = [];
     for (let i = 1; i < message.length; i += 2)
@@ -23,7 +24,11 @@
     return numbers;
   };
   const showPrompt = (box) => {
-    store ??= read('prompts');
+    const block = byId('prompts');
+    if (block !== storeBlock) {
+      storeBlock = block;
+      store = parse(block);
+    }
     const call = Number(box.dataset.call);
     const previous = store.prompts[call - 1];
     const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m])));
@@ -66,57 +71,61 @@
     true,
   );
 
-  for (const figure of document.querySelectorAll('figure[data-readout]')) {
-    const readout = figure.querySelector('.readout');
-    readout.textContent = readout.dataset.hint;
-    figure.addEventListener('pointerover', (event) => {
-      const title = event.target.querySelector?.(':scope > title');
-      if (title) readout.textContent = title.textContent;
-    });
-  }
+  const enliven = (root) => {
+    for (const figure of root.querySelectorAll('figure[data-readout]')) {
+      const readout = figure.querySelector('.readout');
+      readout.textContent = readout.dataset.hint;
+      figure.addEventListener('pointerover', (event) => {
+        const title = event.target.querySelector?.(':scope > title');
+        if (title) readout.textContent = title.textContent;
+      });
+    }
 
-  for (const boxes of document.querySelectorAll('.arms')) {
-    const figure = boxes.closest('figure');
-    const show = () => {
-      for (const { checked, dataset } of boxes.querySelectorAll('input')) {
-        const drawn = `svg [data-arm="${dataset.arm}"][data-part="${dataset.part}"]`;
-        for (const part of figure.querySelectorAll(drawn)) part.toggleAttribute('hidden', !checked);
-      }
-    };
-    boxes.addEventListener('change', ({ target: { checked, dataset } }) => {
-      const others = `input[data-part="${dataset.part}"]`;
-      if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
+    for (const boxes of root.querySelectorAll('.arms')) {
+      const figure = boxes.closest('figure');
+      const show = () => {
+        for (const { checked, dataset } of boxes.querySelectorAll('input')) {
+          const drawn = `svg [data-arm="${dataset.arm}"][data-part="${dataset.part}"]`;
+          for (const part of figure.querySelectorAll(drawn)) part.toggleAttribute('hidden', !checked);
+        }
+      };
+      boxes.addEventListener('change', ({ target: { checked, dataset } }) => {
+        const others = `input[data-part="${dataset.part}"]`;
+        if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
+        show();
+      });
+      // A browser keeps the boxes as they were when the page is loaded again.
       show();
-    });
-    // A browser keeps the boxes as they were when the page is loaded again.
-    show();
-  }
+    }
 
-  const target = byId('heat-target');
-  if (target) {
-    const heat = read('heat-data');
-    const pointer = byId('heat-pointer');
-    const readout = target.closest('figure').querySelector('.readout');
-    const columns = heat.columns.length;
-    const rows = heat.names.length;
-    const top = Number(target.getAttribute('y'));
-    const height = Number(target.getAttribute('height'));
-    const show = (event) => {
-      const box = target.getBoundingClientRect();
-      const at = (position, start, size, count) =>
-        Math.min(count - 1, Math.max(0, Math.floor(((position - start) / size) * count)));
-      const column = at(event.clientX, box.left, box.width, columns);
-      const row = at(event.clientY, box.top, box.height, rows);
-      pointer.setAttribute('x', `${(100 * column) / columns}%`);
-      pointer.setAttribute('width', `${100 / columns}%`);
-      pointer.setAttribute('y', top + (height * row) / rows);
-      pointer.setAttribute('height', height / rows);
-      const value = heat.columns[column].split(' ')[row];
-      readout.textContent = `params[${row}], ${heat.names[row]} = ${value} in ${heat.evaluations[column]}`;
-    };
-    target.addEventListener('pointermove', show);
-    target.addEventListener('pointerdown', show);
-  }
+    const target = root.querySelector('#heat-target');
+    if (target) {
+      const heat = parse(root.querySelector('#heat-data'));
+      const pointer = root.querySelector('#heat-pointer');
+      const readout = target.closest('figure').querySelector('.readout');
+      const columns = heat.columns.length;
+      const rows = heat.names.length;
+      const top = Number(target.getAttribute('y'));
+      const height = Number(target.getAttribute('height'));
+      const show = (event) => {
+        const box = target.getBoundingClientRect();
+        const at = (position, start, size, count) =>
+          Math.min(count - 1, Math.max(0, Math.floor(((position - start) / size) * count)));
+        const column = at(event.clientX, box.left, box.width, columns);
+        const row = at(event.clientY, box.top, box.height, rows);
+        pointer.setAttribute('x', `${(100 * column) / columns}%`);
+        pointer.setAttribute('width', `${100 / columns}%`);
+        pointer.setAttribute('y', top + (height * row) / rows);
+        pointer.setAttribute('height', height / rows);
+        const value = heat.columns[column].split(' ')[row];
+        readout.textContent = `params[${row}], ${heat.names[row]} = ${value} in ${heat.evaluations[column]}`;
+      };
+      target.addEventListener('pointermove', show);
+      target.addEventListener('pointerdown', show);
+    }
+  };
+  enliven(document);
+  document.addEventListener('grown', ({ target }) => enliven(target));
 
   const follow = byId('follow');
   if (follow) {

@@ -20,21 +20,31 @@ export interface Following {
 /** Seconds after which a page whose work goes on is loaded again. */
 const reloadEvery = 10;
 
-/**
- * A whole page in one file. Its Content-Security-Policy admits this style and this script by their hashes, images
- * embedded in the page, and nothing else: no request leaves it, and no text in it can run.
- */
-export function page(options: {
+/** What a page says, however it is delivered: as a file, or section by section by the live view. */
+export interface Page {
   readonly title: string;
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
   /** Only while what the page shows goes on: the page then loads itself again. */
   readonly following?: Following | undefined;
-}): string {
+}
+
+/** The style sheet of every page. */
+export const pageStyle = (): string =>
+  [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
+
+/** What every page does beyond HTML. */
+export const pageScript = (): string => file('browser.js');
+
+/**
+ * A whole page in one file. Its Content-Security-Policy admits this style and this script by their hashes, images
+ * embedded in the page, and nothing else: no request leaves it, and no text in it can run.
+ */
+export function page(options: Page): string {
   const { following } = options;
-  const style = [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
-  const script = file('browser.js');
+  const style = pageStyle();
+  const script = pageScript();
   const policy = [
     "default-src 'none'",
     `style-src ${hashSource(style)}`,
@@ -84,6 +94,7 @@ function followLine({ silence, written }: Following): Html {
 
 const file = (name: string) => packageText(`src/report/page/${name}`);
 
-function hashSource(text: string): string {
+/** The source of a Content-Security-Policy that admits exactly this text. */
+export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -33,15 +33,7 @@ export function callLog(
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
-  const places = [...calls.keys()].toSorted((a, b) => a - b);
-  const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
-  const log: Log = {
-    run: manifest.run,
-    calls,
-    groups: proposals.some((proposal) => proposal.candidate > 0),
-    prompts: new Map(fitting.map((place, position) => [place, position])),
-    longest: longestOf([...calls.values()]),
-  };
+  const log = logOf(manifest.run, calls, proposals);
   return html`${all > proposals.length && html`<p>${formatCount(proposals.length)} of ${formatCount(all)} proposals: the first and the last, new bests, failures, and a sample of all. <code>policyloop show ${manifest.run} --iteration 12</code> prints those of any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
@@ -51,7 +43,30 @@ export function callLog(
 <noscript><p class="note">JavaScript is off: everything but the prompts is shown. They stand in <code>calls.jsonl</code> beside this page.</p></noscript>
 <p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
 <div class="log">${proposals.map((proposal) => proposalEntry(proposal, log))}</div>
-${embedJson('prompts', packPrompts(fitting.map((place) => calls.get(place)!.messages)))}`;
+${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
+}
+
+/** The proposals of one iteration with their calls, all in sight. */
+export function iterationLog(
+  run: string,
+  { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
+): Html | undefined {
+  if (proposals.length === 0) return undefined;
+  const log = logOf(run, calls, proposals);
+  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, true))}</div>
+${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
+}
+
+function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly LoggedProposal[]): Log {
+  const places = [...calls.keys()].toSorted((a, b) => a - b);
+  const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
+  return {
+    run,
+    calls,
+    groups: proposals.some((proposal) => proposal.candidate > 0),
+    prompts: new Map(fitting.map((place, position) => [place, position])),
+    longest: longestOf([...calls.values()]),
+  };
 }
 
 /** What the entries of a log share. */
@@ -79,13 +94,13 @@ function longestOf(calls: readonly CallRecord[]): number {
   return longest;
 }
 
-function proposalEntry(proposal: LoggedProposal, log: Log): Html {
+function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
   const { iteration, candidate, attempts, entry, improved } = proposal;
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
   const reply = log.calls.get(attempts.at(-1)?.index ?? -1)?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, longestText));
-  return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}">
+  return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
 <summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? formatReturn(entry.score) : '–'}</span>
 <span class="chips">${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no proposal</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>

@@ -31,7 +31,7 @@ function policyName(policy: PolicyDescription): string {
 }
 
 /** Who, what and when of a run. */
-export function runHeader(data: RunData): Html {
+export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
   const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
   return html`<header>

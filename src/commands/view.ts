@@ -1,0 +1,33 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('dir', {
+      type: 'string',
+      describe: 'Directory of runs and trainings (default: buffers/ and tuned/)',
+    })
+    .option('port', { ...kinds.number, default: 7600, describe: 'Port, 0 for any free one' })
+    .option('open', { ...kinds.flag, describe: 'Open it in the browser' })
+    .option('json', common.json)
+    .example('$0 view', 'the runs below buffers/ and the trainings below tuned/, live, in a browser')
+    .example('$0 view elsewhere --port 0', 'what another directory holds, on any free port');
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'closing the view';
+
+/** `policyloop view [dir]`: serves until Ctrl-C. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { openPage } = await import('../base/open-page.js');
+  const { requirePort } = await import('../serve/http.js');
+  const { view } = await import('../view/view.js');
+  const port = requirePort(args.port);
+  await view({ directory: args.dir, host: '127.0.0.1', port }, context, (url) => {
+    context.print(args.json ? JSON.stringify({ url }) : url);
+    context.note(`${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`);
+    if (args.open) void openPage(url, context);
+  });
+  return 0;
+}

@@ -1,0 +1,119 @@
+/** What the browser loads: the shell, the view's modules, and the few packages that they import. All is of this package. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { packageText } from '../base/package.js';
+import { html, render, trusted } from '../format/html.js';
+import { hashSource, pageScript, pageStyle } from '../report/page/page.js';
+
+/** A file of an installed package: of its folder, whatever its `exports` say. */
+const library = (name: string, file: string) => () => readFileSync(join(folderOf(name), file), 'utf8');
+
+function folderOf(name: string): string {
+  const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
+  const found = folders.map((folder) => join(folder, name)).find((folder) => existsSync(folder));
+  if (found !== undefined) return found;
+  throw new Error(`the package ${name} is not installed`);
+}
+
+const browser = (file: string) => () => packageText(`src/view/browser/${file}`);
+
+const modules = [
+  ...[
+    'app.js',
+    'address.js',
+    'compare.js',
+    'chart.js',
+    'curve.js',
+    'filter.js',
+    'index-page.js',
+    'item-page.js',
+  ],
+  ...['live.js', 'metrics.js', 'search-page.js', 'sections.js', 'words.js'],
+] as const;
+
+const script = 'text/javascript; charset=utf-8';
+const style = 'text/css; charset=utf-8';
+
+interface Asset {
+  readonly type: string;
+  readonly read: () => string;
+}
+
+/** By their addresses: nothing else is served as a file. */
+const assets: Readonly<Record<string, Asset>> = {
+  '/assets/preact.js': { type: script, read: library('preact', 'dist/preact.mjs') },
+  '/assets/hooks.js': { type: script, read: library('preact', 'hooks/dist/hooks.mjs') },
+  '/assets/htm.js': { type: script, read: library('htm', 'dist/htm.mjs') },
+  '/assets/uplot.js': { type: script, read: library('uplot', 'dist/uPlot.esm.js') },
+  '/assets/numbers.js': {
+    type: script,
+    read: () => readFileSync(new URL('../format/numbers.js', import.meta.url), 'utf8'),
+  },
+  '/assets/uplot.css': { type: style, read: library('uplot', 'dist/uPlot.min.css') },
+  '/assets/report.js': { type: script, read: pageScript },
+  '/assets/report.css': { type: style, read: pageStyle },
+  '/assets/view.css': { type: style, read: browser('view.css') },
+  ...Object.fromEntries(
+    modules.map((name) => [`/assets/${name}`, { type: script, read: browser(name) } satisfies Asset]),
+  ),
+};
+
+export function assetAt(path: string): Asset | undefined {
+  return Object.hasOwn(assets, path) ? assets[path] : undefined;
+}
+
+const imports = JSON.stringify({
+  imports: {
+    preact: '/assets/preact.js',
+    'preact/hooks': '/assets/hooks.js',
+    htm: '/assets/htm.js',
+    numbers: '/assets/numbers.js',
+    uplot: '/assets/uplot.js',
+  },
+});
+
+/** Only what this server itself has may run, be shown or be asked for; nothing in a text can run. */
+export const contentPolicy = [
+  "default-src 'none'",
+  `script-src 'self' ${hashSource(imports)}`,
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Of a page that was saved in a directory: it may come from anywhere, so that nothing in it runs or is asked for. */
+export const savedPolicy = [
+  'sandbox',
+  "default-src 'none'",
+  "style-src 'unsafe-inline'",
+  'img-src data:',
+  "frame-ancestors 'self'",
+].join('; ');
+
+/** The page around all pages. @param place the directory that is looked at, for people */
+export const shell = (place: string): string =>
+  render(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>policyloop</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/report.css">
+<link rel="stylesheet" href="/assets/uplot.css">
+<link rel="stylesheet" href="/assets/view.css">
+<script type="importmap">${trusted(imports)}</script>
+<script type="module" src="/assets/app.js"></script>
+<script defer src="/assets/report.js"></script>
+</head>
+<body data-place="${place}">
+<noscript><p class="empty">The view needs JavaScript. The pages that runs write of themselves (report.html) do not.</p></noscript>
+</body>
+</html>
+`);

@@ -1,0 +1,101 @@
+/** The view: which page the address names, and the line above all pages. */
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { currentAddress, followLinks, go, onAddress } from './address.js';
+import { ComparePage } from './compare.js';
+import { IndexPage } from './index-page.js';
+import { DifferencePage, ItemPage } from './item-page.js';
+import { SearchPage } from './search-page.js';
+import { html } from './words.js';
+
+const place = document.body.dataset.place ?? '';
+
+const keys = [
+  ['/', 'the filter, or the text to search for'],
+  ['j, k', 'the next or the last line of the list'],
+  ['x', 'choose it for a comparison'],
+  ['n, p', 'the next or the last iteration'],
+  ['g', 'the list of all'],
+  ['s', 'search'],
+  ['?', 'these keys'],
+];
+
+function App() {
+  const [address, setAddress] = useState(currentAddress);
+  const [isOpen, setOpen] = useState(true);
+  const [isHelp, setHelp] = useState(false);
+  useEffect(() => {
+    const stop = onAddress(() => setAddress(currentAddress()));
+    return () => {
+      stop();
+    };
+  }, []);
+  useEffect(() => {
+    /** @param {KeyboardEvent} event */
+    const onKey = (event) => onShortcut(event, () => setHelp((shown) => !shown));
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  const { name, page, query } = address;
+  return html`<a class="skip" href="#content">To the content</a>
+<div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
+<a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Keys</button>
+<span class=${isOpen ? 'link-state' : 'link-state lost'} role="status">${isOpen ? 'live' : 'no connection: trying again'}</span></div>
+<dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
+<div id="content" tabindex="-1">
+${page === 'index' && html`<${IndexPage} query=${query} place=${place} onState=${setOpen} />`}
+${page === 'item' && html`<${ItemPage} name=${name} query=${query} onState=${setOpen} />`}
+${page === 'compare' && html`<${ComparePage} query=${query} onState=${setOpen} />`}
+${page === 'diff' && html`<${DifferencePage} key=${String(query)} query=${query} />`}
+${page === 'search' && html`<${SearchPage} query=${query} />`}
+</div>`;
+}
+
+/** @param {KeyboardEvent} event @param {() => void} toggleHelp */
+function onShortcut(event, toggleHelp) {
+  const { target } = event;
+  const isTyping =
+    target instanceof HTMLInputElement && target.type !== 'checkbox' && target.type !== 'radio';
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (isTyping) {
+    if (event.key === 'Escape') target.blur();
+    return;
+  }
+  switch (event.key) {
+    case '/':
+      event.preventDefault();
+      /** @type {HTMLElement | null} */ (document.querySelector('input[type="search"]'))?.focus();
+      break;
+    case 'j':
+    case 'k':
+      moveRow(event.key === 'j' ? 1 : -1);
+      break;
+    case 'x':
+      /** @type {HTMLElement | null | undefined} */ (
+        target instanceof Element ? target.closest('tr')?.querySelector('input') : null
+      )?.click();
+      break;
+    case 'g':
+      go('/');
+      break;
+    case 's':
+      go('/search');
+      break;
+    case '?':
+      toggleHelp();
+      break;
+  }
+}
+
+/** @param {number} by */
+function moveRow(by) {
+  const links = [...document.querySelectorAll('.row-link')];
+  const at = links.findIndex(
+    (link) => link === document.activeElement || link.closest('tr')?.contains(document.activeElement),
+  );
+  const next = links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + by))];
+  if (next instanceof HTMLElement) next.focus();
+}
+
+followLinks();
+render(html`<${App} />`, document.body);

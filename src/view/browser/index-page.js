@@ -1,0 +1,160 @@
+/** All that stands in the directory: filtered, sorted, live. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { compareAddress, go, itemAddress, queryOf } from './address.js';
+import { filterKeys, parseFilter } from './filter.js';
+import { useLive } from './live.js';
+import { html, isHolder, shownReturn, shownTime, statusMark, unitOf } from './words.js';
+
+/** @typedef {import('./words.js').Item} Item */
+
+/** Rows that are put on the page at once; more come as it is scrolled. */
+const rowsAtOnce = 100;
+
+/** Runs that one page watches. */
+const mostCompared = 16;
+
+/** @type {readonly { key: string, title: string, of: (item: Item) => string | number | null, number?: boolean }[]} */
+const columns = [
+  { key: 'name', title: 'name', of: ({ name }) => name },
+  { key: 'status', title: 'status', of: ({ status }) => status },
+  { key: 'environment', title: 'environment', of: ({ environment }) => environment },
+  { key: 'model', title: 'model', of: ({ model }) => model },
+  { key: 'done', title: 'progress', of: ({ done, of }) => (of === 0 ? 0 : done / of), number: true },
+  { key: 'observed', title: 'observed', of: ({ observed }) => observed, number: true },
+  { key: 'confirmed', title: 'confirmed', of: ({ confirmed }) => confirmed, number: true },
+  { key: 'started', title: 'started (UTC)', of: ({ started }) => started },
+];
+
+/** @param {readonly Item[]} items @param {string} sort a key, with a minus for the highest first */
+function sorted(items, sort) {
+  const isDown = sort.startsWith('-');
+  const key = isDown ? sort.slice(1) : sort;
+  const of = columns.find((column) => column.key === key)?.of ?? (({ started }) => started);
+  const sign = isDown ? -1 : 1;
+  return items.toSorted((a, b) => {
+    const [x, y] = [of(a), of(b)];
+    // What has no value comes last either way.
+    if (x === null || y === null) return x === y ? compare(a.name, b.name) : x === null ? 1 : -1;
+    return sign * compare(x, y) || compare(a.name, b.name);
+  });
+}
+
+/** @param {string | number} x @param {string | number} y */
+const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
+
+/** The items of the directory, as they change. @param {(item: Item) => boolean} isWanted */
+export function useItems(isWanted) {
+  const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
+  const isOpen = useLive(
+    [],
+    {
+      items: ({ changed, removed, whole }) =>
+        setItems((known) => {
+          const next = new Map(whole ? [] : known);
+          for (const item of changed) next.set(item.name, item);
+          for (const name of removed) next.delete(name);
+          return next;
+        }),
+    },
+    { all: true },
+  );
+  return { isOpen, items: items && [...items.values()].filter(isWanted) };
+}
+
+/** @param {{ query: URLSearchParams, place: string, onState: (isOpen: boolean) => void }} props */
+export function IndexPage({ query, place, onState }) {
+  const { isOpen, items } = useItems(() => true);
+  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => {
+    document.title = `policyloop: ${place}`;
+  }, [place]);
+  if (items === undefined) return html`<main><p class="empty">Looking through ${place} …</p></main>`;
+  if (items.length === 0)
+    return html`<main><p class="empty">There is nothing in ${place} yet. <code>policyloop run quickstart</code> makes a run; it appears here as it begins.</p></main>`;
+  return html`<main><h1 class="repeated">Runs and trainings of ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
+}
+
+/**
+ * A table of items with a filter, an order and a choice for comparison, which stand in the address.
+ * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
+ */
+export function ItemTable({ items, query, path, within }) {
+  const [filter, sort] = [query.get('filter') ?? '', query.get('sort') ?? '-started'];
+  const [chosen, setChosen] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
+  const [most, setMost] = useState(rowsAtOnce);
+  const end = useRef(/** @type {HTMLElement | null} */ (null));
+  const { isLet, problem } = useMemo(() => parseFilter(filter), [filter]);
+  // Many runs of one plan share a line until something is looked for.
+  const shown = useMemo(
+    () =>
+      sorted(
+        items.filter(
+          (item) => isLet(item) && (within !== undefined || filter !== '' || item.within === null),
+        ),
+        sort,
+      ),
+    [items, isLet, sort, filter, within],
+  );
+  /** @param {Record<string, string>} changes */
+  const change = (changes) =>
+    go(
+      `${path}${queryOf({ ...(filter && { filter }), ...(sort !== '-started' && { sort }), ...changes })}`,
+      true,
+    );
+  useEffect(() => setMost(rowsAtOnce), [filter, sort]);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting) setMost((rows) => rows + rowsAtOnce);
+      },
+      { rootMargin: '600px' },
+    );
+    if (end.current !== null) observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [shown.length > most, most]);
+  /** @param {string} name */
+  const toggle = (name) => {
+    const next = new Set(chosen);
+    if (!next.delete(name) && next.size < mostCompared) next.add(name);
+    setChosen(next);
+  };
+  const running = items.filter(({ status }) => status === 'running').length;
+  return html`<form class="filter-form" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+<label for="filter">Filter</label>
+<input id="filter" type="search" value=${filter} placeholder="words, or status=running best=400.." autocomplete="off" spellcheck=${false}
+  aria-describedby="filter-help" onInput=${(/** @type {any} */ { target }) => change({ filter: target.value })} />
+<span class="muted" role="status">${shown.length === items.length ? `${items.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
+<span class="actions">
+<button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>
+</span>
+<p class=${problem === undefined ? 'note' : 'note warn-text'} id="filter-help">${problem ?? `Keys: ${filterKeys.join(', ')}. A value may have *, a number a range: best=400..`}</p>
+</form>
+<div class="scroll" tabindex="0" role="region" aria-label="Runs and trainings"><table class="items stack">
+<thead><tr><th scope="col"><span class="repeated">compare</span></th>${columns.map((column) => {
+    const isDown = sort === `-${column.key}`;
+    const order = isDown ? 'descending' : sort === column.key ? 'ascending' : 'none';
+    return html`<th scope="col" class=${column.number ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column.key : `-${column.key}` })}>${column.title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
+  })}</tr></thead>
+<tbody>${shown.slice(0, most).map((item) => html`<${ItemRow} key=${item.name} item=${item} isChosen=${chosen.has(item.name)} toggle=${toggle} />`)}</tbody>
+</table></div>
+${shown.length > most && html`<p ref=${end} class="note">${shown.length - most} more, as you scroll</p>`}
+${shown.length === 0 && html`<p class="empty">Nothing fits the filter.</p>`}`;
+}
+
+/** @param {{ item: Item, isChosen: boolean, toggle: (name: string) => void }} props */
+function ItemRow({ item, isChosen, toggle }) {
+  const { ci95, confirmed, done, environment, fault, kind, model, name, observed, of, started, status } =
+    item;
+  const share = of === 0 ? 0 : Math.min(1, done / of);
+  return html`<tr class=${isChosen ? 'chosen' : ''}>
+<td class="choose">${kind === 'run' && html`<input type="checkbox" aria-label=${`compare ${name}`} checked=${isChosen} onChange=${() => toggle(name)} />`}</td>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${name}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${item.tags.map((tag) => html` <span class="tag">${tag}</span>`)}${item.note && html`<br /><span class="muted">${item.note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+<td data-label="status">${statusMark(status)}</td>
+<td data-label="environment">${environment ?? '–'}</td>
+<td data-label="model">${model ?? '–'}</td>
+<td class="number" data-label="progress"><span title=${unitOf(item)}>${done}/${of}</span><progress aria-label=${`progress of ${name}`} value=${share} max="1"></progress></td>
+<td class="number" data-label="observed">${shownReturn(observed)}</td>
+<td class="number" data-label="confirmed"><b>${shownReturn(confirmed)}</b>${ci95 && html`<br /><span class="muted">${shownReturn(ci95[0])} … ${shownReturn(ci95[1])}</span>`}</td>
+<td data-label="started (UTC)" class="time">${shownTime(started)}</td>
+</tr>`;
+}

@@ -1,0 +1,270 @@
+/** A run, a training, a play or a study: its page, growing. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { go, itemAddress } from './address.js';
+import { LiveCurve, newCourse } from './curve.js';
+import { ItemTable, useItems } from './index-page.js';
+import { ask, grow, useLive } from './live.js';
+import { MetricCharts, newMetrics } from './metrics.js';
+import { Markup, Section, SectionLinks } from './sections.js';
+import { html, isHolder, unitOf } from './words.js';
+
+/** @typedef {import('./words.js').Item} Item */
+/** @typedef {import('./sections.js').Page} Page */
+
+/** A page is asked for again after this, in milliseconds, or after ten times what it took. */
+const leastPause = 1500;
+
+/** The page of an item, asked for anew where it is stale. @param {string} address */
+function usePage(address) {
+  const [page, setPage] = useState(/** @type {Page | undefined} */ (undefined));
+  const [problem, setProblem] = useState('');
+  const state = useRef({ address: '', asking: false, stale: false, next: 0 });
+  const load = async () => {
+    const now = state.current;
+    if (now.asking) {
+      now.stale = true;
+      return;
+    }
+    now.asking = true;
+    now.stale = false;
+    const began = performance.now();
+    try {
+      const found = await ask(address);
+      if (now.address === address) {
+        setPage(found);
+        setProblem('');
+      }
+    } catch (error) {
+      if (now.address === address) setProblem(String(/** @type {Error} */ (error).message));
+    }
+    const took = performance.now() - began;
+    setTimeout(
+      () => {
+        now.asking = false;
+        if (now.stale && now.address === address) void load();
+      },
+      Math.max(leastPause, 10 * took),
+    );
+  };
+  useEffect(() => {
+    state.current = { address, asking: false, stale: false, next: 0 };
+    setPage(undefined);
+    setProblem('');
+    void load();
+  }, [address]);
+  return { page, problem, refresh: load };
+}
+
+/** @param {{ name: string, query: URLSearchParams, onState: (isOpen: boolean) => void }} props */
+export function ItemPage({ name, query, onState }) {
+  const iteration = query.get('iteration');
+  return iteration === null
+    ? html`<${WholePage} key=${name} name=${name} query=${query} onState=${onState} />`
+    : html`<${IterationPage} key=${name} name=${name} iteration=${Number(iteration)} onState=${onState} />`;
+}
+
+/** @param {{ name: string, query: URLSearchParams, onState: (isOpen: boolean) => void }} props */
+function WholePage({ name, query, onState }) {
+  const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
+  const [version, setVersion] = useState(0);
+  const course = useRef(newCourse());
+  const metrics = useRef(newMetrics());
+  const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
+  const isOpen = useLive([name], {
+    items: ({ changed, whole }) => {
+      const own = changed.find((one) => one.name === name);
+      if (own === undefined) return;
+      // What ended says so on its page, whatever else changed.
+      if (item !== undefined && !whole && own.status !== item.status) void refresh();
+      setItem(own);
+    },
+    update: (update) => {
+      switch (update.kind) {
+        case 'curve':
+          course.current.evaluations = update.evaluations;
+          grow(course.current.points, update.points);
+          break;
+        case 'lost':
+          course.current.lost = [...update.places];
+          break;
+        case 'metrics':
+          grow(metrics.current[update.of], update.rows);
+          break;
+        case 'alarms':
+          metrics.current.alarms = [...update.alarms];
+          break;
+        case 'stale':
+          void refresh();
+          return;
+      }
+      setVersion((last) => last + 1);
+    },
+  });
+  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => {
+    if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
+  }, [page, item]);
+  if (page === undefined)
+    return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
+  const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
+  const hasCharts = item?.kind === 'training' && metrics.current.step.length > 0;
+  const parts = [
+    ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
+    ...(hasCharts ? [{ id: 'course', title: 'Course', html: '' }] : []),
+  ];
+  const sections = [...page.sections.slice(0, 1), ...parts, ...page.sections.slice(1)];
+  return html`
+${problem && html`<p class="failure" role="status">${problem}</p>`}
+<${Markup} markup=${page.header} />
+${item && html`<${LiveLine} item=${item} name=${name} />`}
+<${SectionLinks} sections=${sections} />
+<main>${sections.map(
+    ({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}>
+${
+  id === 'curve' && hasCurve
+    ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
+<${Markup} markup=${markup} class="for-print" />`
+    : id === 'items'
+      ? html`<${Inside} name=${name} query=${query} />`
+      : id === 'course'
+        ? html`<${MetricCharts} metrics=${metrics.current} version=${version} />`
+        : html`<${Markup} markup=${markup} />`
+}
+</${Section}>`,
+  )}</main>
+<${Markup} markup=${page.footer} class="footer" />`;
+}
+
+/** The target, as the curve of the report has it. @param {string} markup */
+function targetIn(markup) {
+  const found = /class="target" data-value="([^"]+)"/.exec(markup)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+/** @param {{ item: Item, name: string }} props */
+function LiveLine({ item, name }) {
+  const { done, of } = item;
+  return html`<div class="live-line">
+<span><b>${done}</b> of ${of} ${unitOf(item)}</span>
+<progress aria-label="progress" value=${of === 0 ? 0 : Math.min(1, done / of)} max="1"></progress>
+${
+  item.kind === 'run' &&
+  html`<${IterationForm} name=${name} />
+<a href=${`/search?${new URLSearchParams({ of: name })}`}>Search its texts</a>`
+}
+</div>`;
+}
+
+/** @param {{ name: string, iteration?: number }} props */
+function IterationForm({ name, iteration }) {
+  /** @param {any} event */
+  const submit = (event) => {
+    event.preventDefault();
+    const { value } = event.target.elements.iteration;
+    if (value !== '') go(itemAddress(name, { iteration: value }));
+  };
+  return html`<form class="iteration-form" onSubmit=${submit}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
+}
+
+/** The runs of a study. @param {{ name: string, query: URLSearchParams }} props */
+function Inside({ name, query }) {
+  const { items } = useItems((item) => item.name.startsWith(`${name}/`) && !isHolder(item));
+  if (items === undefined) return html`<p class="empty">Looking …</p>`;
+  return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
+}
+
+/** One iteration: episode, prompts, replies, policies. @param {{ name: string, iteration: number, onState: (isOpen: boolean) => void }} props */
+function IterationPage({ name, iteration, onState }) {
+  const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
+  const { page, problem, refresh } = usePage(
+    `/api/page?${new URLSearchParams({ of: name, iteration: String(iteration) })}`,
+  );
+  const isOpen = useLive([name], {
+    items: ({ changed }) => {
+      const own = changed.find((one) => one.name === name);
+      if (own) setItem(own);
+    },
+    // Only the last iterations of a run may still change.
+    update: ({ kind }) => {
+      if (kind === 'stale' && item !== undefined && iteration >= item.done) void refresh();
+    },
+  });
+  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => {
+    if (page) document.title = page.title;
+  }, [page]);
+  const last = item?.done ?? iteration;
+  /** @param {number} by */
+  const step = (by) => {
+    const to = iteration + by;
+    if (to >= 0 && to <= last) go(itemAddress(name, { iteration: to }), true);
+  };
+  useEffect(() => {
+    /** @param {KeyboardEvent} event */
+    const onKey = (event) => {
+      if (event.target instanceof HTMLInputElement || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === 'n' || event.key === 'ArrowRight') step(1);
+      if (event.key === 'p' || event.key === 'ArrowLeft') step(-1);
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  });
+  const difference = new URLSearchParams({
+    a: name,
+    aIteration: String(iteration - 1),
+    b: name,
+    bIteration: String(iteration),
+  });
+  return html`<div class="live-line iteration-line">
+<a href=${itemAddress(name)}>${name}</a>
+<b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`} of ${last}</b>
+<span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
+<${IterationForm} name=${name} iteration=${iteration} />
+${iteration > 1 && html`<a href=${`/diff?${difference}`}>What differs from iteration ${iteration - 1}</a>`}
+</div>
+${
+  page === undefined || problem !== ''
+    ? html`<main><p class="empty" role="status">${problem || 'Reading …'}</p></main>`
+    : html`<${Markup} markup=${page.header} />
+<${SectionLinks} sections=${page.sections} />
+<main>${page.sections.map(({ id, title, html: markup }) => html`<${Section} key=${`${iteration} ${id}`} id=${id} title=${title}><${Markup} markup=${markup} /></${Section}>`)}</main>`
+}`;
+}
+
+/** Two iterations beside each other. @param {{ query: URLSearchParams }} props */
+export function DifferencePage({ query }) {
+  const { page, problem } = usePage(`/api/diff?${query}`);
+  const [a, b] = [query.get('a') ?? '', query.get('b') ?? ''];
+  useEffect(() => {
+    if (page) document.title = page.title;
+  }, [page]);
+  const swapped = new URLSearchParams();
+  for (const [key, value] of query) swapped.set((key.startsWith('a') ? 'b' : 'a') + key.slice(1), value);
+  /** @param {any} event */
+  const submit = (event) => {
+    event.preventDefault();
+    const { left, right } = event.target.elements;
+    go(
+      `/diff?${new URLSearchParams({ a, b, ...(left.value && { aIteration: left.value }), ...(right.value && { bIteration: right.value }) })}`,
+    );
+  };
+  return html`<form class="live-line" onSubmit=${submit}>
+<label>${a}, iteration <input name="left" type="number" min="0" value=${query.get('aIteration') ?? ''} placeholder="best" /></label>
+<label>${b}, iteration <input name="right" type="number" min="0" value=${query.get('bIteration') ?? ''} placeholder="best" /></label>
+<button type="submit">Compare</button> <a href=${`/diff?${swapped}`}>Swap</a>
+${
+  a !== b &&
+  html`<a href=${`/compare?${new URLSearchParams([
+    ['of', a],
+    ['of', b],
+  ])}`}>Their curves</a>`
+}
+</form>
+${
+  page === undefined
+    ? html`<main><p class="empty" role="status">${problem || 'Comparing …'}</p></main>`
+    : html`<${Markup} markup=${page.header} />
+<${SectionLinks} sections=${page.sections} />
+<main>${page.sections.map(({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}><${Markup} markup=${markup} /></${Section}>`)}</main>`
+}`;
+}

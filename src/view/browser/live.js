@@ -1,0 +1,83 @@
+/** What the server tells as files change. A page that nobody sees asks for nothing. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** @typedef {import('./words.js').Item} Item */
+/** @typedef {import('../messages.js').Update & { readonly of: string }} Update */
+
+/**
+ * @typedef {{
+ *   items?: (change: { whole: boolean, changed: Item[], removed: string[] }) => void,
+ *   update?: (update: Update) => void,
+ * }} Listener
+ */
+
+/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(isOpen: boolean) => void} tell */
+function watch(names, all, listener, tell) {
+  /** @type {EventSource | undefined} */
+  let source;
+  const query = new URLSearchParams(names.map((name) => ['of', name]));
+  if (all) query.set('all', '');
+  const follow = () => {
+    if (document.hidden) {
+      source?.close();
+      source = undefined;
+      return;
+    }
+    if (source !== undefined) return;
+    source = new EventSource(`/api/events?${query}`);
+    source.addEventListener('open', () => tell(true));
+    source.addEventListener('error', () => tell(false));
+    source.addEventListener('items', ({ data }) => listener.items?.(JSON.parse(data)));
+    source.addEventListener('update', ({ data }) => listener.update?.(JSON.parse(data)));
+  };
+  follow();
+  document.addEventListener('visibilitychange', follow);
+  return () => {
+    document.removeEventListener('visibilitychange', follow);
+    source?.close();
+  };
+}
+
+/**
+ * Watches as long as the component is there.
+ * @param {readonly string[]} names @param {Listener} listener
+ * @param {{ all?: boolean }} [options]
+ * @returns whether the server answers
+ */
+export function useLive(names, listener, { all = false } = {}) {
+  const [isOpen, setOpen] = useState(true);
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(
+    () =>
+      watch(
+        names,
+        all,
+        {
+          items: (change) => latest.current.items?.(change),
+          update: (update) => latest.current.update?.(update),
+        },
+        setOpen,
+      ),
+    [names.join('\n'), all],
+  );
+  return isOpen;
+}
+
+/** @template T @param {T[]} list @param {{ keep: number, added: readonly T[] }} growth */
+export function grow(list, { keep, added }) {
+  list.length = Math.min(list.length, keep);
+  for (const item of added) list.push(item);
+}
+
+/**
+ * @param {string} address
+ * @returns {Promise<any>}
+ * @throws Error with the server's words
+ */
+export async function ask(address) {
+  const response = await fetch(address);
+  const body = await response.json();
+  if (response.ok) return body;
+  throw new Error(body.error?.message ?? `the server answered ${response.status}`);
+}

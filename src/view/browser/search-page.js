@@ -1,0 +1,59 @@
+/** Texts in prompts and replies. */
+import { useEffect, useState } from 'preact/hooks';
+import { go, itemAddress } from './address.js';
+import { ask } from './live.js';
+import { html } from './words.js';
+
+/** @typedef {import('../messages.js').Found} Found */
+
+/** @param {{ query: URLSearchParams }} props */
+export function SearchPage({ query }) {
+  const [text, names] = [query.get('q') ?? '', query.getAll('of')];
+  const [found, setFound] = useState(/** @type {Found | undefined} */ (undefined));
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    document.title = text === '' ? 'Search' : `${text}: search`;
+    setFound(undefined);
+    setProblem('');
+    if (text === '') return undefined;
+    let isCurrent = true;
+    ask(`/api/search?${query}`).then(
+      (answer) => isCurrent && setFound(answer),
+      (error) => isCurrent && setProblem(error.message),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [String(query)]);
+  /** @param {any} event */
+  const submit = (event) => {
+    event.preventDefault();
+    const { value } = event.target.elements.q;
+    go(`/search?${new URLSearchParams([['q', value], ...names.map((name) => ['of', name])])}`);
+  };
+  return html`<form class="filter-form" role="search" onSubmit=${submit}>
+<label for="text">Text</label>
+<input id="text" name="q" type="search" value=${text} maxlength="200" placeholder="in prompts and replies" autocomplete="off" />
+<button type="submit">Search</button>
+<span class="muted">${names.length === 0 ? 'in all runs' : html`in ${names.join(', ')}; <a href=${`/search?${new URLSearchParams({ q: text })}`}>in all runs</a>`}</span>
+</form>
+<main><section aria-labelledby="hits"><h1 id="hits" class="as-h2">${title(text, found, problem)}</h1>
+${problem && html`<p class="failure">${problem}</p>`}
+${found && found.searched < found.of && html`<p class="note">${found.searched} of ${found.of} runs were read to their end: a longer text finds less, and one run is read faster than all.</p>`}
+<ol class="hits">${found?.hits.map(
+    (hit) => html`<li>
+<a href=${itemAddress(hit.of, { iteration: hit.iteration })}>${hit.of}, iteration ${hit.iteration}${hit.candidate > 0 && `.${hit.candidate + 1}`}</a> <span class="muted">${hit.where}${hit.attempt > 0 && ` of correction ${hit.attempt}`}</span>
+<pre tabindex="0">${hit.before}<mark>${hit.match}</mark>${hit.after}</pre></li>`,
+  )}</ol>
+</section></main>`;
+}
+
+/** @param {string} text @param {Found | undefined} found @param {string} problem */
+function title(text, found, problem) {
+  if (text === '') return 'Search prompts and replies';
+  if (problem !== '') return 'No answer';
+  if (found === undefined) return 'Searching …';
+  return found.hits.length === 0
+    ? 'Nothing found'
+    : `${found.hits.length}${found.hits.length >= 200 ? ' or more' : ''} places`;
+}

@@ -1,0 +1,151 @@
+/** The course of a run and of a training, as far as it went: bounded, however long they are. */
+import type { Growth, Row } from './messages.js';
+
+/** One evaluation; `best`: the highest score so far. */
+export interface Point {
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly score: number;
+  /** Lowest and highest return of its episodes. */
+  readonly low: number;
+  readonly high: number;
+  readonly best: number;
+}
+
+const mostStretches = 2048;
+
+interface Stretch<T> {
+  low: T;
+  high: T;
+}
+
+/** The evaluations of a run: each one, and of a long run the lowest and the highest of each stretch. */
+export class Curve {
+  #stretches: Stretch<Point>[] = [];
+  /** Evaluations in a stretch. */
+  #size = 1;
+  #count = 0;
+  #best = Number.NEGATIVE_INFINITY;
+  /** The first stretch that changed since the last growth was taken. */
+  #changed = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(evaluation: Omit<Point, 'best'>): void {
+    this.#best = Math.max(this.#best, evaluation.score);
+    const point = { ...evaluation, best: this.#best };
+    const at = Math.floor(this.#count++ / this.#size);
+    const own = this.#stretches[at];
+    if (own === undefined) this.#stretches.push({ low: point, high: point });
+    else if (point.score > own.high.score) own.high = point;
+    else if (point.score < own.low.score) own.low = point;
+    this.#changed = Math.min(this.#changed, at);
+    if (this.#stretches.length > mostStretches) this.#merge();
+  }
+
+  #merge(): void {
+    this.#stretches = pairs(this.#stretches).map(([a, b]) => ({
+      low: b === undefined || a.low.score <= b.low.score ? a.low : b.low,
+      high: b === undefined || a.high.score >= b.high.score ? a.high : b.high,
+    }));
+    this.#size *= 2;
+    this.#changed = 0;
+  }
+
+  /** What changed since this was last asked; undefined for nothing. */
+  growth(): Growth<Point> | undefined {
+    if (this.#changed >= this.#stretches.length) return undefined;
+    const keep = flat(this.#stretches.slice(0, this.#changed)).length;
+    const added = flat(this.#stretches.slice(this.#changed));
+    this.#changed = this.#stretches.length;
+    return { keep, added };
+  }
+
+  /** All of it. */
+  points(): readonly Point[] {
+    return flat(this.#stretches);
+  }
+}
+
+const flat = (stretches: readonly Stretch<Point>[]) =>
+  stretches.flatMap(({ low, high }) =>
+    low === high ? [low] : isBefore(low, high) ? [low, high] : [high, low],
+  );
+
+const isBefore = (a: Point, b: Point) =>
+  a.iteration < b.iteration || (a.iteration === b.iteration && a.candidate < b.candidate);
+
+function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[] {
+  return Array.from({ length: Math.ceil(items.length / 2) }, (_, i) => [items[2 * i]!, items[2 * i + 1]]);
+}
+
+const mostRows = 2048;
+
+/** Names of figures in a line of metrics: a hostile one has any number of them. */
+const mostFigures = 40;
+
+/** Lines of metrics: each one, and of a long training the means of each stretch. */
+export class Figures {
+  #rows: Record<string, number>[] = [];
+  #counts: number[] = [];
+  #size = 1;
+  #changed = 0;
+  readonly #names = new Set<string>();
+
+  /** @param line of which the numbers are kept */
+  add(line: Readonly<Record<string, unknown>>): void {
+    const row: Record<string, number> = Object.create(null);
+    for (const [name, value] of Object.entries(line)) {
+      if (typeof value !== 'number' || !Number.isFinite(value)) continue;
+      if (!this.#names.has(name) && this.#names.size >= mostFigures) continue;
+      this.#names.add(name);
+      row[name] = value;
+    }
+    const last = this.#rows.length - 1;
+    if (last < 0 || this.#counts[last]! >= this.#size) {
+      this.#rows.push(row);
+      this.#counts.push(1);
+    } else {
+      this.#rows[last] = meanOf(this.#rows[last]!, this.#counts[last]!, row, 1);
+      this.#counts[last]!++;
+    }
+    this.#changed = Math.min(this.#changed, this.#rows.length - 1);
+    if (this.#rows.length > mostRows) this.#merge();
+  }
+
+  #merge(): void {
+    const counts = pairs(this.#counts);
+    this.#rows = pairs(this.#rows).map(([a, b], i) =>
+      b === undefined ? a : meanOf(a, counts[i]![0], b, counts[i]![1]!),
+    );
+    this.#counts = counts.map(([a, b]) => a + (b ?? 0));
+    this.#size *= 2;
+    this.#changed = 0;
+  }
+
+  growth(): Growth<Row> | undefined {
+    if (this.#changed >= this.#rows.length) return undefined;
+    const growth = { keep: this.#changed, added: this.#rows.slice(this.#changed) };
+    this.#changed = this.#rows.length;
+    return growth;
+  }
+
+  rows(): readonly Row[] {
+    return this.#rows;
+  }
+}
+
+/** The mean of each figure; of the step, the last. */
+function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, number> {
+  const mean: Record<string, number> = Object.create(null);
+  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    const [x, y] = [a[name], b[name]];
+    mean[name] =
+      name === 'step' || x === undefined || y === undefined
+        ? (y ?? x)!
+        : (x * countA + y * countB) / (countA + countB);
+  }
+  return mean;
+}

@@ -1,0 +1,207 @@
+/** Two iterations, of one run or of two: what differs in config, prompt, reply and parameters. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { diffLines } from 'diff';
+import { UserError } from '../base/errors.js';
+import { type Content, type Html, html, preformatted } from '../format/html.js';
+import { formatCount, formatParameter, formatReturn, formatSigned, plural } from '../format/numbers.js';
+import { htmlTable, number, text } from '../format/table.js';
+import type { Page, Section } from '../report/page/page.js';
+import { explainFailure } from '../report/views/failure-text.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/events.js';
+import { placeName } from '../runs/facts.js';
+import { runFiles } from '../runs/reader.js';
+import type { Place } from './items.js';
+import { frameOf, pageAddress, type RunFrame, readIteration } from './shown-run.js';
+
+/** What is compared. */
+export interface Wanted {
+  readonly place: Place;
+  /** Undefined: the best of the run. */
+  readonly iteration?: number;
+  /** From 1; undefined: the best of the iteration. */
+  readonly candidate?: number;
+}
+
+interface Side extends RunFrame {
+  readonly name: string;
+  readonly configYaml: string;
+  readonly iteration: number;
+  readonly candidate: number;
+  readonly entry: BufferEntry | undefined;
+  /** Of the candidate, in order. */
+  readonly calls: readonly CallRecord[];
+}
+
+/** @throws UserError where there is nothing to compare */
+export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
+  const [left, right] = [await sideOf(a), await sideOf(b)];
+  const isOneRun = left.name === right.name;
+  const sections: (Section | undefined)[] = [
+    { id: 'figures', title: 'Figures', content: figures(left, right) },
+    { id: 'parameters', title: 'Parameters', content: parameters(left, right) },
+    { id: 'reply', title: 'Reply', content: textDifference(replyOf(left), replyOf(right)) },
+    { id: 'prompt', title: 'Prompt', content: textDifference(promptOf(left), promptOf(right)) },
+    isOneRun
+      ? undefined
+      : { id: 'config', title: 'Config', content: textDifference(left.configYaml, right.configYaml) },
+  ];
+  return {
+    title: `${titleOf(left)} and ${titleOf(right)}`,
+    header: html`<header>
+<p class="kicker">policyloop difference</p>
+<h1>${linkTo(left)} <span class="by">and</span> ${linkTo(right)}</h1>
+<p class="state"><del>Left only</del> and <ins>right only</ins> are marked.</p>
+</header>`,
+    sections: sections.filter((section) => section !== undefined),
+    footer: undefined,
+  };
+}
+
+const titleOf = ({ name, ...side }: Side) => `${name}, ${placeName(side, side.config)}`;
+
+const linkTo = (side: Side): Html =>
+  html`<a href="${pageAddress(side.name, `?iteration=${side.iteration}`)}">${titleOf(side)}</a>`;
+
+async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
+  const { path } = place;
+  const { name } = place.item;
+  const frame = await frameOf(path);
+  const { best } = frame.manifest;
+  const wanted = iteration ?? best?.iteration ?? 0;
+  const { calls, entries } = readIteration(path, wanted);
+  const own = entries.filter((entry) => entry.iteration === wanted);
+  const isWanted = (one: { readonly candidate: number }) =>
+    one.candidate === (candidate === undefined ? highest(own)?.candidate : candidate - 1);
+  const entry = own.find(isWanted);
+  const of = entry?.candidate ?? (candidate ?? 1) - 1;
+  const asked = calls.filter((call) => call.candidate === of);
+  if (entry === undefined && asked.length === 0)
+    throw new UserError({
+      ...{ field: 'iteration', value: wanted },
+      message: `${name} has nothing there: neither a call nor an evaluation`,
+    });
+  const configYaml = readFileSync(join(path, runFiles.config), 'utf8');
+  return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
+}
+
+const highest = (entries: readonly BufferEntry[]): BufferEntry | undefined =>
+  entries.reduce<BufferEntry | undefined>(
+    (best, one) => (best && best.score >= one.score ? best : one),
+    undefined,
+  );
+
+function figures(left: Side, right: Side): Html {
+  const rows: readonly (readonly [string, (side: Side) => string | undefined])[] = [
+    ['mean return', ({ entry }) => entry && formatReturn(entry.score)],
+    ['episodes', ({ entry }) => entry && formatCount(entry.returns.length)],
+    ['calls', ({ calls }) => formatCount(calls.length)],
+    ['outcome', ({ calls }) => outcomeOf(calls.at(-1))],
+    ['environment', ({ manifest }) => manifest.environment],
+    ['model', ({ manifest }) => manifest.model],
+    ['seed', ({ manifest }) => String(manifest.seed)],
+    ['best observed', ({ manifest }) => manifest.best && formatReturn(manifest.best.return)],
+  ];
+  return htmlTable(rows, [
+    text('', ([title]) => title),
+    text(titleOf(left), ([, of]) => of(left)),
+    text(titleOf(right), ([, of]) => of(right)),
+  ]);
+}
+
+function outcomeOf(call: CallRecord | undefined): string | undefined {
+  switch (call?.outcome.kind) {
+    case undefined:
+      return undefined;
+    case 'accepted':
+      return 'accepted';
+    case 'rejected':
+      return explainFailure(call.outcome.failure);
+    case 'error':
+      return call.outcome.error;
+  }
+}
+
+/** Parameters in the table; a Q-table has any number of them. */
+const mostParameters = 1000;
+
+function parameters(left: Side, right: Side): Html {
+  const [a, b] = [left.entry?.parameters ?? [], right.entry?.parameters ?? []];
+  const names = left.family.parameters.names;
+  const all = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => i);
+  const changed = all.filter((i) => a[i] !== b[i]);
+  if (all.length === 0) return html`<p class="empty">Neither has parameters.</p>`;
+  const shown = (value: number | undefined) => (value === undefined ? undefined : formatParameter(value));
+  const table = htmlTable(
+    changed.slice(0, mostParameters),
+    [
+      text('parameter', (i) => `${i}${names?.[i] === undefined ? '' : ` ${names[i]}`}`),
+      number('left', (i) => shown(a[i])),
+      number('right', (i) => shown(b[i])),
+      number('difference', (i) =>
+        a[i] === undefined || b[i] === undefined
+          ? undefined
+          : formatSigned(b[i] - a[i], (value) => formatReturn(value)),
+      ),
+    ],
+    { tall: true },
+  );
+  return html`<p>${formatCount(changed.length)} of ${plural(all.length, 'parameter')} differ.</p>
+${changed.length > 0 && table}`;
+}
+
+const promptOf = ({ calls }: Side): string | undefined =>
+  calls
+    .at(-1)
+    ?.messages.map(({ content, role }) => `--- ${role} ---\n${content}`)
+    .join('\n');
+
+const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
+
+/** Equal lines on each side of a difference. */
+const context = 3;
+
+/** Milliseconds after which two texts are shown side by side instead. */
+const patience = 1000;
+
+/** Characters of a text that are compared. */
+const longest = 500_000;
+
+function textDifference(left: string | undefined, right: string | undefined): Content {
+  if (left === undefined && right === undefined) return html`<p class="empty">Neither has one.</p>`;
+  if (left === right) return html`<p class="empty">They are equal.</p>${folded(left ?? '')}`;
+  const [a, b] = [ended(left), ended(right)];
+  const parts = diffLines(a, b, { timeout: patience });
+  if (parts === undefined)
+    return html`<p class="note">They differ too much to be compared line by line.</p>
+<h5>Left</h5>${preformatted(a)}<h5>Right</h5>${preformatted(b)}`;
+  return html`<pre class="diff" tabindex="0">
+${parts.map(({ added, removed, value }, i) =>
+  added
+    ? html`<ins>${value}</ins>`
+    : removed
+      ? html`<del>${value}</del>`
+      : equalLines(value, i > 0, i < parts.length - 1),
+)}</pre>`;
+}
+
+/** Only a text that ends its last line can be compared by lines. */
+const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
+
+const folded = (text: string) =>
+  html`<details><summary>The text</summary>${preformatted(text.slice(0, longest))}</details>`;
+
+function equalLines(value: string, isAfter: boolean, isBefore: boolean): Content {
+  const lines = value.split(/(?<=\n)/);
+  const first = isAfter ? context : 0;
+  const last = isBefore ? context : 0;
+  const left = lines.length - first - last;
+  if (left <= 1) return value;
+  return [
+    lines.slice(0, first).join(''),
+    html`<span class="gap">… ${formatCount(left)} equal lines …
+</span>`,
+    lines.slice(lines.length - last).join(''),
+  ];
+}

@@ -1,0 +1,262 @@
+/** What stands in a directory of runs: a line each for the index. */
+import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { UserError } from '../base/errors.js';
+import { labelsFile, readLabels } from '../archive/labels.js';
+import { factsOf, type RunFacts } from '../runs/facts.js';
+import { collectionFile, groupFile, planFile, runFiles, statusOf } from '../runs/reader.js';
+import { isTraining, trainingFiles } from '../runs/training-files.js';
+import { trainingFacts } from '../runs/trainings.js';
+import { readJson } from '../storage/files.js';
+import { isLocked } from '../storage/lock.js';
+import type { Item, ItemKind } from './messages.js';
+
+/** A directory that is looked through, and what the names in it begin with. */
+export interface Root {
+  readonly path: string;
+  readonly prefix: string;
+}
+
+export interface Place {
+  readonly item: Item;
+  readonly path: string;
+}
+
+/** What changed since the last look. */
+export interface Changes {
+  readonly changed: readonly Item[];
+  readonly removed: readonly string[];
+}
+
+interface Known extends Place {
+  /** Tells whether the files that it was read from are the same. */
+  readonly version: string;
+  /** The lock that says whether it still runs; absent where it does not say so itself. */
+  readonly lock?: string;
+}
+
+/** Levels of folders that are looked through. */
+const deepest = 5;
+
+/** The items below some directories. Each look reads only what changed since the last one. */
+export class Items {
+  readonly #roots: readonly Root[];
+  #known = new Map<string, Known>();
+
+  constructor(roots: readonly Root[]) {
+    this.#roots = roots;
+  }
+
+  find(name: string): Place | undefined {
+    return this.#known.get(name);
+  }
+
+  all(): readonly Item[] {
+    return [...this.#known.values()].map(({ item }) => item);
+  }
+
+  /** Looks through the directories. */
+  look(): Changes {
+    const before = this.#known;
+    const found = new Map<string, Known>();
+    for (const { path, prefix } of this.#roots) {
+      walk(path, { name: '', within: null, depth: 0 }, (sight) => {
+        const name = prefix + (sight.name || basename(path));
+        const known = knownOf(
+          { ...sight, name, within: sight.within && prefix + sight.within },
+          before.get(name),
+        );
+        if (known !== undefined) found.set(name, known);
+      });
+    }
+    addUp(found);
+    this.#known = found;
+    return {
+      changed: [...found].flatMap(([name, { item }]) => (isSame(item, before.get(name)?.item) ? [] : [item])),
+      removed: [...before.keys()].filter((name) => !found.has(name)),
+    };
+  }
+}
+
+const isSame = (a: Item, b: Item | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+interface Sight {
+  readonly name: string;
+  readonly path: string;
+  readonly within: string | null;
+  readonly names: ReadonlySet<string>;
+}
+
+function walk(
+  path: string,
+  { name, within, depth }: { readonly name: string; readonly within: string | null; readonly depth: number },
+  onSight: (sight: Sight) => void,
+): void {
+  const entries = entriesOf(path);
+  const names = new Set(entries.map((entry) => entry.name));
+  const isHolder = holderFiles.some((file) => names.has(file));
+  const isLeaf =
+    names.has(runFiles.manifest) || names.has(trainingFiles.metrics) || names.has(trainingFiles.about);
+  if (isHolder || isLeaf) onSight({ name, path, within, names });
+  if (isLeaf || depth > deepest) return;
+  const inner = within ?? (isHolder && name !== '' ? name : null);
+  for (const entry of entries) {
+    if (!entry.isDirectory() || entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+    const below = name === '' ? entry.name : `${name}/${entry.name}`;
+    walk(join(path, entry.name), { name: below, within: inner, depth: depth + 1 }, onSight);
+  }
+}
+
+const holderFiles = [groupFile, planFile, collectionFile];
+
+function entriesOf(path: string): readonly Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
+function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
+  const { names, path } = sight;
+  if (names.has(runFiles.manifest)) {
+    const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
+    // Whether a run still goes on is not a question of its manifest.
+    if (before?.version === version && before.item.status !== 'running') return before;
+    return { path, version, item: runItem(sight) };
+  }
+  if (names.has(trainingFiles.metrics) || names.has(trainingFiles.about)) {
+    if (!isTraining(path)) return undefined;
+    const version = versionOf([join(path, trainingFiles.about), join(path, trainingFiles.metrics), join(path, labelsFile)]);
+    const isHeld = before?.item.status === 'running' && isLocked(join(path, trainingFiles.lock));
+    if (before?.version === version && (before.item.status !== 'running' || isHeld)) return before;
+    return { path, version, item: trainingItem(sight) };
+  }
+  const version = versionOf(holderFiles.map((file) => join(path, file)));
+  return { path, version, item: holderItem(sight) };
+}
+
+const versionOf = (files: readonly string[]) =>
+  files
+    .map((file): Stats | undefined => statSync(file, { throwIfNoEntry: false }))
+    .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))
+    .join(' ');
+
+const unknown = {
+  ...{ seed: null, calls: null, minutes: null, tags: [], note: null },
+  ...{ environment: null, model: null, done: 0, of: 0, observed: null, confirmed: null, ci95: null },
+  ...{ tokens: null, cost: null, started: null },
+};
+
+function runItem({ name, path, within }: Sight): Item {
+  const facts = unlessDamaged(() => factsOf(path));
+  if (typeof facts === 'string')
+    return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
+  return { name, within, ...labelsOf(path), ...figuresOf(path, facts) };
+}
+
+function figuresOf(path: string, { confirmed, manifest, observed, tokens }: RunFacts) {
+  const { activeMs, created, environment, iterations, model, play, seed, usage } = manifest;
+  return {
+    kind: play === undefined ? ('run' as const) : ('play' as const),
+    status: statusOf(path, manifest),
+    environment,
+    model: play === undefined || play.player === 'model' ? model : play.player,
+    ...{ done: iterations.done, of: iterations.of, observed, tokens },
+    confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
+    ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
+    ...{ seed, calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
+  };
+}
+
+const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
+  const { note = null, tags } = readLabels(path);
+  return { note, tags };
+};
+
+function trainingItem({ name, path, within }: Sight): Item {
+  const facts = unlessDamaged(() => trainingFacts(path));
+  if (typeof facts === 'string')
+    return { ...unknown, kind: 'training', status: 'failed', name, within, fault: facts };
+  const { best, model, on, seconds, started, status, steps, tokens } = facts;
+  return {
+    ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
+    environment: on === null ? null : basename(on),
+    model: model === null ? null : basename(model),
+    ...labelsOf(path),
+    ...steps,
+    minutes: seconds / 60,
+    observed: best?.kind === 'return' ? best.value : null,
+  };
+}
+
+function holderItem({ name, names, path, within }: Sight): Item {
+  const kind = names.has(groupFile) ? 'repeats' : names.has(collectionFile) ? 'collection' : planKind(path);
+  return { ...unknown, name, within, kind, status: 'completed' };
+}
+
+function planKind(path: string): ItemKind {
+  const plan = unlessDamaged(() => readJson(join(path, planFile)) as { readonly kind?: unknown } | null);
+  return typeof plan === 'object' && plan?.kind === 'evaluation' ? 'evaluation' : 'controls';
+}
+
+/** What holds runs is as far as these are. */
+function addUp(found: Map<string, Known>): void {
+  const inside = new Map<string, Item[]>();
+  for (const { item } of found.values()) {
+    if (isHolder(item)) continue;
+    for (let end = item.name.lastIndexOf('/'); end > 0; end = item.name.lastIndexOf('/', end - 1)) {
+      const holder = found.get(item.name.slice(0, end));
+      if (holder === undefined || !isHolder(holder.item)) continue;
+      inside.set(holder.item.name, [...(inside.get(holder.item.name) ?? []), item]);
+    }
+  }
+  for (const [name, known] of found) {
+    if (isHolder(known.item))
+      found.set(name, { ...known, item: { ...known.item, ...sumOf(inside.get(name) ?? []) } });
+  }
+}
+
+export const isHolder = ({ kind }: Item): boolean =>
+  kind === 'repeats' || kind === 'controls' || kind === 'collection' || kind === 'evaluation';
+
+function sumOf(items: readonly Item[]): Partial<Item> {
+  const done = items.filter(({ status }) => status === 'completed').length;
+  const either = (of: (item: Item) => string | null, plural: string) => {
+    const values = new Set(items.map(of));
+    return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
+  };
+  const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);
+  const costs = items.some(({ cost }) => cost !== null);
+  return {
+    ...{ done, of: items.length, tokens: total(({ tokens }) => tokens) },
+    cost: costs ? total(({ cost }) => cost) : null,
+    environment: either(({ environment }) => environment, 'environments'),
+    model: either(({ model }) => model, 'models'),
+    status: items.some(({ status }) => status === 'running')
+      ? 'running'
+      : done === items.length
+        ? 'completed'
+        : 'interrupted',
+    started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
+  };
+}
+
+function unlessDamaged<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UserError) return error.message.split('\n', 1)[0]!;
+    // It was removed while it was looked at.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'it was removed';
+    throw error;
+  }
+}
+
+/** Page that an item wrote of itself, where it has one. */
+export function savedPage(path: string): string | undefined {
+  return [runFiles.report, trainingFiles.page]
+    .map((name) => join(path, name))
+    .find((file) => existsSync(file));
+}

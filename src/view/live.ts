@@ -1,0 +1,138 @@
+/** Who looks at what, and what they are told as it changes: server-sent events, from the files alone. */
+import type { ServerResponse } from 'node:http';
+import type { Items } from './items.js';
+import type { Item } from './messages.js';
+import { type Subject, subjectOf } from './subject.js';
+
+/** Milliseconds between two looks at what somebody watches; the directory is looked through less often. */
+const lookEvery = 250;
+const leastBetweenScans = 1000;
+
+/** A scan takes at most this part of the time. */
+const scanShare = 0.1;
+
+/** Bytes that wait for a reader who does not take them; then the connection is closed, and opened again by the page. */
+const mostWaiting = 8 * 2 ** 20;
+
+/** Milliseconds after which a silent connection gets a sign of life. */
+const silence = 15_000;
+
+export const mostWatchers = 64;
+
+/** Runs and trainings that one page watches. */
+export const mostWatched = 16;
+
+interface Watcher {
+  readonly response: ServerResponse;
+  readonly names: ReadonlySet<string>;
+  /** Whether it is told of every item, or only of those that it watches. */
+  readonly all: boolean;
+}
+
+interface Watched {
+  readonly subject: Subject;
+  /** Told again when its directory is made anew. */
+  readonly path: string;
+}
+
+/** Looks at the files while anybody watches, and at nothing else. */
+export class Live {
+  readonly #items: Items;
+  readonly #watchers = new Set<Watcher>();
+  readonly #watched = new Map<string, Watched>();
+  readonly #milliseconds: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #nextScan = 0;
+  #lastSign = 0;
+
+  constructor(items: Items, milliseconds: () => number) {
+    this.#items = items;
+    this.#milliseconds = milliseconds;
+  }
+
+  get watchers(): number {
+    return this.#watchers.size;
+  }
+
+  /** Looks through the directory where the last look is too old; @returns all items */
+  items(): readonly Item[] {
+    if (this.#milliseconds() >= this.#nextScan) this.#scan();
+    return this.#items.all();
+  }
+
+  /** Tells a page of what it watches until it goes away. */
+  watch(response: ServerResponse, names: readonly string[], all: boolean): void {
+    const watcher = { response, names: new Set(names), all };
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    response.write('retry: 1000\n\n');
+    this.#watchers.add(watcher);
+    response.on('close', () => this.#leave(watcher));
+    const items = this.items();
+    tell(watcher, 'items', {
+      whole: true,
+      changed: all ? items : items.filter(({ name }) => watcher.names.has(name)),
+      removed: [],
+    });
+    for (const name of watcher.names) {
+      const watched = this.#open(name);
+      for (const update of watched?.subject.whole() ?? []) tell(watcher, 'update', { of: name, ...update });
+    }
+    this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    for (const { response } of this.#watchers) response.end();
+  }
+
+  #leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    for (const name of this.#watched.keys()) {
+      if (![...this.#watchers].some(({ names }) => names.has(name))) this.#watched.delete(name);
+    }
+    if (this.#watchers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #open(name: string): Watched | undefined {
+    const place = this.#items.find(name);
+    const known = this.#watched.get(name);
+    if (place === undefined || known?.path === place.path) return known;
+    const subject = subjectOf(place);
+    if (subject !== undefined) this.#watched.set(name, { subject, path: place.path });
+    return this.#watched.get(name);
+  }
+
+  #look(): void {
+    for (const [name, { subject }] of this.#watched) {
+      for (const update of subject.look())
+        for (const watcher of this.#watchers)
+          if (watcher.names.has(name)) tell(watcher, 'update', { of: name, ...update });
+    }
+    const now = this.#milliseconds();
+    if (now >= this.#nextScan) this.#scan();
+    if (now - this.#lastSign < silence) return;
+    this.#lastSign = now;
+    for (const { response } of this.#watchers) response.write(': \n\n');
+  }
+
+  #scan(): void {
+    const began = this.#milliseconds();
+    const { changed, removed } = this.#items.look();
+    const took = this.#milliseconds() - began;
+    this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
+    if (changed.length + removed.length === 0) return;
+    for (const watcher of this.#watchers) {
+      const concerned = watcher.all ? changed : changed.filter(({ name }) => watcher.names.has(name));
+      if (concerned.length + removed.length > 0)
+        tell(watcher, 'items', { whole: false, changed: concerned, removed });
+    }
+  }
+}
+
+function tell({ response }: Watcher, event: string, data: object): void {
+  if (response.destroyed) return;
+  if (response.writableLength > mostWaiting) response.destroy();
+  else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}

@@ -1,0 +1,140 @@
+/** The pages of what stands in a directory, by its kind. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type Html, html, preformatted } from '../format/html.js';
+import {
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatTime,
+  plural,
+} from '../format/numbers.js';
+import { playPage } from '../play/play-page.js';
+import type { Page, Section } from '../report/page/page.js';
+import { tile } from '../report/views/overview.js';
+import { repeatsPage } from '../report/write-report.js';
+import { collectionFile, planFile } from '../runs/reader.js';
+import { trainingFiles } from '../runs/training-files.js';
+import { trainingFacts } from '../runs/trainings.js';
+import { readJson } from '../storage/files.js';
+import { type Place, savedPage } from './items.js';
+import type { Item } from './messages.js';
+import { shownRunPage } from './shown-run.js';
+
+/** @throws UserError where its files are damaged */
+export async function pageOf({ item, path }: Place): Promise<Page> {
+  switch (item.kind) {
+    case 'run':
+      return shownRunPage(item.name, path);
+    case 'play':
+      return playPage(path);
+    case 'training':
+      return trainingPage(item, path);
+    case 'repeats':
+      return repeatsPage(path);
+    case 'collection':
+      return studyPage(item, path, collectionFile);
+    case 'controls':
+    case 'evaluation':
+      return studyPage(item, path, planFile);
+  }
+}
+
+/** Where the page is that was saved beside an item. */
+export const savedAddress = (name: string): string =>
+  `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
+
+function saved({ name }: Item, path: string): Section | undefined {
+  if (savedPage(path) === undefined) return undefined;
+  return {
+    id: 'saved',
+    title: 'Its own page',
+    content: html`<p class="note">As it was written to the directory; scripts are off. <a href="${savedAddress(name)}">Alone in the window</a></p>
+<iframe class="saved" title="The page of ${name}" src="${savedAddress(name)}"></iframe>`,
+  };
+}
+
+function trainingPage(item: Item, path: string): Page {
+  const facts = trainingFacts(path);
+  const {
+    best,
+    episodes,
+    first,
+    method,
+    note,
+    objective,
+    on,
+    seconds,
+    started,
+    steps,
+    tokens,
+    unit,
+  } = facts;
+  const about = readJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
+  const sections: (Section | undefined)[] = [
+    {
+      id: 'result',
+      title: 'Result',
+      content: html`<dl class="headline main">
+${best === null ? tile('Best evaluation', '–', 'nothing was evaluated yet') : tile(best.kind === 'loss' ? 'Lowest validation loss' : 'Best held-out mean return', formatNumber(best.value, 4), html`after ${unit} ${formatCount(best.step)}${first !== null && first.step !== best.step && html`; <b>${formatNumber(first.value, 4)}</b> after ${unit} ${formatCount(first.step)}`}`, 'confirmed')}
+</dl>
+<dl class="headline">
+${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
+${tokens !== null && tile('Tokens', formatCompact(tokens), 'in the steps')}
+${episodes !== null && tile('Episodes', formatCompact(episodes), 'that it learnt from')}
+${tile('Time', formatDuration(1000 * seconds), `${objective ?? 'training'}`)}
+</dl>`,
+    },
+    saved(item, path),
+    about?.config && { id: 'config', title: 'Config', content: preformatted(stringify(about.config)) },
+  ];
+  return {
+    title: `${item.name}: ${item.model ?? 'training'}`,
+    header: header('training', item, html`${note}`, [
+      ['method', method],
+      ['objective', objective],
+      ['on', on],
+      ['started', started && formatTime(started)],
+    ]),
+    sections: sections.filter((section) => section !== undefined),
+    footer: undefined,
+  };
+}
+
+function studyPage(item: Item, path: string, file: string): Page {
+  const sections: (Section | undefined)[] = [
+    saved(item, path),
+    {
+      id: 'plan',
+      title: 'Plan',
+      content: preformatted(readFileSync(join(path, file), 'utf8').slice(0, 200_000)),
+    },
+  ];
+  return {
+    title: `${item.name}: ${item.kind}`,
+    header: header(
+      item.kind,
+      item,
+      html`${formatCount(item.done)} of ${plural(item.of, 'run')} complete`,
+      [],
+    ),
+    sections: sections.filter((section) => section !== undefined),
+    footer: undefined,
+  };
+}
+
+function header(
+  what: string,
+  { environment, model, name, status }: Item,
+  state: Html,
+  facts: readonly (readonly [string, string | null])[],
+): Html {
+  return html`<header>
+<p class="kicker">policyloop ${what} <b>${name}</b></p>
+<h1>${model ?? name}${environment !== null && html` <span class="by">in</span> ${environment}`}</h1>
+<p class="state"><span class="status ${status}">${status}</span> ${state}</p>
+<dl class="facts">${facts.map(([title, value]) => value !== null && html`<div><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>
+</header>`;
+}

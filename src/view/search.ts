@@ -1,0 +1,64 @@
+/** Texts in the prompts and replies of runs. */
+import { callsOf } from '../runs/log-lines.js';
+import { logsIn } from '../runs/reader.js';
+import type { Place } from './items.js';
+import type { Found, Hit } from './messages.js';
+
+const mostHits = 200;
+const around = 80; // characters
+
+/** Lines of prompts that were found already: prompts of a run repeat each other. */
+const mostKnown = 10_000;
+
+/** Calls between two breaths, in which others are answered. */
+const callsAtOnce = 50;
+
+/**
+ * Looks for a text, whatever its case; in prompts each line that holds it is told of once a run.
+ * @param until no run is begun or gone on with after this, in milliseconds of `clock`
+ */
+export async function search(
+  text: string,
+  places: readonly Place[],
+  { clock, until }: { readonly clock: () => number; readonly until: number },
+): Promise<Found> {
+  const wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
+  const hits: Hit[] = [];
+  let searched = 0;
+  for (const { item, path } of places) {
+    const known = new Set<string>();
+    let calls = 0;
+    for (const call of callsOf(logsIn(path), Number.POSITIVE_INFINITY, () => undefined)) {
+      if (++calls % callsAtOnce === 0) await breath();
+      if (hits.length >= mostHits || clock() > until) return { hits, searched, of: places.length };
+      const { attempt, candidate, completion, iteration, messages } = call;
+      const add = (where: string, content: string, at: RegExpExecArray) => {
+        const end = at.index + at[0].length;
+        hits.push({
+          ...{ of: item.name, iteration, candidate, attempt, where, match: at[0] },
+          before: content.slice(Math.max(0, at.index - around), at.index),
+          after: content.slice(end, end + around),
+        });
+      };
+      const replies = [['reply', completion?.text] as const, ['reasoning', completion?.reasoning] as const];
+      for (const [where, content] of replies) {
+        const at = content === undefined ? null : wanted.exec(content);
+        if (at !== null) add(where, content!, at);
+      }
+      for (const { content, role } of messages) {
+        if (!wanted.test(content)) continue;
+        for (const line of content.split('\n')) {
+          const at = wanted.exec(line);
+          if (at === null || known.has(line)) continue;
+          if (known.size < mostKnown) known.add(line);
+          if (hits.length < mostHits) add(role, line, at);
+        }
+      }
+    }
+    searched++;
+    await breath();
+  }
+  return { hits, searched, of: places.length };
+}
+
+const breath = () => new Promise((resolve) => setImmediate(resolve));

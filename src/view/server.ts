@@ -1,0 +1,271 @@
+/** The live view: pages of a directory's runs and trainings, for the browsers of this machine. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { messageOf, UserError } from '../base/errors.js';
+import { harmlessLine } from '../base/terminal-text.js';
+import { render } from '../format/html.js';
+import type { Page } from '../report/page/page.js';
+import {
+  authority,
+  badRequest,
+  HttpError,
+  type LoopbackHost,
+  listen,
+  requestTimeoutMs,
+  requireLocal,
+  targetOf,
+} from '../serve/http.js';
+import { readRegularFile } from '../storage/regular-file.js';
+import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { differencesPage, type Wanted } from './differences.js';
+import { Items, type Place, type Root, savedPage } from './items.js';
+import { Live, mostWatched, mostWatchers } from './live.js';
+import { pageOf } from './pages.js';
+import { search } from './search.js';
+import { episodeSvg, iterationPage } from './shown-run.js';
+import { subjectOf } from './subject.js';
+
+export interface ViewOptions {
+  readonly roots: readonly Root[];
+  /** The directory, for people. */
+  readonly place: string;
+  readonly host: LoopbackHost;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Milliseconds on a clock that only goes forwards. */
+  readonly milliseconds: () => number;
+  readonly note: (text: string) => void;
+}
+
+export interface RunningView {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const mostConnections = 256;
+
+/** Milliseconds that one search may take. */
+const searchTime = 5000;
+
+/** The largest page of a directory that is shown, in bytes. */
+const largestSaved = 64 * 2 ** 20;
+
+/** @throws UserError when the address can't be listened on */
+export async function startView(options: ViewOptions): Promise<RunningView> {
+  const items = new Items(options.roots);
+  const live = new Live(items, options.milliseconds);
+  let { port } = options;
+  const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
+  const server = createServer(limits, (request, response) => {
+    response.on('finish', () => request.resume());
+    const site = { items, live, options };
+    answer(request, response, site, () => port).catch((error: unknown) => fail(response, error, options));
+  });
+  server.maxConnections = mostConnections;
+  port = await listen(server, options);
+  return {
+    url: `http://${authority(options.host, port)}/`,
+    close: () =>
+      new Promise((resolve) => {
+        live.close();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Site {
+  readonly items: Items;
+  readonly live: Live;
+  readonly options: ViewOptions;
+}
+
+/** What every answer says: it is for pages of this server alone, and is what it says it is. */
+const common = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-cache',
+} as const;
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  site: Site,
+  port: () => number,
+): Promise<void> {
+  for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
+  response.setHeader('content-security-policy', contentPolicy);
+  const { host, path } = targetOf(request);
+  requireLocal(request, port(), host);
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    throw new HttpError(405, 'invalid_request_error', `${request.method} is not allowed here`, {
+      headers: { allow: 'GET, HEAD' },
+    });
+  const asset = assetAt(path);
+  if (asset !== undefined) return send(response, asset.type, asset.read());
+  const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
+  if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
+  if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
+  if (!/^\/(?:|of\/.*|compare|diff|search)$/s.test(path)) throw notFound(`there is nothing at ${path}`);
+  send(response, 'text/html; charset=utf-8', shell(site.options.place));
+}
+
+async function answerApi(
+  path: string,
+  query: URLSearchParams,
+  response: ServerResponse,
+  site: Site,
+): Promise<void> {
+  switch (path) {
+    case 'events': {
+      const names = query.getAll('of');
+      if (names.length > mostWatched)
+        throw badRequest(`at most ${mostWatched} runs are watched at once`, 'of');
+      if (site.live.watchers >= mostWatchers)
+        throw new HttpError(503, 'server_error', `${mostWatchers} pages are open already`);
+      return site.live.watch(response, names, query.has('all'));
+    }
+    case 'page': {
+      const place = placeIn(site, query);
+      const iteration = wholeNumber(query, 'iteration', 0);
+      const { name, kind } = place.item;
+      if (iteration !== undefined && kind !== 'run')
+        throw badRequest(`${name} has no iterations`, 'iteration');
+      return sendPage(
+        response,
+        iteration === undefined ? await pageOf(place) : await iterationPage(name, place.path, iteration),
+      );
+    }
+    case 'course': {
+      const place = placeIn(site, query);
+      return sendJson(response, subjectOf(place)?.whole() ?? []);
+    }
+    case 'episode': {
+      const place = placeIn(site, query);
+      const svg = await episodeSvg(place.path, {
+        iteration: wholeNumber(query, 'iteration', 0) ?? 0,
+        candidate: wholeNumber(query, 'candidate', 1) ?? 1,
+        episode: wholeNumber(query, 'episode', 1) ?? 1,
+      });
+      // The picture has its own styles, which nothing else of the view may have.
+      response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
+      return send(response, 'image/svg+xml', svg);
+    }
+    case 'diff':
+      return sendPage(
+        response,
+        await differencesPage(wantedOf(site, query, 'a'), wantedOf(site, query, 'b')),
+      );
+    case 'search': {
+      const text = query.get('q') ?? '';
+      if (text.trim() === '' || text.length > 200)
+        throw badRequest('give a text of up to 200 characters', 'q');
+      const names = query.getAll('of');
+      const places =
+        names.length > 0
+          ? names.map((name) => placeOf(site, name))
+          : site.live
+              .items()
+              .filter(({ kind }) => kind === 'run' || kind === 'play')
+              .map(({ name }) => placeOf(site, name));
+      const clock = site.options.milliseconds;
+      return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
+    }
+    default:
+      throw notFound(`there is nothing at /api/${path}`);
+  }
+}
+
+const notFound = (message: string) => new HttpError(404, 'not_found_error', message);
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw badRequest('the address is no text');
+  }
+}
+
+/** Only what was found in the directory has a path: a name is never one. */
+function placeOf({ items, live }: Site, name: string): Place {
+  live.items();
+  const place = items.find(name);
+  if (place === undefined) throw notFound(`there is no run or training ${name}`);
+  if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
+  return place;
+}
+
+function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
+  const name = query.get(key);
+  if (name === null) throw badRequest('name a run or a training', key);
+  return placeOf(site, name);
+}
+
+/** `a=NAME`, with `aIteration=7` and `aCandidate=2` where they are not the best. */
+function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
+  const iteration = wholeNumber(query, `${key}Iteration`, 0);
+  const candidate = wholeNumber(query, `${key}Candidate`, 1);
+  const place = placeIn(site, query, key);
+  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} is no run`, key);
+  return {
+    place,
+    ...(iteration !== undefined && { iteration }),
+    ...(candidate !== undefined && { candidate }),
+  };
+}
+
+function wholeNumber(query: URLSearchParams, key: string, least: number): number | undefined {
+  const given = query.get(key);
+  if (given === null || given === '') return undefined;
+  const value = Number(given);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw badRequest(`give a whole number of at least ${least}`, key);
+}
+
+function send(response: ServerResponse, type: string, body: string | Buffer): void {
+  response.writeHead(200, { 'content-type': type }).end(body);
+}
+
+const sendJson = (response: ServerResponse, body: unknown) =>
+  send(response, 'application/json', JSON.stringify(body));
+
+/** A page as the view puts it together: its parts as markup, in which every text is escaped. */
+const sendPage = (response: ServerResponse, { footer, header, sections, title }: Page) =>
+  sendJson(response, {
+    title,
+    header: render(header),
+    footer: render(footer),
+    sections: sections.map(({ content, id, title: heading }) => ({
+      id,
+      title: heading,
+      html: render(content),
+    })),
+  });
+
+function sendSaved(response: ServerResponse, { item, path }: Place): void {
+  const file = savedPage(path);
+  if (file === undefined) throw notFound(`${item.name} has no page of its own`);
+  response.setHeader('content-security-policy', savedPolicy);
+  // A page in a sandbox that says so is not shown.
+  response.removeHeader('cross-origin-opener-policy');
+  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved));
+}
+
+function fail(response: ServerResponse, error: unknown, { note }: ViewOptions): void {
+  if (response.destroyed) return;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const known =
+    error instanceof HttpError
+      ? error
+      : error instanceof UserError
+        ? new HttpError(422, 'invalid_request_error', error.message)
+        : new HttpError(500, 'server_error', messageOf(error));
+  if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
+  response
+    .writeHead(known.status, { 'content-type': 'application/json', ...known.headers })
+    .end(JSON.stringify(known.body));
+}

@@ -1,0 +1,242 @@
+/** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
+import { UserError } from '../base/errors.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { drawBounded, drawEpisode, openDrawable } from '../experiment/animations.js';
+import { notablePolicies } from '../experiment/choose-policy.js';
+import { type Html, html, preformatted } from '../format/html.js';
+import { formatNumber, formatReturn, plural } from '../format/numbers.js';
+import { isModulePath } from '../modules/user-module.js';
+import { createPolicyFamily } from '../policies/families.js';
+import type { PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig } from '../policies/settings.js';
+import { loggedProposals } from '../report/data/proposals.js';
+import { gridMap, taskLabels } from '../report/data/task-labels.js';
+import type { Page, Section } from '../report/page/page.js';
+import { runPage } from '../report/run-report.js';
+import { iterationLog } from '../report/views/call-log.js';
+import { runHeader, tile } from '../report/views/overview.js';
+import { policyView } from '../report/views/policy-view.js';
+import { runData } from '../report/write-report.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { CallRecord } from '../runs/events.js';
+import { factsOf, placeName } from '../runs/facts.js';
+import { callsOf, linesOf } from '../runs/log-lines.js';
+import { type OpenedRun, readRunFrame } from '../runs/open-run.js';
+import { logsIn, openLogs, readManifest } from '../runs/reader.js';
+
+export type RunFrame = Omit<OpenedRun, 'recorded'>;
+
+/** A run without its logs; policies of a module are shown as bare numbers. */
+export async function frameOf(path: string): Promise<RunFrame> {
+  const count = readManifest(path).best?.parameters.length ?? 1;
+  return readRunFrame(path, async (config, environment) => familyOf(config, environment, count));
+}
+
+function familyOf(config: PolicyConfig, environment: EnvironmentSpec, count: number): PolicyFamily {
+  if (config.kind !== 'module') return createPolicyFamily(config, environment);
+  const refuse = () => {
+    throw new UserError({ message: 'policies of a module are not made here' });
+  };
+  return {
+    parameters: {
+      count,
+      kind: 'float',
+      low: Number.NEGATIVE_INFINITY,
+      high: Number.POSITIVE_INFINITY,
+      decimals: 6,
+    },
+    description: { kind: 'module', name: 'policy of a module', text: 'The view imports no module of a run.' },
+    build: refuse,
+    initial: refuse,
+  };
+}
+
+/** Address of a page of the view, by the name of what it is of. */
+export const pageAddress = (name: string, query = ''): string =>
+  `/of/${name.split('/').map(encodeURIComponent).join('/')}${query}`;
+
+const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
+  `/api/episode?${new URLSearchParams({ of: name, iteration: `${iteration}`, candidate: `${candidate + 1}` })}`;
+
+/** What a report says of the run called `name`, as far as it is. */
+export async function shownRunPage(name: string, path: string): Promise<Page> {
+  const frame = await frameOf(path);
+  const run = { ...frame, recorded: openLogs(path, true) };
+  const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
+  const episodes = episodesOf(name, run);
+  const at = page.sections.findIndex(({ id }) => id === 'curve') + 1;
+  return { ...page, sections: page.sections.toSpliced(at, 0, ...episodes) };
+}
+
+/** Whether an episode can be drawn without running anything that the run names. */
+export const isDrawnHere = ({ environment, evaluation, policy }: RunFrame['config']): boolean =>
+  !isModulePath(environment.id) &&
+  policy.kind !== 'module' &&
+  !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
+
+function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
+  const notable = notablePolicies(recorded.entries, manifest);
+  if (notable === undefined || !isDrawnHere(config)) return [];
+  const names = new Map<BufferEntry, string>();
+  for (const which of ['best', 'worst', 'first'] as const) {
+    const earlier = names.get(notable[which]);
+    names.set(notable[which], earlier === undefined ? which : `${earlier} and ${which}`);
+  }
+  const figures = [...names].map(([entry, which]): Html => {
+    const title = `${which[0]!.toUpperCase()}${which.slice(1)}`;
+    return html`<figure>
+<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${which} policy, ${placeName(entry, config)}">
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${formatReturn(entry.score)}.</figcaption>
+</figure>`;
+  });
+  return [
+    {
+      id: 'episodes',
+      title: 'Episodes',
+      content: html`<div class="animations">${figures}</div>
+<p class="note">Each plays the first episode of its evaluation.</p>`,
+    },
+  ];
+}
+
+/** An iteration of a run, with what came before it in the same numbers of candidates. */
+export interface ShownIteration {
+  /** Evaluations up to the iteration, oldest first. */
+  readonly entries: readonly BufferEntry[];
+  /** Calls of the iteration. */
+  readonly calls: readonly CallRecord[];
+}
+
+/** Evaluations up to an iteration, and its calls. */
+export function readIteration(path: string, iteration: number): ShownIteration {
+  const files = logsIn(path);
+  const entries: BufferEntry[] = [];
+  for (const entry of linesOf<BufferEntry>(files, 'evaluations', leaveOut)) {
+    if (entry.iteration > iteration) break;
+    if (Number.isFinite(entry.score)) entries.push(entry);
+  }
+  const calls: CallRecord[] = [];
+  if (iteration === 0) return { entries, calls };
+  for (const call of callsOf(files, Number.POSITIVE_INFINITY, leaveOut)) {
+    if (call.iteration > iteration) break;
+    if (call.iteration === iteration) calls.push(call);
+  }
+  return { entries, calls };
+}
+
+const leaveOut = () => undefined;
+
+/**
+ * One iteration of a run: its episodes, prompts, replies and policies.
+ * @throws UserError where the run has none such
+ */
+export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
+  const frame = await frameOf(path);
+  const { config, family, manifest } = frame;
+  const { calls, entries } = readIteration(path, iteration);
+  const own = entries.filter((entry) => entry.iteration === iteration);
+  if (own.length + calls.length === 0)
+    throw new UserError({
+      field: 'iteration',
+      value: iteration,
+      message: `${name} has no iteration ${iteration}`,
+    });
+  const proposals = loggedProposals({ calls, entries }).filter((one) => one.iteration === iteration);
+  const labels = taskLabels(manifest.environment, family.description);
+  const grid =
+    family.description.kind === 'q-table'
+      ? gridMap(config.environment, family.description.states)
+      : undefined;
+  const before = Math.max(...entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
+  const facts = factsOf(path, manifest);
+  const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
+  const shown = own.slice(0, mostShown);
+  const policies = shown.map(
+    (entry) => html`<h3>${placeName(entry, config)}: ${formatReturn(entry.score)}</h3>
+${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
+<details><summary>As a parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
+  );
+  const sections: (Section | undefined)[] = [
+    { id: 'result', title: 'Result', content: headline(own, before, calls.length) },
+    isDrawnHere(config) && shown.length > 0
+      ? { id: 'episodes', title: 'Episodes', content: episodes(name, shown, config) }
+      : undefined,
+    log && { id: 'log', title: 'Prompts and replies', content: log },
+    shown.length > 0 ? { id: 'policy', title: 'Policies', content: policies } : undefined,
+  ];
+  const title = iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`;
+  return {
+    title: `${title} of ${manifest.run}`,
+    header: runHeader({ ...facts, ...frame, parameters: family.parameters, policy: family.description }),
+    sections: sections.filter((section) => section !== undefined),
+    footer: undefined,
+  };
+}
+
+/** Candidates of an iteration whose policies and episodes are shown. */
+const mostShown = 32;
+
+function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
+  const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
+  const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
+  return html`<dl class="headline">
+${tile('Best mean return', Number.isFinite(best) ? formatReturn(best) : '–', plural(own.length, 'evaluation'))}
+${Number.isFinite(before) && tile('Best before it', formatReturn(before), best > before ? 'it is a new best' : 'it is no new best')}
+${tile('Episodes', formatNumber(episodes), 'played in it')}
+${tile('Calls', formatNumber(calls), 'of the model')}
+</dl>`;
+}
+
+function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame['config']): Html {
+  return html`<div class="animations">${shown.map(
+    (entry) => html`<figure>
+<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of an episode of ${placeName(entry, config)}">
+<figcaption><b>${placeName(entry, config)}</b>: mean return ${formatReturn(entry.score)} <span class="muted">(${entry.returns
+      .slice(0, 50)
+      .map((value) => formatNumber(value))
+      .join(', ')})</span></figcaption>
+</figure>`,
+  )}</div>
+<p class="note">Each plays the first episode of its evaluation.</p>`;
+}
+
+const width = 480; // pixels
+
+/**
+ * The animation of an episode, as an SVG document.
+ * @param candidate from 1
+ * @param episode from 1, of its evaluation
+ * @throws UserError where there is no such policy, and where drawing it would run what the run names
+ */
+export async function episodeSvg(
+  path: string,
+  {
+    candidate,
+    episode,
+    iteration,
+  }: { readonly iteration: number; readonly candidate: number; readonly episode: number },
+): Promise<string> {
+  const { config, family, manifest } = await frameOf(path);
+  if (!isDrawnHere(config))
+    throw new UserError({
+      message: 'this run names a module, which the view does not import: policyloop render draws it',
+    });
+  const { entries } = readIteration(path, iteration);
+  const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
+  if (entry === undefined)
+    throw new UserError({ field: 'iteration', value: iteration, message: 'there is no such policy' });
+  if (episode > entry.returns.length)
+    throw new UserError({
+      field: 'episode',
+      value: episode,
+      message: `it was evaluated on ${plural(entry.returns.length, 'episode')}`,
+    });
+  const environment = await openDrawable(config);
+  try {
+    const setting = { config, seed: manifest.seed, environment, family };
+    const choice = { kind: 'evaluated', episode: episode - 1 } as const;
+    return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), width).svg;
+  } finally {
+    environment.close?.();
+  }
+}

@@ -1,0 +1,214 @@
+/** A run or a training that is looked at while it goes on: what its files say, as it comes. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { logsIn, runFiles } from '../runs/reader.js';
+import { trainingFiles } from '../runs/training-files.js';
+import { Curve, Figures, type Point } from './course.js';
+import type { Place } from './items.js';
+import type { Alarm, Growth, PointRow, Update } from './messages.js';
+import { Tail } from './tail.js';
+
+/** Kinds of lines of a training that have a course. */
+const metricKinds = ['step', 'validation', 'evaluation'] as const;
+
+export interface Subject {
+  /** Reads what is new. */
+  look(): readonly Update[];
+  /** All that there is so far. */
+  whole(): readonly Update[];
+}
+
+export const subjectOf = ({ item, path }: Place): Subject | undefined => {
+  switch (item.kind) {
+    case 'run':
+      return new RunSubject(path);
+    case 'training':
+      return new TrainingSubject(path);
+    case 'play':
+      return new FilesSubject([join(path, runFiles.manifest), logsIn(path).episodes]);
+    default:
+      return undefined;
+  }
+};
+
+/** Reads a growing file to its end, a bounded part in one look. @returns whether it begins anew */
+function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
+  let wasCut = false;
+  for (let looks = 0; looks < 4; looks++) {
+    const state = tail.look((item) => {
+      if (typeof item === 'object' && item !== null) onLine(item as Record<string, unknown>);
+    });
+    if (state === 'again') wasCut = true;
+    if (state !== 'more') break;
+  }
+  return wasCut;
+}
+
+const sizesOf = (files: readonly string[]) =>
+  files.map((file) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    return `${stats?.size} ${stats?.mtimeMs}`;
+  });
+
+/** What has nothing to be drawn, only a page that may grow. */
+class FilesSubject implements Subject {
+  readonly #files: readonly string[];
+  #sizes: string;
+
+  constructor(files: readonly string[]) {
+    this.#files = files;
+    this.#sizes = sizesOf(files).join();
+  }
+
+  look(): readonly Update[] {
+    const before = this.#sizes;
+    this.#sizes = sizesOf(this.#files).join();
+    return before === this.#sizes ? [] : [{ kind: 'stale' }];
+  }
+
+  whole(): readonly Update[] {
+    return [];
+  }
+}
+
+const mostLost = 500;
+
+class RunSubject implements Subject {
+  readonly #evaluations: Tail;
+  readonly #events: Tail;
+  readonly #files: FilesSubject;
+  #curve = new Curve();
+  #lost: (readonly [number, number])[] = [];
+
+  constructor(path: string) {
+    const { calls, evaluations, events } = logsIn(path);
+    this.#evaluations = new Tail(evaluations);
+    this.#events = new Tail(events);
+    this.#files = new FilesSubject([evaluations, events, calls, join(path, runFiles.manifest)]);
+    this.#read();
+    this.#curve.growth();
+  }
+
+  #read(): { readonly cut: boolean; readonly lost: boolean } {
+    const cut = read(this.#evaluations, (line) => {
+      const { candidate, iteration, returns, score } = line;
+      if (!isNumber(iteration) || !isNumber(candidate) || !isNumber(score)) return;
+      const all = Array.isArray(returns) ? returns.filter(isNumber) : [];
+      const low = all.reduce((least, value) => Math.min(least, value), score);
+      const high = all.reduce((most, value) => Math.max(most, value), score);
+      this.#curve.add({ iteration, candidate, score, low, high });
+    });
+    const before = this.#lost.length;
+    const cutEvents = read(this.#events, ({ candidate, iteration, kind }) => {
+      if (kind !== 'proposal-rejected' || !isNumber(iteration) || !isNumber(candidate)) return;
+      this.#lost.push([iteration, candidate]);
+    });
+    const lost = this.#lost.length !== before;
+    if (this.#lost.length > 2 * mostLost) this.#lost = this.#lost.slice(-mostLost);
+    if (cut || cutEvents) return { cut: true, lost };
+    return { cut, lost };
+  }
+
+  look(): readonly Update[] {
+    const stale = this.#files.look();
+    if (stale.length === 0) return [];
+    const { cut, lost } = this.#read();
+    if (cut) {
+      // A resumption cuts what an unfinished iteration left: it is all read again.
+      this.#curve = new Curve();
+      this.#lost = [];
+      this.#evaluations.restart();
+      this.#events.restart();
+      this.#read();
+      this.#curve.growth();
+      return [...this.whole(), ...stale];
+    }
+    const points = this.#curve.growth();
+    return [
+      ...(points === undefined ? [] : [this.#grown(points)]),
+      ...(lost ? [this.#lostPlaces()] : []),
+      ...stale,
+    ];
+  }
+
+  #grown({ keep, added }: Growth<Point>): Update {
+    return { kind: 'curve', evaluations: this.#curve.count, points: { keep, added: added.map(rowOf) } };
+  }
+
+  #lostPlaces(): Update {
+    return { kind: 'lost', places: this.#lost.slice(-mostLost) };
+  }
+
+  whole(): readonly Update[] {
+    return [this.#grown({ keep: 0, added: this.#curve.points() }), this.#lostPlaces()];
+  }
+}
+
+const isNumber = (value: unknown): value is number => Number.isFinite(value);
+
+const rowOf = ({ best, candidate, high, iteration, low, score }: Point): PointRow => [
+  ...([iteration, candidate, score, low, high, best] as const),
+];
+
+const mostAlarms = 100;
+
+class TrainingSubject implements Subject {
+  readonly #tail: Tail;
+  readonly #files: FilesSubject;
+  #figures = newFigures();
+  #alarms: Alarm[] = [];
+
+  constructor(path: string) {
+    const metrics = join(path, trainingFiles.metrics);
+    this.#tail = new Tail(metrics);
+    this.#files = new FilesSubject([metrics, join(path, trainingFiles.about)]);
+    this.#read();
+    for (const kind of metricKinds) this.#figures[kind].growth();
+  }
+
+  #read(): boolean {
+    return read(this.#tail, (line) => {
+      const kind = metricKinds.find((known) => known === line.kind);
+      if (kind !== undefined) this.#figures[kind].add(line);
+      if (line.kind !== 'alarm' || typeof line.message !== 'string' || !isNumber(line.step)) return;
+      const { message, remedy, step } = line;
+      if (this.#alarms.some((alarm) => alarm.message === message)) return;
+      this.#alarms.push({ step, message, remedy: typeof remedy === 'string' ? remedy : null });
+      this.#alarms = this.#alarms.slice(-mostAlarms);
+    });
+  }
+
+  look(): readonly Update[] {
+    const stale = this.#files.look();
+    if (stale.length === 0) return [];
+    const alarms = this.#alarms.length;
+    if (this.#read()) {
+      this.#figures = newFigures();
+      this.#alarms = [];
+      this.#tail.restart();
+      this.#read();
+      for (const kind of metricKinds) this.#figures[kind].growth();
+      return [...this.whole(), ...stale];
+    }
+    const grown = metricKinds.flatMap((of): readonly Update[] => {
+      const rows = this.#figures[of].growth();
+      return rows === undefined ? [] : [{ kind: 'metrics', of, rows }];
+    });
+    return [
+      ...grown,
+      ...(this.#alarms.length === alarms ? [] : [{ kind: 'alarms', alarms: this.#alarms } as const]),
+      ...stale,
+    ];
+  }
+
+  whole(): readonly Update[] {
+    return [
+      ...metricKinds.map(
+        (of): Update => ({ kind: 'metrics', of, rows: { keep: 0, added: this.#figures[of].rows() } }),
+      ),
+      { kind: 'alarms', alarms: this.#alarms },
+    ];
+  }
+}
+
+const newFigures = () => ({ step: new Figures(), validation: new Figures(), evaluation: new Figures() });

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import type { CommandContext } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { trainingsFolder } from '../runs/training-files.js';
+import type { LoopbackHost } from '../serve/http.js';
+import type { Root } from './items.js';
+import { startView } from './server.js';
+
+/** Where runs lie unless it is said otherwise. */
+const runsFolder = 'buffers';
+
+/** What is looked at: the runs and the trainings of the working directory, unless a directory is named. */
+export function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
+  if (directory === undefined)
+    return [
+      { path: join(cwd, runsFolder), prefix: '' },
+      { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/` },
+    ];
+  const path = resolve(cwd, directory);
+  if (existsSync(path)) return [{ path, prefix: '' }];
+  throw new UserError({ field: 'dir', message: 'there is no such directory', value: directory });
+}
+
+/** Serves the view until the first signal. */
+export async function view(
+  given: { readonly directory: string | undefined; readonly host: LoopbackHost; readonly port: number },
+  { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
+  onReady: (url: string) => void,
+): Promise<void> {
+  const { directory, host, port } = given;
+  const roots = rootsOf(directory, cwd);
+  const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
+  const running = await startView({ roots, place, host, port, milliseconds, note });
+  onReady(running.url);
+  await new Promise<void>((done) => {
+    if (stop.finish.aborted) done();
+    else stop.finish.addEventListener('abort', () => done(), { once: true });
+  });
+  await running.close();
+}
