@@ -97,7 +97,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too',
+      'Which prompts are read once: none; those that an update has several times; these, and it has more of them',
     ),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without gain after which training ends early'),
