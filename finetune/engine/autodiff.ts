@@ -7,11 +7,22 @@ import { recomputation } from './recomputation.js';
 import { inferShapes, uncovered, wholeNumbers } from './shapes.js';
 import { sizesOf } from './sizes.js';
 
+/** What is known of values. */
+interface Known {
+  /** No gradient flows through these, such as the maximum that makes a softmax stable. */
+  readonly constants?: readonly Value[];
+  /** These are computed again where a gradient needs them. */
+  readonly cheap?: ReadonlySet<Value>;
+  /**
+   * Of indices that read each row of a matrix at one place: the places that give the rows back. Where a row is read
+   * besides, the gradient there is 0 or not wanted.
+   */
+  readonly inverses?: ReadonlyMap<Value, Value>;
+}
+
 /**
  * @param loss scalar (shape [] or [1])
  * @param parameters values that the gradients are taken with respect to
- * @param constants values through which no gradient flows, such as the maximum that makes a softmax stable
- * @param cheap values that are computed again where a gradient needs them
  * @returns ∂loss/∂parameter in each parameter's shape; a parameter without influence is left out
  * @throws Error naming the operator between a parameter and the loss that has no rule
  */
@@ -20,8 +31,7 @@ export function gradients(
   loss: Value,
   parameters: readonly Value[],
   precision: Precision,
-  constants: readonly Value[] = [],
-  cheap: ReadonlySet<Value> = new Set(),
+  { constants = [], cheap = new Set(), inverses = new Map() }: Known = {},
 ): ReadonlyMap<Value, Value> {
   const graph = g.outline('forward');
   const shapes = inferShapes(graph);
@@ -49,6 +59,7 @@ export function gradients(
       recalled: (value) => recalled(value, outputs.find((one) => one !== undefined)!),
       constant: (value) => scalar(initializers.get(value)),
       integers: (value) => wholeNumbers(initializers.get(value)),
+      inverse: (indices) => inverses.get(indices),
     });
     node.inputs.forEach((name, index) => {
       const gradient = results[index];

@@ -1,4 +1,4 @@
-import type { Batch } from './training-session.js';
+import type { Batch, BatchBlocks } from './training-session.js';
 
 /** A prompt and what follows it, as the model reads them. */
 export interface TokenSequence {
@@ -22,9 +22,6 @@ export interface TokenExample extends TokenSequence {
 /** Examples with the same prompt, which is read once for all of them. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
-/** One row: families one after another, none of which sees another. */
-export type Row<E extends TokenSequence = TokenExample> = readonly Family<E>[];
-
 /**
  * An example's numbers by the names of the objective's inputs: one for all of its tokens, or one for each token of the
  * completion, of which those of trained tokens are read.
@@ -42,11 +39,7 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }
 
-/** Tokens that are read for a row. The last token of an answer is only predicted, never read. */
-export function rowLength(row: Row<TokenSequence>): number {
-  return row.reduce((sum, family) => sum + familyLength(family), 0);
-}
-
+/** Tokens that are read for a family. The last token of an answer is only predicted, never read. */
 export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
 }
@@ -55,45 +48,93 @@ function promptOf(family: Family<TokenSequence>): readonly number[] {
   return family[0]!.promptIds;
 }
 
-/**
- * One batch of rows, padded on the right to the longest. Each answer goes on from the end of its prompt, as if it
- * stood there alone.
- */
-export function makeBatch<E extends TokenSequence>(rows: readonly Row<E>[], inputsOf: InputsOf<E>): Batch {
-  const tokens = Math.max(...rows.map(rowLength));
-  const size = rows.length * tokens;
-  const ids = new Int32Array(size);
-  const positions = new Int32Array(size);
-  // Padding is a segment of its own.
-  const segments = new Int32Array(size).fill(-1);
-  const prefixes = new Int32Array(size).fill(-1);
+/** Places of the blocks that attention reads families in. */
+export function blockSizes(
+  families: readonly Family<TokenSequence>[],
+): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
+  return {
+    families: families.length,
+    promptTokens: Math.max(...families.map((family) => promptOf(family).length)) + 1,
+    answers: Math.max(...families.map(({ length }) => length)),
+    answerTokens: Math.max(...families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
+  };
+}
+
+/** No query stands this late, so that a place without a token is always masked. */
+const beyondAnyContext = 2 ** 30;
+
+/** Each answer goes on from the end of its prompt, as if it stood there alone. */
+export function makeBatch<E extends TokenSequence>(
+  families: readonly Family<E>[],
+  inputsOf: InputsOf<E>,
+): Batch {
+  const tokens = families.reduce((sum, family) => sum + familyLength(family), 0) + 1;
+  const sizes = blockSizes(families);
+  const { promptTokens, answers, answerTokens } = sizes;
+  const perToken = () => new Int32Array(tokens);
+  const [ids, positions, lengths, slots] = [perToken(), perToken(), perToken(), perToken()];
+  const prompts = new Block(families.length * promptTokens, tokens);
+  const replies = new Block(families.length * answers * answerTokens, tokens);
   const targets = new Targets();
-  rows.forEach((row, index) => {
-    let place = index * tokens;
-    let segment = -1;
-    /** @returns the place of the last token, or of the one before where there is none */
-    const read = (sequence: readonly number[], position: number, prefix: number): number => {
-      ids.set(sequence, place);
-      for (const [offset] of sequence.entries()) positions[place + offset] = position + offset;
-      segments.fill(segment, place, place + sequence.length);
-      prefixes.fill(prefix, place, place + sequence.length);
-      place += sequence.length;
-      return place - 1;
-    };
-    for (const family of row) {
-      const prompt = ++segment;
-      const promptIds = promptOf(family);
-      const promptEnd = read(promptIds, 0, prompt);
-      for (const example of family) {
-        segment++;
-        const first = place;
-        read(example.completionIds.slice(0, -1), promptIds.length, prompt);
-        targets.add(example, inputsOf(example), (offset) => (offset === 0 ? promptEnd : first + offset - 1));
-      }
-      targets.endFamily();
+  let count = 0;
+  /** @param slot of the first token in its block */
+  const read = (
+    sequence: readonly number[],
+    position: number,
+    length: number,
+    block: Block,
+    slot: number,
+  ) => {
+    for (const [offset, id] of sequence.entries()) {
+      ids[count] = id;
+      positions[count] = position + offset;
+      lengths[count] = length;
+      slots[count] = (block === prompts ? 0 : prompts.places.length) + slot + offset;
+      block.fill(slot + offset, count, position + offset);
+      count++;
     }
+  };
+  families.forEach((family, f) => {
+    const promptIds = promptOf(family);
+    read(promptIds, 0, Math.max(...family.map(exampleLength)), prompts, f * promptTokens);
+    const promptEnd = count - 1;
+    family.forEach((example, answer) => {
+      const first = count;
+      const slot = (f * answers + answer) * answerTokens;
+      read(example.completionIds.slice(0, -1), promptIds.length, exampleLength(example), replies, slot);
+      targets.add(example, inputsOf(example), (offset) => (offset === 0 ? promptEnd : first + offset - 1));
+    });
+    targets.endFamily();
   });
-  return { ids, positions, segments, prefixes, rows: rows.length, tokens, ...targets.arrays() };
+  return {
+    ...{ ids, positions, lengths },
+    blocks: {
+      ...{ ...sizes, slots },
+      ...{ promptPlaces: prompts.places, promptPositions: prompts.positions, promptSlots: prompts.slots },
+      ...{ answerPlaces: replies.places, answerPositions: replies.positions, answerSlots: replies.slots },
+    },
+    ...targets.arrays(),
+  };
+}
+
+/** The places of prompts, or of answers. */
+class Block {
+  readonly places: Int32Array;
+  readonly positions: Int32Array;
+  readonly slots: Int32Array;
+
+  /** @param tokens of the batch, of which the last one fills places that have no other */
+  constructor(size: number, tokens: number) {
+    this.places = new Int32Array(size).fill(tokens - 1);
+    this.positions = new Int32Array(size).fill(beyondAnyContext);
+    this.slots = new Int32Array(tokens).fill(size - 1);
+  }
+
+  fill(slot: number, token: number, position: number): void {
+    this.places[slot] = token;
+    this.positions[slot] = position;
+    this.slots[token] = slot;
+  }
 }
 
 /** Collects the trained tokens of a batch in the order of its examples. */
@@ -161,14 +202,14 @@ export interface ReadExample<E extends TokenSequence> {
 
 /**
  * Values of a batch's targets for each of its examples: one for each token of the completion, 0 where it isn't trained.
- * @param rows those that the batch was made of
+ * @param families those that the batch was made of
  */
 export function byExample<E extends TokenSequence>(
-  rows: readonly Row<E>[],
+  families: readonly Family<E>[],
   values: ArrayLike<number>,
 ): readonly { readonly example: E; readonly values: Float64Array }[] {
   let place = 0;
-  return rows.flat(2).map((example) => ({
+  return families.flat().map((example) => ({
     example,
     values: Float64Array.from(example.completionIds, (_, offset) =>
       example.trained?.[offset] === false ? 0 : values[place++]!,

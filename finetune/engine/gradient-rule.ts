@@ -21,6 +21,8 @@ export interface RuleContext {
   constant(value: Value): number | undefined;
   /** The values of a constant of whole numbers, or undefined. */
   integers(value: Value): readonly number[] | undefined;
+  /** Indices that undo a reading of rows, where they are known. */
+  inverse(indices: Value): Value | undefined;
 }
 
 /** Gradients with respect to the inputs, in their order and shapes; undefined where not wanted. */

@@ -91,22 +91,26 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const parts = node.outputs.map((name, index) => outputs[index] ?? zerosLike(context, name));
     return [g.op('Concat', parts, { axis: axisOf(node, shape(node.inputs[0]!)) })];
   },
-  Concat: ({ g, node, outputs, shape }) => {
+  Concat: ({ g, node, outputs, shape, size }) => {
     const axis = axisOf(node, shape(node.inputs[0]!));
     const sizes = node.inputs.map((name) => shape(name)[axis]!);
-    if (sizes.some(({ symbols }) => symbols.length > 0)) throw uncovered(node, 'of parts of unknown size');
-    const lengths = g.integers(sizes.map(({ factor }) => factor));
+    const sizeOf = (name: Value) => g.op('Slice', [size(name), g.integers([axis]), g.integers([axis + 1])]);
+    const lengths = sizes.some(({ symbols }) => symbols.length > 0)
+      ? g.op('Concat', node.inputs.map(sizeOf), { axis: 0 })
+      : g.integers(sizes.map(({ factor }) => factor));
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
   /** Rows that were read several times collect the gradients of all readings. */
   Gather: (context) => {
-    const { g, node, outputs, shape } = context;
+    const { g, node, outputs, shape, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];
     if (intAttribute(node, 'axis', 0) !== 0 || shape(table).length !== 2)
       throw uncovered(node, 'of anything but the rows of a matrix');
     const width = g.op('Slice', [g.op('Shape', [table]), g.integers([1]), g.integers([2])]);
     const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
     const rows = g.op('Reshape', [outputs[0]!, wide]);
+    const back = inverse(indices);
+    if (back !== undefined) return [g.op('Gather', [rows, back], { axis: 0 })];
     const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
     // On a processor this would add up the rows of several threads without order.
     if (g.shaders)

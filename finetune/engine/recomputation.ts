@@ -24,7 +24,7 @@ export function keepingProducts(
   };
 }
 
-const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits', 'Gather']);
+const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
 /** The values of these nodes that are not kept. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {

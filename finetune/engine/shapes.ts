@@ -11,7 +11,7 @@ export const int8Product = 'Int8Product';
 /** A whole number times symbols, e.g. 2·B·S. */
 export interface Dimension {
   readonly factor: number;
-  /** Sorted; a symbol that occurs twice is squared. */
+  /** Sorted; a symbol that occurs twice is squared. A sum of different ones is a symbol of its own. */
   readonly symbols: readonly string[];
 }
 
@@ -69,6 +69,7 @@ function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): S
   if (node.op === 'Shape') return inputs[0];
   if (vectors.includes(undefined)) return undefined;
   if (node.op === 'Concat') return vectors.flatMap((vector) => vector!);
+  if (node.op === 'Mul') return vectors[0]!.map((one, i) => product([one, vectors[1]![i]!]));
   if (node.op === 'Slice') return vectors[0]!.slice(vectors[1]![0]!.factor, vectors[2]![0]!.factor);
   return undefined;
 }
@@ -180,7 +181,7 @@ function joined(node: OnnxNode, inputs: readonly Shape[], like: Dimension): Dime
   const axis = axisOf(node, inputs[0]!);
   const parts = inputs.map((shape) => shape[axis]!);
   if (parts.some(({ symbols }) => symbols.join() !== like.symbols.join()))
-    throw uncovered(node, `of ${parts.map(text).join(' and ')}`);
+    return { factor: 1, symbols: [`(${parts.map(text).join(' + ')})`] };
   return { factor: parts.reduce((sum, { factor }) => sum + factor, 0), symbols: like.symbols };
 }
 

@@ -15,7 +15,8 @@ export function sizesOf(
   const symbol = (name: string): Value => {
     const known = symbols.get(name);
     if (known !== undefined) return known;
-    const input = inputs.find(({ shape }) => shape.includes(name))!;
+    const input = inputs.find(({ shape }) => shape.includes(name));
+    if (input === undefined) throw new Error(`no input of the graph has the size ${name}`);
     const axis = input.shape.indexOf(name);
     const size = g.op('Slice', [g.op('Shape', [input.name]), g.integers([axis]), g.integers([axis + 1])]);
     symbols.set(name, size);

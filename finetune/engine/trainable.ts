@@ -159,7 +159,7 @@ function emitDropout(
   rate: number,
   precision: Precision,
 ): (module: string, x: Value) => Value {
-  const rows = g.input(dropoutInputs.rows, 'int64', ['B', 'S']);
+  const rows = g.input(dropoutInputs.rows, 'int64', ['N']);
   const columns = g.input(dropoutInputs.columns, 'int64', [widestInput(config)]);
   const column = g.op('Reshape', [rows, g.integers([-1, 1])]);
   const modulus = g.integers([dropoutModulus], []);

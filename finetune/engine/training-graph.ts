@@ -1,4 +1,6 @@
 /** The graph of a training step, from the same decoder that generates. */
+
+import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import {
   type BuiltGraph,
@@ -7,6 +9,7 @@ import {
   type Value,
 } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { longSequences } from '../../src/models/local/weights/rope.js';
 import { gradients } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
 import { droppedValues, keepingProducts } from './recomputation.js';
@@ -34,10 +37,10 @@ export function allParameters({
 }
 
 /**
- * Inputs: `input_ids`, `positions`, `segments` and `prefixes` int32 [B, S], of which the last two say what each token
- * sees (`Packing`); `selected` int32 [C], rows of the flattened [B·S] whose next token counts (several times where it
- * has several continuations); `targets` int32 [C], those tokens; `allowed` int32 [C, K] where the objective is constrained;
- * what the objective asks for, each [C]; every trained parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
+ * Inputs: `input_ids` and `positions` int32 [1, N], all tokens side by side; `blocks.*`, where attention finds the
+ * sequences among them (`Blocks`); `selected` int32 [C], tokens whose next one counts (several times where there are
+ * several continuations); `targets` int32 [C], those next ones; `allowed` int32 [C, K] where the objective is
+ * constrained; what the objective asks for, each [C]; every trained parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
  * Rows without loss never reach the head.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
@@ -46,15 +49,14 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const kept = new Set<Value>();
   const source = trainedSource(g, config, trainable, precision, purpose === 'train');
   const parameters = keepingProducts(source, config.modules.attentionOutput, kept);
-  const ids = g.input('input_ids', 'int32', ['B', 'S']);
-  const positions = g.input('positions', 'int32', ['B', 'S']);
-  const segments = g.input('segments', 'int32', ['B', 'S']);
-  const prefixes = g.input('prefixes', 'int32', ['B', 'S']);
+  const ids = g.input('input_ids', 'int32', [1, 'N']);
+  const positions = g.input('positions', 'int32', [1, 'N']);
+  const { blocks, inverses } = emitInputsOfBlocks(g);
   const selected = g.input('selected', 'int32', ['C']);
   const targets = g.input('targets', 'int32', ['C']);
   const build = { g, config, parameters, precision };
   const cache = config.layers.map(() => []);
-  const decoder = buildDecoder(build, { ids, positions, packing: { segments, prefixes }, cache });
+  const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
   for (const value of decoder.stream) kept.add(value);
   // Shaders have the values in memory of their own.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
@@ -69,13 +71,39 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   if (purpose === 'train') {
     const trained = allParameters(settings);
     const names = trained.map(({ name }) => name);
-    const found = gradients(g, loss, names, precision, constants, cheap);
+    const found = gradients(g, loss, names, precision, { constants, cheap, inverses });
     for (const { name, shape } of trained) g.output(`grad.${name}`, found.get(name)!, precision, shape);
   }
   g.output('loss', loss, precision, []);
   g.output('logp', logp, precision, ['C']);
   for (const [name, value] of Object.entries(outputs)) g.output(name, value, precision, ['C']);
   return g.build(purpose);
+}
+
+/** The blocks, and what undoes the readings of their places. */
+function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
+  const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
+  const prompts = input('prompts', ['F', 'P']);
+  const answers = input('answers', ['F', 'G', 'A']);
+  const slots = input('slots', ['N']);
+  const blocks = {
+    ...{ prompts, answers, slots },
+    promptPositions: input('prompt_positions', ['F', 'P']),
+    answerPositions: input('answer_positions', ['F', 'G', 'A']),
+  };
+  const flat = [prompts, answers].map((places) => g.op('Reshape', [places, g.integers([-1])]));
+  const inverses = new Map([
+    [prompts, input('prompt_slots', ['N'])],
+    [answers, input('answer_slots', ['N'])],
+    [slots, g.op('Concat', flat, { axis: 0 })],
+  ]);
+  return { blocks, inverses };
+}
+
+/** The length of each token's sequence, where it changes the rotation. */
+function longest(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
+  if (longSequences(layers) === undefined) return {};
+  return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
 }
 
 function tempered(

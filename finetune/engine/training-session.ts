@@ -13,18 +13,16 @@ export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
-/** Rows of one or more sequences, padded on the right to one length, and the tokens of them that carry loss. */
+/** Sequences side by side, and the tokens of them that carry loss. */
 export interface Batch {
-  /** Token ids, row after row: rows × tokens. */
+  /** Ids of N tokens. The last one belongs to no sequence: blocks are padded with it. */
   readonly ids: Int32Array;
   /** Place of each token in its sequence. */
   readonly positions: Int32Array;
-  /** The segment of each token, and the one that it continues: see `Packing` of the decoder. */
-  readonly segments: Int32Array;
-  readonly prefixes: Int32Array;
-  readonly rows: number;
-  readonly tokens: number;
-  /** Places in the flattened batch whose next token counts, one a target; at least one. */
+  /** Length of the sequence of each token; of the longest answer for a prompt. */
+  readonly lengths: Int32Array;
+  readonly blocks: BatchBlocks;
+  /** Tokens whose next one counts, one a target; at least one. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
   /** Ids that each target was chosen from, as many a target, filled up with −1; all −1: from the whole vocabulary. */
@@ -34,6 +32,23 @@ export interface Batch {
   readonly families: Int32Array;
   /** What else the objective asks for, a number for each target. */
   readonly inputs: Readonly<Record<string, Float64Array>>;
+}
+
+/** See `Blocks` of the decoder. The last place of a block is one that no token fills. */
+export interface BatchBlocks {
+  /** F, P, G and A. */
+  readonly families: number;
+  readonly promptTokens: number;
+  readonly answers: number;
+  readonly answerTokens: number;
+  readonly promptPlaces: Int32Array;
+  readonly promptPositions: Int32Array;
+  readonly answerPlaces: Int32Array;
+  readonly answerPositions: Int32Array;
+  readonly slots: Int32Array;
+  /** The place of each token among those of the prompts, or of the answers: the last one where it has none there. */
+  readonly promptSlots: Int32Array;
+  readonly answerSlots: Int32Array;
 }
 
 /** By the parameter's name, in its shape. */
@@ -99,7 +114,7 @@ export async function openTrainingSession(
       for (const { name, shape, values } of parameters)
         feeds[name] = new ort.Tensor(precision, values, [...shape]);
       if (typeof columns === 'number') Object.assign(feeds, dropoutFeeds(batch, columns, seed));
-      const results = await orOutOfMemory(`reading ${batch.rows} × ${batch.tokens} tokens at once`, () =>
+      const results = await orOutOfMemory(`reading ${batch.ids.length - 1} tokens at once`, () =>
         session.run(feeds),
       );
       const read = (name: string) => results[name]!.data as Numbers;
@@ -143,23 +158,33 @@ function batchFeeds(
   precision: Precision,
   inputs: readonly string[],
 ): Record<string, ort.Tensor> {
-  const perToken = (values: Int32Array) => new ort.Tensor('int32', values, [batch.rows, batch.tokens]);
-  const perTarget = (values: Int32Array) => new ort.Tensor('int32', values, [values.length]);
+  const { families, promptTokens, answers, answerTokens, ...places } = batch.blocks;
+  const int32 = (values: Int32Array, shape: readonly number[] = [values.length]) =>
+    new ort.Tensor('int32', values, shape);
+  const perToken = (values: Int32Array) => int32(values, [1, values.length]);
+  const ofPrompts = (values: Int32Array) => int32(values, [families, promptTokens]);
+  const ofAnswers = (values: Int32Array) => int32(values, [families, answers, answerTokens]);
   const numbers = (values: Float64Array) =>
     new ort.Tensor(precision, precision === 'float32' ? Float32Array.from(values) : values, [values.length]);
   const feeds = {
     input_ids: perToken(batch.ids),
     positions: perToken(batch.positions),
-    segments: perToken(batch.segments),
-    prefixes: perToken(batch.prefixes),
-    selected: perTarget(batch.selected),
-    targets: perTarget(batch.targets),
+    sequence_tokens: perToken(batch.lengths),
+    'blocks.prompts': ofPrompts(places.promptPlaces),
+    'blocks.prompt_positions': ofPrompts(places.promptPositions),
+    'blocks.answers': ofAnswers(places.answerPlaces),
+    'blocks.answer_positions': ofAnswers(places.answerPositions),
+    'blocks.slots': int32(places.slots),
+    'blocks.prompt_slots': int32(places.promptSlots),
+    'blocks.answer_slots': int32(places.answerSlots),
+    selected: int32(batch.selected),
+    targets: int32(batch.targets),
     allowed: new ort.Tensor('int32', batch.allowed, [
       batch.targets.length,
       batch.allowed.length / batch.targets.length,
     ]),
-    sequences: perTarget(batch.sequences),
-    families: perTarget(batch.families),
+    sequences: int32(batch.sequences),
+    families: int32(batch.families),
     ...Object.fromEntries(Object.entries(batch.inputs).map(([name, values]) => [name, numbers(values)])),
   };
   return Object.fromEntries(Object.entries(feeds).filter(([name]) => inputs.includes(name)));
@@ -170,7 +195,7 @@ function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<strin
   const draws = (count: number) =>
     BigInt64Array.from({ length: count }, () => BigInt(random.integers(1, dropoutModulus)));
   return {
-    [dropoutInputs.rows]: new ort.Tensor('int64', draws(batch.ids.length), [batch.rows, batch.tokens]),
+    [dropoutInputs.rows]: new ort.Tensor('int64', draws(batch.ids.length), [batch.ids.length]),
     [dropoutInputs.columns]: new ort.Tensor('int64', draws(columns), [columns]),
   };
 }

@@ -26,9 +26,9 @@ export async function learned(
   examples: readonly (readonly TokenExample[])[],
 ): Promise<Learned> {
   const { dpo: settings } = run.settings;
-  if (settings === undefined) return { objective: sft, inputs: (parts) => sftInputs(parts.flat(3)) };
+  if (settings === undefined) return { objective: sft, inputs: (parts) => sftInputs(parts.flat(2)) };
   const compared = await compare(run, examples);
-  return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(2), compared) };
+  return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
 }
 
 /** The log-probabilities of all answers by the model that the training starts from. */

@@ -9,7 +9,7 @@ import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { rowLength, type TokenExample, trainedLength } from '../engine/batch.js';
+import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
 
@@ -33,9 +33,11 @@ export interface MemoryEstimate {
 }
 
 interface BatchSize {
-  readonly rows: number;
-  /** Tokens of the longest row. */
+  readonly examples: number;
+  /** Without padding: only attention pads. */
   readonly tokens: number;
+  /** Scores of a head's queries. */
+  readonly scores: number;
   /** Tokens with loss. */
   readonly selected: number;
 }
@@ -84,20 +86,25 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
 /** All batches of an epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
-  return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => ({
-    rows: part.length,
-    tokens: Math.max(...part.map(rowLength)),
-    selected: part.flat(2).reduce((sum, example) => sum + trainedLength(example), 0),
-  }));
+  return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {
+    const { families, promptTokens, answers, answerTokens } = blockSizes(part);
+    const behindPrompts = answers * answerTokens * (promptTokens + answerTokens);
+    return {
+      examples: part.flat().length,
+      tokens: part.reduce((sum, family) => sum + familyLength(family), 0),
+      scores: families * (promptTokens ** 2 + behindPrompts),
+      selected: part.flat().reduce((sum, example) => sum + trainedLength(example), 0),
+    };
+  });
 }
 
-function batchBytes(config: DecoderConfig, { rows, tokens, selected }: BatchSize) {
+function batchBytes(config: DecoderConfig, { tokens, scores, selected }: BatchSize) {
   const { hidden, intermediate, heads, kvHeads, headDim } = config;
   // The residual stream, queries, keys, values, the attention's result, gate and up.
   const kept =
     2 * hidden + 2 * heads * headDim + 2 * kvHeads * headDim + (config.gated ? 2 : 1) * intermediate;
-  const work = workCopies * Math.max(heads * tokens, intermediate);
-  const activations = 4 * rows * tokens * (activationFactor * config.layers.length * kept + work);
+  const work = workCopies * Math.max(heads * scores, tokens * intermediate);
+  const activations = 4 * (activationFactor * config.layers.length * tokens * kept + work);
   const logits = logitCopies * 4 * selected * config.vocabulary;
   return { activations, logits, total: activations + logits };
 }
@@ -173,8 +180,8 @@ function remedyOf(
 ): string {
   const frozen = trainable.kind === 'adapter';
   const reading =
-    batch.rows > 1
-      ? `lower batchTokens (it reads ${batch.rows} × ${batch.tokens} tokens at once)`
+    batch.examples > 1
+      ? `lower batchTokens (it reads ${batch.tokens} tokens at once)`
       : `shorten the examples (one of ${batch.tokens} tokens is read whole)`;
   const remedies = [
     { bytes: activations + logits, text: reading },

@@ -1,11 +1,9 @@
-/** Lays the examples of a step out in rows, and the rows in batches that are read one after another. */
+/** Lays the examples of a step out in families, and these in parts that are read one after another. */
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import {
-  exampleLength,
+  blockSizes,
   type Family,
   familyLength,
-  type Row,
-  rowLength,
   type TokenExample,
   type TokenSequence,
 } from '../engine/batch.js';
@@ -14,47 +12,49 @@ export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 export interface PackingSettings {
   /**
-   * `none`: one example a row. `rows`: examples one after another in a row, those with the same prompt behind one copy
-   * of it. `prompts`: also, the order brings examples with the same prompt into the same step. `conversations`: examples
-   * that go on from one another are one (`joinedExamples`). `pairs`, of preferences: the two answers of each pair, which
-   * follow one another, in a row behind their prompt.
+   * `none`: each example has its own prompt. `rows`: those of a step with the same prompt read one copy of it. `prompts`:
+   * also, the order brings examples with the same prompt into the same step. `conversations`: examples that go on from one
+   * another are one (`joinedExamples`). `pairs`, of preferences: the two answers of each pair, which follow one another,
+   * behind their prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /** Most tokens, padding included, that are read at once: what memory allows. One example is always read whole. */
+  /** Most tokens, padding of attention included, that are read at once: what memory allows. One example is always read whole. */
   readonly batchTokens: number;
 }
 
-/** Rows that are read at once. */
-export type Part<E extends TokenSequence = TokenExample> = readonly Row<E>[];
-
-/**
- * Answers to one prompt make a row of at most this many times the tokens of the longest example: attention costs the
- * square of a row's length in time and memory, and by then a copy of the prompt costs little.
- */
-const familyStretch = 4;
+/** Families that are read at once. */
+export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
 /** The parts that a step's examples are read in: the same for the same examples, each of which is in one. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  const rows = rowsOf(examples, packing, batchTokens);
-  const byLength = rows.toSorted((a, b) => rowLength(a) - rowLength(b));
-  return filled(byLength, (part, row) => (part.length + 1) * rowLength(row) <= batchTokens);
+  // Attention pads: families that are alike need little of it.
+  const alike = familiesOf(examples, packing, batchTokens).toSorted(
+    (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
+  );
+  return filled(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
 }
 
-function rowsOf<E extends TokenSequence>(
+/** Tokens that are read for a part, padding of attention included. */
+export function placesOf(part: Part<TokenSequence>): number {
+  const { families, promptTokens, answers, answerTokens } = blockSizes(part);
+  return families * (promptTokens - 1 + answers * (answerTokens - 1));
+}
+
+function familiesOf<E extends TokenSequence>(
   examples: readonly E[],
   packing: PackingSettings['packing'],
   batchTokens: number,
-): readonly Row<E>[] {
+): readonly Family<E>[] {
   switch (packing) {
     case 'none':
-      return ownRows(examples);
+      return alone(examples);
     case 'pairs':
-      return pairsOf(examples).map((pair) => [pair]);
+      return pairsOf(examples);
     default:
-      return packedRows(examples, batchTokens);
+      return sharedPrompts(examples).flatMap((family) => divided(family, batchTokens));
   }
 }
 
@@ -74,37 +74,9 @@ function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => 
   return groups;
 }
 
-/** One example a row. */
-export function ownRows<E extends TokenSequence>(examples: readonly E[]): readonly Row<E>[] {
-  return examples.map((example) => [[example]]);
-}
-
-/**
- * Rows of several families are no longer than the longest example, which has to be read anyway. They are the fewest,
- * evenly filled: the longest family goes to the emptiest row. A longer family is a row of its own.
- */
-function packedRows<E extends TokenSequence>(examples: readonly E[], batchTokens: number): readonly Row<E>[] {
-  const longest = Math.max(...examples.map(exampleLength));
-  const families = sharedPrompts(examples)
-    .flatMap((family) => divided(family, Math.min(familyStretch * longest, batchTokens)))
-    .toSorted((a, b) => familyLength(b) - familyLength(a));
-  const long = families.filter((family) => familyLength(family) > longest);
-  const short = families.slice(long.length);
-  for (let count = Math.ceil(rowLength(short) / longest); ; count++) {
-    const rows = evenRows(short, count);
-    if (rows.every((row) => rowLength(row) <= longest)) return [...long.map((family) => [family]), ...rows];
-  }
-}
-
-/** @param families longest first */
-function evenRows<E extends TokenSequence>(families: readonly Family<E>[], count: number): readonly Row<E>[] {
-  const rows = Array.from({ length: count }, () => ({ families: [] as Family<E>[], tokens: 0 }));
-  for (const family of families) {
-    const emptiest = rows.reduce((a, b) => (b.tokens < a.tokens ? b : a));
-    emptiest.families.push(family);
-    emptiest.tokens += familyLength(family);
-  }
-  return rows.flatMap((row) => (row.families.length === 0 ? [] : [row.families]));
+/** Each example with its own prompt. */
+export function alone<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
+  return examples.map((example) => [example]);
 }
 
 /** Examples by their prompts, in the order of the first of each. */
@@ -145,7 +117,7 @@ export function joinedExamples(
 const beginsWith = (ids: readonly number[], first: readonly number[]): boolean =>
   ids.length >= first.length && first.every((id, i) => ids[i] === id);
 
-/** A family that is longer than a row, in parts that repeat the prompt. */
+/** A family that is longer than may be read at once, in parts that repeat the prompt. */
 function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {
-  return filled(family, (part, example) => familyLength([...part, example]) <= limit);
+  return filled(family, (part, example) => placesOf([[...part, example]]) <= limit);
 }

@@ -97,7 +97,7 @@ const settings = z.strictObject({
     .enum(packings)
     .default('rows')
     .describe(
-      'What shares a row: nothing; any examples, same prompts read once; prompts brought together too; answers of one conversation, which count as one example',
+      'Which prompts are read once: none; those that an update has several times; these, and it has more of them; or the answers of one conversation count as one example',
     ),
   observationWeight: z
     .number()

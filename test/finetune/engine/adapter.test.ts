@@ -10,7 +10,7 @@ import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { ownRows } from '../../../finetune/train/packing.js';
+import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
@@ -48,7 +48,7 @@ describe.each(referenceModels)('%s', (name) => {
       purpose: 'train',
     });
     const session = await openTrainingSession(graph, { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(ownRows(reference.examples), sftInputs(reference.examples));
+    const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
     const { lr, betas, eps, weight_decay: weightDecay } = reference.adamw;
     const losses: number[] = [];
     for (let step = 1; step <= 12; step++) {

@@ -5,7 +5,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { ownRows } from '../../../finetune/train/packing.js';
+import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
@@ -59,7 +59,7 @@ describe.each(referenceFamilies)('%s', (name) => {
     });
     const { loss, gradients } = await session.run(
       parameters,
-      makeBatch(ownRows(examples), sftInputs(examples)),
+      makeBatch(alone(examples), sftInputs(examples)),
       0,
     );
     await session.close();

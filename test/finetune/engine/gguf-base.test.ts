@@ -6,7 +6,7 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../../../f
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { ownRows } from '../../../finetune/train/packing.js';
+import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
@@ -64,7 +64,7 @@ test.each(['Q4_1', 'Q6_K', 'Q5_K', 'Q2_K'])('%s: gradients are those over float3
       purpose: 'train',
     });
     const session = await openTrainingSession(change(graph), { device: 'cpu', threads: 1, optimize: true });
-    const batch = makeBatch(ownRows([example]), sftInputs([example]));
+    const batch = makeBatch(alone([example]), sftInputs([example]));
     const result = await session.run(someAdapter(trainedParameters(config, trainable)), batch, 0);
     await session.close();
     return result;

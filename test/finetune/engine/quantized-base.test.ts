@@ -10,7 +10,7 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../../../f
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { ownRows } from '../../../finetune/train/packing.js';
+import { alone } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
@@ -168,7 +168,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
   const config = readDecoderConfig(directory);
   const quantized = packedWeights(directory, config, openWeights(directory), quantization)!;
   const { examples } = readReferenceTraining('llama-untied-fp32');
-  const batch = makeBatch(ownRows(examples), sftInputs(examples));
+  const batch = makeBatch(alone(examples), sftInputs(examples));
   const step = async (base: Trainable, change: (built: BuiltGraph) => BuiltGraph = (built) => built) => {
     const graph = buildTrainingGraph({
       config,
@@ -213,7 +213,7 @@ describe.each(['int4', 'int8', 'int4-block128'] as const)('a base in %s', (quant
 
   it('the served model gives the log-probabilities of the training', async () => {
     const [example] = examples as [TokenExample];
-    const one = makeBatch(ownRows([example]), ({ weight }) => ({ weights: weight }));
+    const one = makeBatch(alone([example]), ({ weight }) => ({ weights: weight }));
     const parameters = someAdapter(trainedParameters(config, trainable));
     const graph = buildTrainingGraph({
       config,

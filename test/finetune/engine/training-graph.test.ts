@@ -5,7 +5,7 @@ import { type Trainable, trainedParameters } from '../../../finetune/engine/trai
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
-import { ownRows } from '../../../finetune/train/packing.js';
+import { alone } from '../../../finetune/train/packing.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
@@ -27,7 +27,7 @@ describe.each(referenceModels)('%s', (name) => {
   const reference = readReferenceTraining(name);
   const trainable: Trainable = { kind: 'adapter', lora: reference.lora, base: openWeights(directory) };
   const start = adapterValues(path.join(directory, 'adapter-start'));
-  const batch = makeBatch(ownRows(reference.examples), sftInputs(reference.examples));
+  const batch = makeBatch(alone(reference.examples), sftInputs(reference.examples));
   const { tensors } = readSafetensors(path.join(directory, 'gradients-step0.safetensors'));
   const expected = values(
     new Map(tensors.map((tensor) => [tensor.name.slice(adapterPrefix.length), tensor])),
@@ -64,7 +64,7 @@ async function gradientError(config: DecoderConfig, trainable: Trainable, exampl
       values: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal(0, 0.3)),
     }),
   );
-  const batch = makeBatch(ownRows(examples), sftInputs(examples));
+  const batch = makeBatch(alone(examples), sftInputs(examples));
   const session = await open(config, trainable, 'float64');
   const { gradients } = await session.run(parameters, batch, 5);
   let largest = 0;
@@ -122,7 +122,7 @@ describe('dropout', () => {
         (
           await session.run(
             parameters,
-            makeBatch(ownRows(examples), ({ weight }) => ({ weights: weight })),
+            makeBatch(alone(examples), ({ weight }) => ({ weights: weight })),
             seed,
           )
         ).loss,
@@ -157,13 +157,15 @@ describe('what a layer computes at little cost', () => {
 
   it.each(['Softmax', 'Sigmoid'])('is not kept for the backward pass: %s', (op) => {
     const readers = readersOf(nodesOf('cpu'), op);
-    const forward = readers.slice(0, config.layers.length);
+    // Prompts and answers attend apart.
+    const count = (op === 'Softmax' ? 2 : 1) * config.layers.length;
+    const forward = readers.slice(0, count);
     // The backward pass has its own.
-    expect(readers).toHaveLength(2 * config.layers.length);
+    expect(readers).toHaveLength(2 * count);
     expect(forward.every((count) => count === 1)).toBe(true);
   });
 
   it('is kept on a device of its own', () => {
-    expect(readersOf(nodesOf('webgpu'), 'Softmax')).toHaveLength(config.layers.length);
+    expect(readersOf(nodesOf('webgpu'), 'Softmax')).toHaveLength(2 * config.layers.length);
   });
 });

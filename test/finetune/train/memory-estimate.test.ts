@@ -75,8 +75,8 @@ describe('the estimate is near the peaks that were measured', () => {
 it('counts the largest batch: a lower limit of tokens needs less', () => {
   const whole = estimate(adapter(), 4, 256, 64);
   const parts = estimate(adapter(), 4, 256, 64, 300);
-  expect(whole.batch).toEqual({ rows: 4, tokens: 256, selected: 256 });
-  expect(parts.batch).toEqual({ rows: 1, tokens: 256, selected: 64 });
+  expect(whole.batch).toMatchObject({ examples: 4, tokens: 4 * 256, selected: 256 });
+  expect(parts.batch).toMatchObject({ examples: 1, tokens: 256, selected: 64 });
   expect(parts.activations).toBeLessThan(whole.activations / 3.9);
 });
 
@@ -88,7 +88,7 @@ it('training all weights needs their gradients and moments too', () => {
 });
 
 it('the remedy names what takes most', () => {
-  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(it reads 8 × 512 tokens/);
+  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(it reads 4096 tokens/);
   expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
   expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
   expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^train with method lora/);

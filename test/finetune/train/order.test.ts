@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { exampleLength, rowLength, type TokenExample } from '../../../finetune/engine/batch.js';
+import { exampleLength, type TokenExample } from '../../../finetune/engine/batch.js';
 import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from '../../../finetune/train/order.js';
-import { layOut } from '../../../finetune/train/packing.js';
+import { layOut, placesOf } from '../../../finetune/train/packing.js';
 
 /** 103 examples of 20 to 110 tokens; with `answers`, that many to each prompt. */
 function someExamples(answers = 1): TokenExample[] {
@@ -45,7 +45,7 @@ it('similar lengths come together, so that little is padding', () => {
       settings,
     ),
   );
-  const padded = parts.reduce((sum, part) => sum + part.length * Math.max(...part.map(rowLength)), 0);
+  const padded = parts.reduce((sum, part) => sum + placesOf(part), 0);
   const own = examples.reduce((sum, example) => sum + exampleLength(example) - 1, 0);
   expect(padded / own).toBeLessThan(1.1);
 });

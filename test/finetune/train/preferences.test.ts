@@ -118,7 +118,7 @@ it('lays the answers of a pair out behind one prompt', () => {
     weight: 1,
   }));
   const parts = layOut(examples, { packing: 'pairs', batchTokens: 12 });
-  expect(parts.flat(2).map((family) => family.map((one) => examples.indexOf(one)))).toEqual([
+  expect(parts.flat().map((family) => family.map((one) => examples.indexOf(one)))).toEqual([
     [0, 1],
     [2, 3],
   ]);

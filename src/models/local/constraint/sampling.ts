@@ -32,7 +32,7 @@ export function sampleToken(
   }
   // The likeliest token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
-  let rest = random.random() * weights.reduce((sum, weight) => sum + weight, 0);
+  let rest = random.random() * total(weights);
   for (let i = 0; i < weights.length; i++) {
     rest -= weights[i]!;
     if (rest < 0) return ids === undefined ? i : ids[i]!;
@@ -52,18 +52,21 @@ export function logProbability(logits: Float32Array, id: number, ids?: Int32Arra
 export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   const largest = logits[argmax(logits, ids)]!;
   let sum = 0;
-  if (ids === undefined) for (const logit of logits) sum += Math.exp(logit - largest);
+  if (ids === undefined) for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - largest);
   else for (const id of ids) sum += Math.exp(logits[id]! - largest);
   return largest + Math.log(sum);
 }
 
 /** Index of the largest logit; the first of equal ones. */
 export function argmax(logits: Float32Array, ids?: Int32Array): number {
-  let best = ids?.[0] ?? 0;
-  for (let i = 0; i < (ids ?? logits).length; i++) {
-    const id = ids === undefined ? i : ids[i]!;
-    if (logits[id]! > logits[best]!) best = id;
-  }
+  if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
+  let best = 0;
+  let largest = logits[0]!;
+  for (let i = 1; i < logits.length; i++)
+    if (logits[i]! > largest) {
+      largest = logits[i]!;
+      best = i;
+    }
   return best;
 }
 
@@ -78,10 +81,15 @@ function softmaxWeights(
   largest: number,
 ): Float64Array {
   const weights = new Float64Array((ids ?? logits).length);
-  for (let i = 0; i < weights.length; i++) {
-    weights[i] = Math.exp((logits[ids === undefined ? i : ids[i]!]! - largest) / temperature);
-  }
+  const chosen = ids === undefined ? logits : Float32Array.from(ids, (id) => logits[id]!);
+  for (let i = 0; i < weights.length; i++) weights[i] = Math.exp((chosen[i]! - largest) / temperature);
   return weights;
+}
+
+function total(weights: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += weights[i]!;
+  return sum;
 }
 
 /** The k tokens with the largest logits, ties with the last included, by ascending id. */
@@ -120,14 +128,14 @@ function replaceLeast(heap: Float32Array, value: number): void {
 
 /** The fewest tokens that hold `share` of the weight, by ascending id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const whole = total(weights);
   // Tokens below this weight hold less than 1 − share together, so they need no sorting.
-  const negligible = ((1 - share) * total) / weights.length;
+  const negligible = ((1 - share) * whole) / weights.length;
   const order: number[] = [];
   for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);
   order.sort((a, b) => weights[b]! - weights[a]! || a - b);
   let held = 0;
   let kept = 0;
-  while (kept < order.length && held < share * total) held += weights[order[kept++]!]!;
+  while (kept < order.length && held < share * whole) held += weights[order[kept++]!]!;
   return Int32Array.from(order.slice(0, Math.max(1, kept)), (i) => (ids === undefined ? i : ids[i]!)).sort();
 }

@@ -116,12 +116,13 @@ export class KeyValueCache implements TokenCache {
     if (length > this.#capacity)
       this.#layOut(this.#lengths, Math.ceil(length / block) * block, [...this.#lengths.keys()]);
     const strip = entries.tokens * headDim;
+    const { rows } = this;
     for (let i = 0; i < 2 * layers; i++) {
       const source = (i < layers ? entries.keys[i]! : entries.values[i - layers]!).data as Float32Array;
       const target = this.#buffers[i]!;
-      for (let line = 0; line < kvHeads * this.rows; line++) {
-        const start = (line * this.#capacity + this.#lengths[line % this.rows]!) * headDim;
-        target.set(source.subarray(line * strip, (line + 1) * strip), start);
+      for (let line = 0; line < kvHeads * rows; line++) {
+        const start = (line * this.#capacity + this.#lengths[line % rows]!) * headDim;
+        copyNumbers(target, start, source, line * strip, strip);
       }
     }
     this.#lengths = this.#lengths.map((held) => held + entries.tokens);
@@ -196,4 +197,18 @@ export class KeyValueCache implements TokenCache {
     this.#capacity = capacity;
     this.#tensors = undefined;
   }
+}
+
+/** Numbers up to which a view of the source costs more than copying one by one. */
+const fewNumbers = 256;
+
+function copyNumbers(
+  target: Float32Array,
+  at: number,
+  source: Float32Array,
+  from: number,
+  count: number,
+): void {
+  if (count > fewNumbers) target.set(source.subarray(from, from + count), at);
+  else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }

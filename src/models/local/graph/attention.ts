@@ -1,27 +1,16 @@
-import type { GraphBuilder, Value } from './graph.js';
+import type { Value } from './graph.js';
 import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import { projectionWidths } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Keys and values that were computed before, for one layer. */
 export interface CachedSegment {
-  /** [kvHeads, B or 1, T, headDim]; with 1, all rows of the batch share them. */
+  /** [kvHeads, B, T, headDim]; shared: [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F rows each. */
   readonly keys: Value;
   readonly values: Value;
   readonly shared: boolean;
   /** int64 scalar-in-a-list [1]: T. */
   readonly length: Value;
-}
-
-/**
- * Which tokens of a row belong together. A token sees the earlier ones of its own segment and of one other, so that
- * sequences can share a row, and several continuations can share one prompt.
- */
-interface Packing {
-  /** int32 [B, S]: segment of each token; its number means something within the row only. */
-  readonly segments: Value;
-  /** int32 [B, S]: the segment that a token continues, its own where it continues none. */
-  readonly prefixes: Value;
 }
 
 /** Vanishes in any softmax, and does not overflow float32 when it is added to a score. */
@@ -47,15 +36,15 @@ export interface Shapes {
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
-  /**
-   * [1]: g where there is a single new token, else 1. The product of one row with keys is quick where they lie, that of
-   * several rows copies them first, which pays for more rows than the heads of a group.
-   */
+  /** [1]: matrices that the queries of all rows make against a shared segment. */
   readonly apart: Value;
 }
 
-/** @param cached whether there are cached segments */
-export function emitShapes({ g, config }: DecoderBuild, ids: Value, cached: boolean): Shapes {
+/**
+ * @param ids [B, S]
+ * @param apart [1]: sets of rows of which each has a shared segment of its own
+ */
+export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
   const shape = g.op('Shape', [ids]);
@@ -72,19 +61,22 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, cached: bool
     grouped: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
     ungrouped: concat(g.integers([kvHeads]), batch, g.integers([group, -1, headDim])),
     newKeys: concat(g.integers([kvHeads]), batch, g.integers([-1, headDim])),
-    apart: cached && !g.shaders ? emitApart(g, ids, group) : g.integers([1]),
+    apart,
   };
 }
 
-function emitApart(g: GraphBuilder, ids: Value, group: number): Value {
+/**
+ * [1]: g where there is a single new token, else 1. The product of one row with keys is quick where they lie, that of
+ * several rows copies them first, which pays for more rows than the heads of a group.
+ */
+export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
+  if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
-  return g.op('Where', [single, g.integers([group]), g.integers([1])]);
+  return g.op('Where', [single, g.integers([heads / kvHeads]), g.integers([1])]);
 }
 
-/** Where the new tokens and the cached keys stand, and which tokens of a packed row belong together. */
+/** Where the new tokens and the cached keys stand. */
 export interface Places extends TokenPlaces {
-  /** For rows that hold several sequences; positions are then [B, S] and nothing is cached. */
-  readonly packing?: Packing;
   /**
    * int32 [P, T₁ + T₂ + …], P being that of the positions: place of each cached key, segment after segment. A key at a
    * place later than a query is masked, so spare capacity is marked by a place beyond any context. Undefined without
@@ -95,45 +87,31 @@ export interface Places extends TokenPlaces {
 
 /**
  * The summand of the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
- * at keys that are not later than itself, nearer than the window, and of the segments that it sees.
+ * at keys that are not later than itself and nearer than the window.
  */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
-  { positions, cachedPositions, packing }: Places,
-  shapes: Shapes,
+  { positions, cachedPositions }: Places,
 ): Value {
-  const ofQueries = (value: Value) => g.op('Unsqueeze', [value, g.integers([-1])]);
-  const ofKeys = (value: Value) => g.op('Unsqueeze', [value, g.integers([-2])]);
   const all =
     cachedPositions === undefined ? positions : g.op('Concat', [cachedPositions, positions], { axis: -1 });
-  const [queries, keys] = [ofQueries(positions), ofKeys(all)];
+  const queries = g.op('Unsqueeze', [positions, g.integers([-1])]);
+  const keys = g.op('Unsqueeze', [all, g.integers([-2])]);
   let visible = g.op('LessOrEqual', [keys, queries]);
   if (window !== undefined) {
     const near = g.op('Less', [g.op('Sub', [queries, keys]), g.int32s([window], [])]);
     visible = g.op('And', [visible, near]);
-  }
-  if (packing !== undefined) {
-    const segments = ofKeys(packing.segments);
-    const own = g.op('Equal', [segments, ofQueries(packing.segments)]);
-    const continued = g.op('Equal', [segments, ofQueries(packing.prefixes)]);
-    // Shaders have no Or.
-    const related = g.shaders
-      ? g.op('Not', [g.op('And', [g.op('Not', [own]), g.op('Not', [continued])])])
-      : g.op('Or', [own, continued]);
-    visible = g.op('And', [visible, related]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
   // [·, S, T + S] → [·, g·S, T + S]: the query heads of a group follow one another.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
   const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
-  const ends = (value: Value, from: number, to: number) =>
-    g.op('Slice', [g.op('Shape', [value]), g.integers([from]), g.integers([to])]);
-  const rows =
-    packing !== undefined ? [shapes.batch] : cachedPositions !== undefined ? [ends(positions, 0, 1)] : [];
-  const width = cachedPositions === undefined ? shapes.tokens : ends(all, 1, 2);
-  return g.op('Reshape', [repeated, g.op('Concat', [...rows, g.integers([-1]), width], { axis: 0 })]);
+  const size = g.op('Shape', [bias]);
+  const rows = g.op('Slice', [size, g.integers([0]), g.integers([-2])]);
+  const width = g.op('Slice', [size, g.integers([-1]), g.integers([3])]);
+  return g.op('Reshape', [repeated, g.op('Concat', [rows, g.integers([-1]), width], { axis: 0 })]);
 }
 
 interface AttentionContext {
@@ -142,8 +120,23 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors of the queries, which broadcast over [B, S, kvHeads, g, headDim]; undefined: none. */
   readonly growth: Value | undefined;
+  /** What queries find. */
+  readonly mix: (projected: Projected) => Mixed;
+}
+
+/** Rows of tokens, and what their queries see. */
+interface Seen {
+  readonly shapes: Shapes;
   readonly bias: Value;
   readonly segments: readonly CachedSegment[];
+}
+
+export interface Mixed {
+  /** [N, heads·headDim] */
+  readonly merged: Value;
+  /** [kvHeads, B, S, headDim] */
+  readonly keys: Value;
+  readonly values: Value;
 }
 
 /**
@@ -157,19 +150,8 @@ export function attention(
   context: AttentionContext,
 ): { output: Value; keys: Value; values: Value } {
   const { g, config } = build;
-  const { shapes } = context;
-  // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
-  const headsFirst = (value: Value) => g.op('Transpose', [value], { perm: [2, 0, 3, 1, 4] });
-  const { query, key, value, gate } = projections(build, module, x, context);
-  const queries = g.op('Reshape', [headsFirst(query), shapes.grouped]);
-  const keys = g.op('Reshape', [headsFirst(key), shapes.newKeys]);
-  const values = g.op('Reshape', [headsFirst(value), shapes.newKeys]);
-  const mixed = g.op('Reshape', [attend(build, context, queries, keys, values), shapes.ungrouped]);
-  // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
-  const merged = g.op('Reshape', [
-    g.op('Transpose', [mixed], { perm: [1, 3, 0, 2, 4] }),
-    g.integers([-1, config.heads * config.headDim]),
-  ]);
+  const { gate, ...projected } = projections(build, module, x, context);
+  const { merged, keys, values } = context.mix(projected);
   const output = build.parameters.linear(
     `${module}.${config.modules.attentionOutput}`,
     gate === undefined ? merged : g.op('Mul', [merged, g.op('Sigmoid', [gate])]),
@@ -178,12 +160,33 @@ export function attention(
   return { output, keys, values };
 }
 
-interface Projections {
+/** What the queries of rows find in the segments and in their own row. */
+export function mixed(build: DecoderBuild, seen: Seen, { query, key, value }: Projected): Mixed {
+  const { g, config } = build;
+  const { shapes } = seen;
+  // [B, S, kvHeads, ·, headDim] → [kvHeads, B, ·, S, headDim]
+  const headsFirst = (one: Value) => g.op('Transpose', [one], { perm: [2, 0, 3, 1, 4] });
+  const queries = g.op('Reshape', [headsFirst(query), shapes.grouped]);
+  const keys = g.op('Reshape', [headsFirst(key), shapes.newKeys]);
+  const values = g.op('Reshape', [headsFirst(value), shapes.newKeys]);
+  const sums = g.op('Reshape', [attend(build, seen, queries, keys, values), shapes.ungrouped]);
+  // [kvHeads, B, g, S, headDim] → [B, S, kvHeads, g, headDim] → [N, heads·headDim]
+  const merged = g.op('Reshape', [
+    g.op('Transpose', [sums], { perm: [1, 3, 0, 2, 4] }),
+    g.integers([-1, config.heads * config.headDim]),
+  ]);
+  return { merged, keys, values };
+}
+
+export interface Projected {
   /** [B, S, kvHeads, g, headDim], scaled. */
   readonly query: Value;
   /** [B, S, kvHeads, 1, headDim] */
   readonly key: Value;
   readonly value: Value;
+}
+
+interface Projections extends Projected {
   /** [N, heads·headDim]: its sigmoid is a factor of what attention gives. */
   readonly gate?: Value | undefined;
 }
@@ -260,7 +263,7 @@ function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Valu
 /** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
   build: DecoderBuild,
-  { bias, segments, shapes }: AttentionContext,
+  { bias, segments, shapes }: Seen,
   queries: Value,
   keys: Value,
   values: Value,

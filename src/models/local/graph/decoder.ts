@@ -15,7 +15,17 @@ import {
   stateShapes,
 } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
-import { attention, type CachedSegment, emitBias, emitShapes, type Places } from './attention.js';
+import {
+  attention,
+  type CachedSegment,
+  emitApart,
+  emitBias,
+  emitShapes,
+  mixed,
+  type Places,
+  type Projected,
+} from './attention.js';
+import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
 import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import type { ParameterSource } from './parameters.js';
@@ -27,6 +37,8 @@ export interface DecoderInputs extends Places {
   readonly ids: Value;
   /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
+  /** Where tokens of several sequences lie side by side, in one row (B = 1): then nothing is cached. */
+  readonly blocks?: Blocks;
   /** States before the new tokens, in the order of `stateShapes`; undefined: they begin here. */
   readonly states?: readonly Value[];
 }
@@ -47,7 +59,9 @@ export interface DecoderOutputs {
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
-  const shapes = emitShapes(build, inputs.ids, inputs.cachedPositions !== undefined);
+  const cached = inputs.cachedPositions !== undefined;
+  const shapes = emitShapes(build, inputs.ids, cached ? emitApart(build, inputs.ids) : undefined);
+  const blocks = inputs.blocks && emitBlocks(build, inputs.blocks);
   const rotations = new Map<string, Rotation>();
   const biases = new Map<number | undefined, Value>();
   let hidden = embedded(build, inputs, shapes.flat);
@@ -56,14 +70,17 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   const values: Value[] = [];
   const states: Value[] = [];
   const stream = [hidden];
+  const ofRows = (window: number | undefined, segments: readonly CachedSegment[]) => {
+    const bias = biases.get(window) ?? emitBias(build, window, inputs);
+    biases.set(window, bias);
+    return (projected: Projected) => mixed(build, { shapes, bias, segments }, projected);
+  };
   const attended = (layer: LayerConfig, module: string, x: () => Value) => {
     const rope = JSON.stringify(layer.rope);
     const rotation = layer.rope && (rotations.get(rope) ?? emitRotation(build, layer.rope, inputs));
-    const bias = biases.get(layer.window) ?? emitBias(build, layer.window, inputs, shapes);
     if (rotation !== undefined) rotations.set(rope, rotation);
-    biases.set(layer.window, bias);
-    const segments = inputs.cache[keys.length] ?? [];
-    const result = attention(build, module, x(), { shapes, rotation, growth, bias, segments });
+    const mix = blocks?.(layer.window) ?? ofRows(layer.window, inputs.cache[keys.length] ?? []);
+    const result = attention(build, module, x(), { shapes, rotation, growth, mix });
     keys.push(result.keys);
     values.push(result.values);
     return result.output;
@@ -184,7 +201,9 @@ export function buildInferenceGraph(
   const cachedPositions = g.input('cached_positions', 'int32', ['P', 'T']);
   const rows = g.input('rows', 'int32', ['R']);
   const long = longSequences(config.layers) !== undefined;
-  const sequence = long ? { sequenceTokens: g.input('sequence_tokens', 'int32', ['P']) } : {};
+  const sequence = long
+    ? { sequenceTokens: g.op('Unsqueeze', [g.input('sequence_tokens', 'int32', ['P']), g.integers([-1])]) }
+    : {};
   const segment = (kind: 'prompt' | 'own', batch: number | string, tokens: string) => {
     const shape = [config.kvHeads, batch, tokens, config.headDim];
     const inputs = attentionLayers(config).map((_, layer) => ({

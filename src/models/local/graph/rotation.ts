@@ -82,7 +82,7 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B where rows differ, else 1: place of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [P]: tokens that the sequences of the call may grow to; undefined: no more than the positions show. */
+  /** int32 [P, 1] or [P, S]: tokens that the sequences may grow to; undefined: no more than the positions show. */
   readonly sequenceTokens?: Value;
 }
 
@@ -116,7 +116,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
 /** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1], by the last position of each row where nothing tells. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
-    const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-4, -3, -2, -1])]);
+    const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
     return g.op('Less', [g.int32s([context]), tokens]);
   }
   const last = g.op('ReduceMax', [positions], { axes: [-1], keepdims: 1 });

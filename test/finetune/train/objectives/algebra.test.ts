@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { groupAdvantages } from '../../../../finetune/rl/advantages.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { layOut, ownRows } from '../../../../finetune/train/packing.js';
+import { alone, layOut } from '../../../../finetune/train/packing.js';
 import { largestDifference, relativeDistance } from '../../reference-training.js';
 import { context, someCompletions, type Updated, updates, type Written } from './policy.js';
 
@@ -27,9 +27,9 @@ describe.each(Object.entries(objectives))('%s', (_, settings) => {
   it('does not depend on order, padding, packing and accumulation', async () => {
     const update = someCompletions(1);
     const layouts = [
-      [ownRows(update)],
-      [ownRows(update.toReversed())],
-      update.map((one) => ownRows([one])),
+      [alone(update)],
+      [alone(update.toReversed())],
+      update.map((one) => alone([one])),
       layOut(update, { packing: 'prompts', batchTokens: 1000 }),
       layOut(update, { packing: 'rows', batchTokens: 30 }),
     ];

@@ -6,7 +6,7 @@ import { buildTrainingGraph } from '../../../../finetune/engine/training-graph.j
 import { openTrainingSession } from '../../../../finetune/engine/training-session.js';
 import { likelihood } from '../../../../finetune/train/objectives/likelihood.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { ownRows } from '../../../../finetune/train/packing.js';
+import { alone } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { randomParameters, someCompletions, tinyConfig, tinyTrainable, updates } from './policy.js';
 
@@ -26,7 +26,7 @@ async function read(objective: Objective, examples: readonly Sampled[]) {
   const session = await openTrainingSession(buildTrainingGraph({ ...graph, purpose: 'evaluate' }), {
     ...{ device: 'cpu', threads: 1, optimize: false },
   });
-  const found = await readParts(session, parameters, [ownRows(examples)], () => ({}));
+  const found = await readParts(session, parameters, [alone(examples)], () => ({}));
   await session.close();
   return found.examples;
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../../finetune/engine/training-session.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { ownRows, type Part } from '../../../../finetune/train/packing.js';
+import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -39,7 +39,7 @@ export async function updates(
   written: Written,
   given: Partial<PolicyContext>,
   update: readonly Sampled[],
-  layouts: readonly (readonly Part<Sampled>[])[] = [[ownRows(update)]],
+  layouts: readonly (readonly Part<Sampled>[])[] = [[alone(update)]],
   parameters?: readonly Parameter[],
 ): Promise<readonly Updated[]> {
   const { objective, inputs } = policyObjective(objectiveSchema.parse(written), { ...context, ...given });

@@ -7,7 +7,7 @@ import { tokenAdvantages } from '../../../../finetune/rl/advantages.js';
 import { type Compared, dpo, dpoInputs } from '../../../../finetune/train/objectives/dpo.js';
 import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
 import type { Sampled } from '../../../../finetune/train/objectives/sampled.js';
-import { ownRows, type Part } from '../../../../finetune/train/packing.js';
+import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';
 import { objectiveSchema } from '../../../../src/config/learning/objective.js';
 import { relativeDistance } from '../../reference-training.js';
@@ -52,8 +52,8 @@ function steps(): readonly Sampled[] {
 
 /** The completions in rows of their own, and in two parts. */
 const layouts = <E extends TokenSequence>(update: readonly E[]): readonly (readonly Part<E>[])[] => [
-  [ownRows(update)],
-  [ownRows(update.slice(0, 4)), ownRows(update.slice(4))],
+  [alone(update)],
+  [alone(update.slice(0, 4)), alone(update.slice(4))],
 ];
 
 function equalsTrl(
@@ -111,11 +111,11 @@ describe('loss and gradients equal those of TRL 1.13, and of torch for PPO', () 
     const session = await openTrl(dpo(one.beta!));
     const inputs = dpoInputs(pairs, compared);
     const results = [
-      await readParts(session, trlAdapter, [pairs.map((pair) => [pair])], inputs),
+      await readParts(session, trlAdapter, [pairs], inputs),
       await readParts(
         session,
         trlAdapter,
-        pairs.map((pair) => [[pair]]),
+        pairs.map((pair) => [pair]),
         inputs,
       ),
     ];
@@ -132,7 +132,7 @@ it('what is read before an update are TRL’s log-probabilities', async () => {
   });
   const session = await openTrl(reading, 'evaluate');
   const update = completions(false);
-  const { examples } = await readParts(session, trlAdapter, [ownRows(update)], () => ({}));
+  const { examples } = await readParts(session, trlAdapter, [alone(update)], () => ({}));
   await session.close();
   examples.forEach(({ logp, outputs }, index) => {
     expect(relativeDistance(logp, trl.completions[index]!.logp)).toBeLessThan(1e-9);

@@ -1,0 +1,84 @@
+/**
+ * Attention where the tokens of many sequences lie side by side, for training. All else reads the N tokens as one row;
+ * attention takes each sequence into a block of its own: prompts, and behind each prompt its answers, which see the
+ * prompt and themselves. An answer's queries so never meet the keys of others.
+ */
+import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
+import type { Value } from './graph.js';
+import type { DecoderBuild } from './norm.js';
+
+/** F prompts of at most P tokens, and up to G answers to each, of at most A. */
+export interface Blocks {
+  /** int32 [F, P] and [F, G, A]: the token at each place. A place without one has a token that belongs to no sequence. */
+  readonly prompts: Value;
+  readonly answers: Value;
+  /** int32, of the same shapes: the place of each in its sequence; beyond any context where there is no token. */
+  readonly promptPositions: Value;
+  readonly answerPositions: Value;
+  /** int32 [N]: where each token is among all places, those of the prompts first. */
+  readonly slots: Value;
+}
+
+/** @returns what queries find, by the window of a layer */
+export function emitBlocks(
+  build: DecoderBuild,
+  { prompts, answers, promptPositions, answerPositions, slots }: Blocks,
+): (window: number | undefined) => (projected: Projected) => Mixed {
+  const { g, config } = build;
+  const { headDim, heads, kvHeads } = config;
+  const size = g.op('Shape', [answers]);
+  const [families, each, tokens] = [0, 1, 2].map((axis) =>
+    g.op('Slice', [size, g.integers([axis]), g.integers([axis + 1])]),
+  ) as [Value, Value, Value];
+  const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
+  const rows = g.op('Mul', [families, each]);
+  const ownPositions = g.op('Reshape', [answerPositions, join(rows, tokens)]);
+  const ofPrompts = emitShapes(build, promptPositions);
+  const ofAnswers = emitShapes(build, ownPositions, families);
+  const { tokens: length } = ofPrompts;
+  const repeated = g.op('Expand', [
+    g.op('Unsqueeze', [promptPositions, g.integers([1])]),
+    join(families, each, length),
+  ]);
+  const places = {
+    prompts: { positions: promptPositions },
+    answers: { positions: ownPositions, cachedPositions: g.op('Reshape', [repeated, join(rows, length)]) },
+  };
+  /** @param x [1, N, kvHeads, ·, headDim] */
+  const taken = (x: Value, count: number, block: Value, shape: Value) =>
+    g.op('Reshape', [
+      g.op('Gather', [g.op('Reshape', [x, g.integers([-1, count * headDim])]), block], { axis: 0 }),
+      shape,
+    ]);
+  const inBlock = ({ query, key, value }: Projected, block: Value, shapes: typeof ofPrompts): Projected => ({
+    query: taken(query, heads, block, shapes.queries),
+    key: taken(key, kvHeads, block, shapes.keys),
+    value: taken(value, kvHeads, block, shapes.keys),
+  });
+  const known = new Map<number | undefined, (projected: Projected) => Mixed>();
+  return (window) => {
+    const found = known.get(window);
+    if (found !== undefined) return found;
+    const biases = {
+      prompts: emitBias(build, window, places.prompts),
+      answers: emitBias(build, window, places.answers),
+    };
+    const mix = (projected: Projected): Mixed => {
+      const before = mixed(
+        build,
+        { shapes: ofPrompts, bias: biases.prompts, segments: [] },
+        inBlock(projected, prompts, ofPrompts),
+      );
+      const segment = { keys: before.keys, values: before.values, shared: true, length };
+      const after = mixed(
+        build,
+        { shapes: ofAnswers, bias: biases.answers, segments: [segment] },
+        inBlock(projected, answers, ofAnswers),
+      );
+      const all = g.op('Concat', [before.merged, after.merged], { axis: 0 });
+      return { ...before, merged: g.op('Gather', [all, slots], { axis: 0 }) };
+    };
+    known.set(window, mix);
+    return mix;
+  };
+}
