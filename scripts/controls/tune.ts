@@ -20,8 +20,6 @@ const seed = 2_000_003;
 
 interface Row {
   readonly task: number;
-  readonly name: string;
-  readonly parameters: number;
   readonly setting: string;
   /** By budget. */
   readonly reached: readonly number[];
@@ -50,13 +48,11 @@ const settings = [...hillSettings, ...cmaSettings];
 async function playTask(index: number, done: ReadonlySet<string>): Promise<void> {
   const left = settings.filter(({ name }) => !done.has(`${index} ${name}`));
   if (left.length === 0) return;
-  const draw = drawRun(collection, index);
-  const task: PlayedTask = taskOf(configOfRun(collection, draw));
-  const { count, high, low } = task.family.parameters;
+  const task: PlayedTask = taskOf(configOfRun(collection, drawRun(collection, index)));
+  const { high, low } = task.family.parameters;
   for (const { control, name } of left) {
     const reached = rounded(await reachedBy(task, control(high - low)));
-    const row: Row = { task: index, name: draw.name.slice(6), parameters: count, setting: name, reached };
-    appendRow(file, row);
+    appendRow(file, { task: index, setting: name, reached } satisfies Row);
   }
 }
 
@@ -84,7 +80,7 @@ function report(): void {
   }
 }
 
-const collection = loadCollection('teaching', [`seed=${seed}`]);
+const collection = loadCollection('teaching', [`seed=${seed}`, 'experiment.evaluation.episodes=4']);
 const done = new Set(readRows<Row>(file).map(({ setting, task }) => `${task} ${setting}`));
 for (let index = 0; index < Number(process.argv[2] ?? 128); index++) await playTask(index, done);
 report();

@@ -46,8 +46,15 @@ interface Distribution {
   bestGeneration: number;
 }
 
+interface Settings {
+  readonly sigma: number;
+  readonly population: number;
+  readonly start: 'best' | 'centre';
+}
+
 interface Search {
   readonly task: Task;
+  readonly settings: Settings;
   readonly grid: ValueGrid;
   readonly strategy: Strategy;
   readonly seen: Set<string>;
@@ -69,7 +76,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
     (search, evaluated, index) => {
       search.seen.add(pointKey(evaluated.parameters));
       if (index < search.task.warmup) {
-        if (config.start !== 'centre' && evaluated.score > search.warmupBest) {
+        if (search.settings.start === 'best' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;
           search.distribution.mean = evaluated.parameters;
         }
@@ -80,7 +87,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
       update(search);
       if (isExhausted(search)) {
         const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
-        search.distribution = createDistribution(mean, sigmaOf(search.task, config));
+        search.distribution = createDistribution(mean, search.settings.sigma);
       }
       search.generation = [];
     },
@@ -103,22 +110,27 @@ export function createCmaEs(config: CmaEsConfig): Control {
 
 function startSearch(task: Task, config: CmaEsConfig): Search {
   const { count, low, high } = task.parameters;
+  const settings = settingsOf(task, config);
   return {
     task,
+    settings,
     grid: createValueGrid(task.parameters),
-    strategy: strategyFor(count, config.population),
+    strategy: strategyFor(count, settings.population),
     seen: new Set(),
     warmupBest: Number.NEGATIVE_INFINITY,
-    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), sigmaOf(task, config)),
+    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), settings.sigma),
     generation: [],
   };
 }
 
-/** Initial standard deviation, as a share of the range: tuned, see docs/tasks.md. */
-const initialShare = 1 / 3;
+/** What was tuned together, with sigma as a share of the range (docs/tasks.md): it holds where the config says no sigma. */
+const tuned = { share: 1 / 3, population: 6 } as const;
 
-const sigmaOf = ({ parameters: { high, low } }: Task, { sigma }: CmaEsConfig) =>
-  sigma ?? initialShare * (high - low);
+function settingsOf({ parameters: { count, high, low } }: Task, config: CmaEsConfig): Settings {
+  const { sigma, start = 'best' } = config;
+  const usual = sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
+  return { sigma: sigma ?? tuned.share * (high - low), start, population: config.population ?? usual };
+}
 
 function createDistribution(mean: readonly number[], sigma: number): Distribution {
   const n = mean.length;
@@ -212,8 +224,7 @@ function moveMean(
 }
 
 /** The tutorial's defaults (table 1). */
-function strategyFor(n: number, given: number | undefined): Strategy {
-  const population = given ?? 4 + Math.floor(3 * Math.log(n));
+function strategyFor(n: number, population: number): Strategy {
   const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
   const parents = raw.slice(0, Math.floor(population / 2));
   const rest = raw.slice(parents.length);

@@ -6,7 +6,7 @@ import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
 /** Standard deviation of a step of hill climbing, as a share of the range: tuned, see docs/tasks.md. */
-const hillStep = 1 / 2;
+const hillStep = 1 / 6;
 
 /** Uniform random search, the lowest baseline. */
 export function createRandomSearch(): Control {

@@ -11,14 +11,16 @@ export const hillClimbSchema = z.strictObject({
   provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
   sigma: positive
     .optional()
-    .describe('Standard deviation of a step, in parameter units (default: half the range)'),
+    .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
 });
 export const cmaEsSchema = z.strictObject({
   provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
   sigma: positive
     .optional()
-    .describe('Initial standard deviation, in parameter units (default: a third of the range)'),
-  population: count(2).optional().describe('Candidates a generation (default: 4 + ⌊3 ln n⌋)'),
+    .describe(
+      'Initial standard deviation, in parameter units. Without it a third of the range, and 6 candidates a generation: tuned together',
+    ),
+  population: count(2).optional().describe('Candidates a generation (default beside a sigma: 4 + ⌊3 ln n⌋)'),
   start: z
     .enum(['best', 'centre'])
     .optional()

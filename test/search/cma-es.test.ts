@@ -195,3 +195,31 @@ describe('the distribution', () => {
     expect(history.at(-1)!.score).toBe(-0);
   });
 });
+
+describe('where it begins', () => {
+  const spec = coarse(3);
+  const history = [{ parameters: [6, 6, 6], score: 1 }];
+  const middleOf = async (given: Omit<CmaEsConfig, 'provider'>) => {
+    const model = createCmaEs({ provider: 'cma-es', ...given });
+    const points: ParameterVector[] = [];
+    for (let seed = 0; seed < 60; seed++) points.push(await ask(model, spec, history, 1, seed));
+    return sum(points.flat()) / 180;
+  };
+
+  it('is the best of the warm-up, or the centre of the range', async () => {
+    expect(await middleOf({ sigma: 0.5 })).toBeGreaterThan(5);
+    expect(await middleOf({ sigma: 0.5, start: 'best' })).toBeGreaterThan(5);
+    expect(Math.abs(await middleOf({ sigma: 0.5, start: 'centre' }))).toBeLessThan(0.3);
+  });
+
+  it('has a width by the range where the config says no sigma', async () => {
+    const spread = async (half: number) => {
+      const box = { ...spec, low: -half, high: half, decimals: 3 };
+      const model = createCmaEs({ provider: 'cma-es', start: 'centre' });
+      const points: number[] = [];
+      for (let seed = 0; seed < 60; seed++) points.push(...(await ask(model, box, [], 0, seed)));
+      return Math.sqrt(sum(points.map((value) => value ** 2)) / 180) / half;
+    };
+    expect((await spread(1)) / (await spread(10))).toBeCloseTo(1, 1);
+  });
+});

@@ -54,6 +54,22 @@ describe('hill climbing', () => {
     }
   });
 
+  it('steps by a share of the range where the config says no sigma', async () => {
+    const stepOf = async (half: number) => {
+      const box = { ...spec, low: -half, high: half, decimals: 3 };
+      const points = await samples(
+        createHillClimb({ provider: 'hill-climb' }),
+        box,
+        [{ parameters: [0, 0, 0, 0], score: 0 }],
+        300,
+      );
+      return deviation(points.flat()) / half;
+    };
+    const [narrow, wide] = [await stepOf(1), await stepOf(10)];
+    expect(narrow).toBeGreaterThan(0.1);
+    expect(narrow / wide).toBeCloseTo(1, 1);
+  });
+
   it('takes the newest of equals, so that it leaves a plateau', async () => {
     const plateau = [...history, { parameters: [-3, -3, -3, -3], score: 3 }];
     const points = await samples(createHillClimb({ provider: 'hill-climb', sigma: 0.1 }), spec, plateau, 50);
