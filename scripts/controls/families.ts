@@ -42,9 +42,12 @@ const controls: Readonly<Record<string, () => Control>> = {
   gp: createGp,
 };
 
-/** Episodes of an evaluation: more where they differ by chance alone. */
-const episodesOf = (family: string) =>
-  /landscape|sparse|gaussian|network|product/.test(family) ? 1 : /heaps|game|grid|mdp/.test(family) ? 20 : 4;
+/** Episodes of an evaluation: more where starts, or chance, count for more. */
+function episodesOf(family: string): number {
+  if (/landscape|sparse|gaussian|network|product/.test(family)) return 1;
+  if (/heaps|game|grid|mdp/.test(family)) return 20;
+  return /arm|hop|swing|delayed|regulate/.test(family) ? 12 : 4;
+}
 
 function drawn(family: string, number: number): PlayedTask {
   const own = deriveSeeds(seed, [number], 1)[0]! >>> 1;

@@ -5,6 +5,7 @@
  * Run: npx tsx scripts/controls/tune.ts [TASKS]
  */
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { createCmaEs } from '../../src/search/cma-es.js';
 import type { Control } from '../../src/search/control.js';
 import { createHillClimb } from '../../src/search/local-search.js';
@@ -15,9 +16,6 @@ import { meanRanks } from './ranks.js';
 import { appendRow, readRows, rounded } from './rows.js';
 
 const file = 'bench/rows/controls-tuning.jsonl';
-/** Seed of the collection that the tasks are drawn from: no training has it. */
-const seed = 2_000_003;
-
 interface Row {
   readonly task: number;
   readonly setting: string;
@@ -80,7 +78,7 @@ function report(): void {
   }
 }
 
-const collection = loadCollection('teaching', [`seed=${seed}`, 'experiment.evaluation.episodes=4']);
+const collection = loadCollection(fileURLToPath(new URL('held-out.yaml', import.meta.url)));
 const done = new Set(readRows<Row>(file).map(({ setting, task }) => `${task} ${setting}`));
 for (let index = 0; index < Number(process.argv[2] ?? 128); index++) await playTask(index, done);
 report();

@@ -15,10 +15,11 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { bestEntries } from '../../src/experiment/stages.js';
 import { confirmationSeeds, repeatSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { appendRow, readRows, rounded } from '../controls/rows.js';
 import { firstAnswers, LoadedModels, localModel, play } from '../tiny-improver/play.js';
-import { falsified } from './falsify.js';
+import { falsify } from './falsify.js';
 import { mixedObservations } from './mixed.js';
 import { arms, budgets, declared, type Row, runOverrides, tasks } from './plan.js';
 import { embeddedReport } from './report.js';
@@ -52,7 +53,7 @@ const models = new LoadedModels();
 async function rowOf(task: string, arm: string, seed: number): Promise<Row> {
   const started = performance.now();
   const plan = tasks[task]!;
-  const { falsified: falsehood, model, overrides } = arms[arm]!;
+  const { falsified, model, overrides } = arms[arm]!;
   const directory = resolve(values.model);
   const { config } = loadConfig({
     file: plan.config,
@@ -61,7 +62,7 @@ async function rowOf(task: string, arm: string, seed: number): Promise<Row> {
   const environment = plan.mixed
     ? mixedObservations(await makeEnvironment(config.environment.id, config.environment.options))
     : undefined;
-  const told = falsehood && ((honest: Parameters<typeof falsified>[0]) => falsified(honest, falsehood));
+  const told = falsified && ((held: readonly BufferEntry[]) => falsify(held, falsified, seed));
   const { calls, close, entries, reason, setting } = await play(config, models, directory + overrides, {
     environment,
     told,

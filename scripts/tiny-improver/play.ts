@@ -4,7 +4,8 @@ import { type Config, isLanguageModel } from '../../src/config/config.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { type Assembly, assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runExperiment } from '../../src/experiment/experiment.js';
-import { experimentIn, newManifest } from '../../src/experiment/parts.js';
+import { type Experiment, experimentIn, newManifest } from '../../src/experiment/parts.js';
+import { Prompter } from '../../src/experiment/prompter.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import type { EvaluationSetting } from '../../src/rollout/evaluation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
@@ -61,7 +62,7 @@ export class LoadedModels {
 
 /**
  * @param modelName of the model among those that stay loaded
- * @param changes `environment` in the place of the config's; `told`: how a language model is made to see its prompts
+ * @param changes `environment` in the place of the config's; `told`: what prompts show in the place of the evaluations
  */
 export async function play(
   config: Config,
@@ -69,19 +70,19 @@ export async function play(
   modelName: string,
   changes: {
     readonly environment?: Environment | undefined;
-    readonly told?: ((model: LanguageModel) => LanguageModel) | undefined;
+    readonly told?: ((entries: readonly BufferEntry[]) => readonly BufferEntry[]) | undefined;
   } = {},
 ): Promise<Played> {
   const started = performance.now();
-  const { environment, told = (model) => model } = changes;
+  const { environment, told } = changes;
   const assembly = await assemble(config, process.env, undefined, { environment });
   // A control costs nothing to make, and may remember the run that it was made for.
   const model =
     isLanguageModel(config.model) && assembly.model.generate !== undefined
-      ? told(await models.share(modelName, assembly.model))
+      ? await models.share(modelName, assembly.model)
       : assembly.model;
   const calls: CallRecord[] = [];
-  const experiment = {
+  const truthful = {
     ...experimentIn(assembly, nowhere(assembly), {
       emit: (event) => event.kind === 'call-finished' && calls.push(event.call),
       activeMs: () => performance.now() - started,
@@ -89,6 +90,8 @@ export async function play(
     }),
     model,
   };
+  const experiment =
+    told === undefined ? truthful : { ...truthful, prompter: toldBy(truthful, assembly, told) };
   const never = new AbortController().signal;
   const { reason } = await runExperiment(experiment, { finish: never, abort: never });
   return {
@@ -98,6 +101,21 @@ export async function play(
     setting: experiment.setting,
     close: () => closeEnvironment(assembly),
   };
+}
+
+/** Makes prompts from what `told` makes of the evaluations. */
+function toldBy(
+  { buffer }: Pick<Experiment, 'buffer'>,
+  assembly: Assembly,
+  told: (entries: readonly BufferEntry[]) => readonly BufferEntry[],
+): Prompter {
+  const shown = {
+    ...buffer,
+    get entries() {
+      return told(buffer.entries);
+    },
+  };
+  return new Prompter({ ...assembly, buffer: shown, recorded: nothingRecorded });
 }
 
 /** A run directory that keeps nothing. */

@@ -11,9 +11,9 @@ import {
   reachedOf,
   signFlip,
 } from '../../scripts/embedded/statistics.js';
+import { LoadedModels, play } from '../../scripts/tiny-improver/play.js';
 import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { createGenerator } from '../../src/random/generator.js';
 
 const row = (task: string, arm: string, seed: number, last: number): Row => ({
   ...{ task, arm, seed, seconds: 1 },
@@ -111,22 +111,47 @@ describe('the plan', () => {
 });
 
 describe('falsehoods', () => {
-  const prompt =
-    'tried 12 stale 3\nrecent\n7 params[0]: 1.5\nbest\n0 params[0]: -2.0\n99 params[0]: 3.0\nnext';
-  const told = (
-    ...given: Parameters<typeof falsify> extends [unknown, infer F, ...unknown[]] ? [F] : never
-  ) => falsify(prompt, given[0], createGenerator(1));
+  const entries = [3, 1, 2, 5].map((score, iteration) => ({
+    ...{ iteration, group: 0, candidate: 0, source: 'proposal' as const, parameters: [iteration] },
+    ...{ score, returns: [score], lengths: [1] },
+  }));
+  const told = (falsehood: Parameters<typeof falsify>[1], shown = entries) =>
+    falsify(shown, falsehood, 7).map(({ score }) => score);
 
   it('replace the scores, and nothing else', () => {
-    expect(told('negated')).toBe(
-      'tried 12 stale 3\nrecent\n92 params[0]: 1.5\nbest\n99 params[0]: -2.0\n0 params[0]: 3.0\nnext',
-    );
-    expect(told('constant').match(/^50 /gm)).toHaveLength(3);
-    expect(
-      [...told('permuted').matchAll(/^(\d+) /gm)].map(([, score]) => Number(score)).toSorted((a, b) => a - b),
-    ).toEqual([0, 7, 99]);
-    expect(told('random').replace(/^\d+ /gm, '')).toBe(prompt.replace(/^\d+ /gm, ''));
-    expect(told('random')).not.toBe(prompt);
+    expect(told('negated')).toEqual([-3, -1, -2, -5]);
+    expect(new Set(told('constant')).size).toBe(1);
+    expect(told('permuted').toSorted()).toEqual([1, 2, 3, 5]);
+    expect(falsify(entries, 'random', 7).map(({ parameters }) => parameters)).toEqual([[0], [1], [2], [3]]);
+  });
+
+  it('stay what they were when an evaluation is added', () => {
+    expect(told('random').slice(0, 3)).toEqual(told('random', entries.slice(0, 3)));
+    expect(new Set(told('random')).size).toBe(4);
+  });
+
+  it('are what a model is shown, while the run keeps the truth', async () => {
+    const { config } = loadConfig({
+      file: 'cartpole-numeric',
+      overrides: [
+        'model.provider=random',
+        'iterations=3',
+        'warmup=4',
+        'evaluation.episodes=2',
+        'record=none',
+      ],
+    });
+    const seen: number[] = [];
+    const { close, entries: played } = await play(config, new LoadedModels(), 'none', {
+      told(held) {
+        const shown = falsify(held, 'constant', 7);
+        seen.push(...shown.map(({ score }) => score));
+        return shown;
+      },
+    });
+    await close();
+    expect(new Set(seen)).toEqual(new Set([0]));
+    expect(new Set(played.map(({ score }) => score)).size).toBeGreaterThan(1);
   });
 });
 
