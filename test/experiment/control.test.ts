@@ -68,7 +68,7 @@ const controlled = (path: string) => readRun(path).events.filter((event) => even
 describe('a run that is played', () => {
   it('is paused, changed, let go on and stopped from elsewhere; its log tells so, and its replay equals', async () => {
     const { asked, cwd, done, path, statusOf } = workplace();
-    const playing = runExperimentFrom(config, { path, model: slowModel() });
+    const playing = runExperimentFrom(config, { path, model: slowModel(100) });
     await done(2);
     const runs = ['r'];
     expect(await asked((context) => pause({ ...options, runs }, context))).toMatchObject([
@@ -76,15 +76,19 @@ describe('a run that is played', () => {
     ]);
     expect(await statusOf()).toBe('paused');
     const before = readRunFile(path, 'evaluations');
-    const { activeMs } = readManifest(path);
+    const { activeMs, usage } = readManifest(path);
+    const calls = usage.calls + 40;
     const changed = await asked((context) =>
-      set({ ...options, run: 'latest', overrides: ['limits.calls=60', 'confirmation.episodes=4'] }, context),
+      set(
+        { ...options, run: 'latest', overrides: [`limits.calls=${calls}`, 'confirmation.episodes=4'] },
+        context,
+      ),
     );
     expect(changed).toMatchObject([
       {
         event: {
           changes: [
-            { key: 'limits.calls', was: 500, now: 60 },
+            { key: 'limits.calls', was: 500, now: calls },
             { key: 'confirmation.episodes', was: 5, now: 4 },
           ],
         },
@@ -113,26 +117,26 @@ describe('a run that is played', () => {
     expect(events.map(({ action }) => action)).toEqual(['pause', 'set', 'resume', 'stop']);
     expect(events[0]!.iteration).toBe(events[2]!.iteration);
     expect(loadConfig({ file: join(path, 'config.yaml') }).config).toMatchObject({
-      limits: { calls: 60 },
+      limits: { calls },
       confirmation: { episodes: 4 },
     });
     const { context: shown, printed } = recordingContext(cwd);
     await show({ ...options, json: false, run: 'r', top: 1 }, shown);
-    expect(printed[0]).toMatch(/control +changed after iteration \d+: limits.calls 500 → 60/);
-    expect(readRunFile(path, 'report')).toContain('limits.calls 500 → 60');
+    expect(printed[0]).toMatch(/control +changed after iteration \d+: limits.calls 500 → \d+/);
+    expect(readRunFile(path, 'report')).toContain(`limits.calls 500 → ${calls}`);
 
     // It goes on to the new limit, and nothing of what it evaluates differs from a run that had it from the beginning.
     await resumeExperiment(path, { model: slowModel(0) });
     expect(readManifest(path)).toMatchObject({
       status: 'completed',
       reason: { kind: 'limit', limit: 'calls' },
-      usage: { calls: 60 },
+      usage: { calls },
     });
-    const plain = await runExperimentFrom({ ...config, limits: { calls: 60 } }, { model: slowModel(0) });
+    const plain = await runExperimentFrom({ ...config, limits: { calls } }, { model: slowModel(0) });
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(plain.path, 'evaluations'));
     const replay = await runExperimentFrom({
       ...config,
-      limits: { calls: 60 },
+      limits: { calls },
       model: { provider: 'replayed', run: path },
     });
     expect(readRunFile(replay.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
