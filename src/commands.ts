@@ -69,6 +69,17 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
     'Compare groups of repeats: intervals, tests, learning curves',
     () => import('./commands/compare.js'),
   ],
+  ['pause <runs..>', 'Let a run that is played wait', () => import('./commands/runs/pause.js')],
+  [
+    'stop <runs..>',
+    'End a run that is played, so that it can go on later',
+    () => import('./commands/runs/stop.js'),
+  ],
+  [
+    'set <run> [overrides..]',
+    'Change limits, iterations or target of a run that is played',
+    () => import('./commands/runs/set.js'),
+  ],
   ['tag <run> [tags..]', 'Tag runs, to find them again', () => import('./commands/runs/tag.js')],
   ['note <run> [text]', 'Note something of a run', () => import('./commands/runs/note.js')],
   ['remove [runs..]', 'Move runs into the trash', () => import('./commands/runs/remove.js')],
@@ -103,6 +114,11 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
         () => import('./commands/models/remove.js'),
       ],
     ],
+  ],
+  [
+    'doctor',
+    'Say what is there and works on this machine, and what to do where it does not',
+    () => import('./commands/doctor.js'),
   ],
   [
     'serve',

@@ -45,7 +45,9 @@ export const agentShape = {
     .meta({ format: 'name-or-path' }),
   history: count(0)
     .default(1000)
-    .describe('Turns before the present one that the model is shown; the default shows whole conversations, and what is asked again is always shown'),
+    .describe(
+      'Turns before the present one that the model is shown; the default shows whole conversations, and what is asked again is always shown',
+    ),
   historyTokens: count(1)
     .optional()
     .describe('Tokens that a prompt may have: the oldest turns that make it longer are not shown'),

@@ -69,6 +69,7 @@ export const common = {
     describe: 'Threads (of gymnasium:, processes) that play episodes (default: what the config says)',
   },
   jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
+  wait: { ...number, default: 10, describe: 'Seconds to wait until it is done' },
   quiet: { ...flag, describe: 'No progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
   ignoreKeys: {

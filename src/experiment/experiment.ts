@@ -34,7 +34,7 @@ export interface Outcome {
  * @throws any other error, such as one of the file system
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
-  const { buffer, commit, config, emit, ledger } = experiment;
+  const { buffer, commit, emit, ledger } = experiment;
   emitStart(experiment);
   let reason: StopReason;
   let confirmed: Confirmation | undefined;
@@ -43,7 +43,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
     reason = await improve(experiment, stop);
     if (statusAfter(reason) === 'completed') reason = inVain(experiment, reason) ?? reason;
     if (statusAfter(reason) === 'completed') {
-      confirmed = await confirmBest(experiment, config.confirmation, stop.abort);
+      confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
       if (stop.abort.aborted) reason = { kind: 'interrupted' };
     }
   } catch (error) {
@@ -66,6 +66,7 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
 async function improve(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   let silent = 0;
   for (;;) {
+    await experiment.heed();
     const reason = reasonToStop(experiment, stop);
     if (reason !== undefined) return reason;
     const iteration = experiment.completed + 1;

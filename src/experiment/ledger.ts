@@ -74,7 +74,7 @@ type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 const assumedCompletion = 1024;
 
 export class Ledger {
-  readonly #limits: LimitsConfig;
+  #limits: LimitsConfig;
   readonly #price: PriceConfig | undefined;
   readonly #usesTokens: boolean;
   readonly #maxTokens: number | undefined;
@@ -150,6 +150,12 @@ export class Ledger {
       maxTokens: isOpen || isKnown ? length : undefined,
       ...this.#setAside(prompts, length),
     };
+  }
+
+  /** Takes over other limits; what is under way has been granted. */
+  limit(limits: LimitsConfig): void {
+    this.#limits = limits;
+    this.#headroom.limits = limits;
   }
 
   /** @param earlier made by another process, and held by a budget that is shared */
@@ -243,7 +249,7 @@ const longestUnknown = 8192;
 
 /** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
 class Headroom {
-  readonly #limits: LimitsConfig;
+  limits: LimitsConfig;
   readonly #worst: (prompt: number, length: number) => Amounts;
   readonly #own: Budget;
   readonly #shared: Budget;
@@ -254,7 +260,7 @@ class Headroom {
     own: Budget,
     shared: Budget,
   ) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#worst = worst;
     this.#own = own;
     this.#shared = shared;
@@ -293,7 +299,7 @@ class Headroom {
 
   /** Whether a run, and all that share its budget, may use so much more. */
   holds(amounts: Amounts): boolean {
-    const { total = {}, ...own } = this.#limits;
+    const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
     return limit === undefined;
   }
@@ -307,9 +313,9 @@ class Headroom {
   }
 
   #scopes(): readonly (readonly ['' | 'perCall.' | 'total.', ScopeLimits, Budget | undefined])[] {
-    const { perCall = {}, total = {} } = this.#limits;
+    const { perCall = {}, total = {} } = this.limits;
     return [
-      ['', this.#limits, this.#own],
+      ['', this.limits, this.#own],
       ['perCall.', perCall, undefined],
       ['total.', total, this.#shared],
     ];

@@ -22,7 +22,8 @@ import type { Proposer } from './proposer.js';
 export interface Experiment {
   /** Name of the run. */
   readonly run: string;
-  readonly config: Config;
+  /** Another one where something of it was changed meanwhile. */
+  config: Config;
   /** Root seed of this run. */
   readonly seed: number;
   readonly setting: EvaluationSetting;
@@ -55,6 +56,8 @@ export interface Experiment {
   readonly warn: (message: string) => void;
   /** Makes what was emitted durable. */
   readonly commit: () => Promise<void>;
+  /** Does what other processes ask of this run, and waits while it is paused. */
+  readonly heed: () => Promise<void>;
   readonly now: () => Date;
 }
 
@@ -111,7 +114,7 @@ function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): R
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> & Partial<Pick<Experiment, 'learner'>>,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> & Partial<Pick<Experiment, 'heed' | 'learner'>>,
 ): Experiment {
   const { config, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -148,6 +151,7 @@ export function experimentIn(
     warn: warnOnce(outside.emit, recorded.events),
     commit: () => directory.commit(),
     learner: undefined,
+    heed: async () => undefined,
     ...outside,
   };
 }

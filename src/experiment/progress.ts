@@ -10,6 +10,7 @@ import {
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
+import { type Controlled, controlledText } from '../runs/control.js';
 import type { Confirmation, RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
@@ -102,6 +103,9 @@ class RunDisplay {
       case 'warning':
         this.#progress.alert(warningText(event.message));
         break;
+      case 'controlled':
+        this.#controlled(event);
+        break;
       case 'waiting':
         this.#progress.alert(waitingText(event));
         break;
@@ -162,6 +166,15 @@ class RunDisplay {
       placeOf(confirmation),
     ];
     this.#progress.update(++this.#confirmations, figures);
+  }
+
+  #controlled(event: Controlled): void {
+    this.#progress.alert(controlledText(event));
+    const iterations = event.changes?.find(({ key }) => key === 'iterations')?.now;
+    if (typeof iterations !== 'number') return;
+    this.#iterations = iterations;
+    this.#completed = event.iteration;
+    this.#iterate();
   }
 
   #count({ score, iteration, lengths, planned = lengths.length }: WarmupEvaluated['entry']): void {

@@ -26,11 +26,11 @@ interface Conversation {
 type AskedProposal = Pick<Proposal, 'candidate' | 'calls'>;
 
 export class Prompter {
-  readonly #config: Config;
+  #config: Config;
   readonly #spec: ParameterSpec;
   readonly #prompts: PromptSet;
   readonly #buffer: ReplayBuffer;
-  readonly #task: TaskContext;
+  #task: TaskContext;
   readonly #history: History;
   /** The first episode of each evaluation, where prompts show trajectories. */
   readonly #trajectories = new Map<string, EpisodeRecord>();
@@ -84,6 +84,12 @@ export class Prompter {
     for (const episode of episodes) {
       if (episode.episode === 0) this.#trajectories.set(place(episode), episode);
     }
+  }
+
+  /** Tells of so many iterations from here on. */
+  expect(iterations: number): void {
+    this.#config = { ...this.#config, iterations };
+    this.#task = { ...this.#task, iterations };
   }
 
   /** Takes note of a finished iteration: its proposals, and the entries of those that were evaluated. */

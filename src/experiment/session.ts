@@ -4,6 +4,7 @@ import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
+import { Control } from './control.js';
 import { runExperiment } from './experiment.js';
 import { learnAgain } from './learning/learn.js';
 import { isAdapting, type Learner, learningAtHand } from './learning/learner.js';
@@ -26,7 +27,8 @@ export async function runInDirectory(
 ): Promise<void> {
   const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const activeMs = () => earlierMs + context.milliseconds() - started;
+  const control = new Control(directory.path, context.stop, context.milliseconds);
+  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs;
   let animations: IterationAnimations | undefined;
   let learner: Learner | undefined;
   let experiment: Experiment;
@@ -43,15 +45,20 @@ export async function runInDirectory(
   try {
     animations = await openIterationAnimations(assembly, directory);
     learner = await openLearner(assembly, directory);
-    experiment = experimentIn(assembly, directory, { emit, activeMs, now: context.now, learner });
+    experiment = experimentIn(assembly, directory, {
+      ...{ emit, activeMs, now: context.now, learner },
+      heed: () => control.heed(),
+    });
+    control.begin(experiment);
     await learnAgain(experiment, directory.recorded.calls);
     catchUp(directory, experiment);
     drawUpTo(experiment.completed);
-    await runExperiment(experiment, context.stop);
+    await runExperiment(experiment, control.stop);
   } catch (error) {
     directory.update({ status: 'failed', activeMs: activeMs() });
     throw error;
   } finally {
+    control.close();
     display.close();
     animations?.close();
     // First what must not be lost: a user's environment or model may not end.
@@ -72,6 +79,7 @@ function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config,
   const { best } = buffer;
   directory.update({
     status: 'running',
+    paused: undefined,
     reason: undefined,
     confirmations: [],
     racing: undefined,
@@ -106,6 +114,14 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
         activeMs,
       });
       break;
+    case 'controlled': {
+      const of = event.changes?.find(({ key }) => key === 'iterations')?.now;
+      directory.update({
+        ...(event.action !== 'set' && { paused: event.action === 'pause' ? true : undefined }),
+        ...(typeof of === 'number' && { iterations: { ...manifest.iterations, of } }),
+      });
+      break;
+    }
     case 'confirmed':
       directory.update({ confirmations: [...manifest.confirmations, event.confirmation] });
       break;

@@ -29,6 +29,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   const policies = [...imported, ...randomPolicies(experiment)];
   for (const [candidate, parameters] of policies.entries()) {
     if (candidate < buffer.entries.length) continue;
+    await experiment.heed();
     if (stop.finish.aborted || stop.abort.aborted) break;
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;

@@ -10,6 +10,7 @@ import { linearWeights, type PolicyDescription, type PolicyFamily } from '../pol
 import { formatParameters } from '../prompting/answer/format.js';
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import { adaptationsIn, adaptationText, adaptationTotals } from '../runs/adaptations.js';
+import { controlledText } from '../runs/control.js';
 import type { CallRecord } from '../runs/events.js';
 import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
@@ -46,6 +47,7 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
       ...(projected && { weights: linearWeights(description, parameters) }),
     })),
     failures: countFailures(recorded.calls),
+    controlled: [...recorded.events].filter(({ kind }) => kind === 'controlled'),
   };
 }
 
@@ -60,6 +62,7 @@ export function runText(
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const { entries } = recorded;
   const labels = readLabels(path);
+  const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
   const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
   return [
@@ -80,6 +83,7 @@ export function runText(
     ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
     ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
     ...(learning && learning.steps > 0 ? [`adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`] : []),
+    ...controls.map((event) => `control   ${controlledText(event)}`),
     `usage     ${formatUsage(result.usage)}`,
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),

@@ -210,6 +210,14 @@ export interface Adaptation {
   readonly seconds: number;
 }
 
+/** A setting that was changed while the run went; undefined where it was or is left out. */
+export interface SettingChange {
+  /** Dotted. */
+  readonly key: string;
+  readonly was: unknown;
+  readonly now: unknown;
+}
+
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */
 export type RunEvent =
   | {
@@ -259,6 +267,15 @@ export type RunEvent =
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
+  /** What another process asked for was done; `iteration`: the last complete one then, `request`: its number. */
+  | {
+      readonly kind: 'controlled';
+      readonly request: number;
+      readonly action: 'pause' | 'resume' | 'stop' | 'set';
+      readonly iteration: number;
+      /** Of `set`; empty where nothing could be changed. */
+      readonly changes?: readonly SettingChange[];
+    }
   /** The user asks to stop, but calls are under way: for so long at most, where anything limits that. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** `of`: measurements that follow, one more than candidates where one of several is chosen. */

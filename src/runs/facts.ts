@@ -170,7 +170,7 @@ export function summarizeRepeats(
 }
 
 export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
-  if (status === 'running' || status === 'crashed') return status;
+  if (status === 'running' || status === 'paused' || status === 'crashed') return status;
   switch (reason?.kind) {
     case undefined:
       return status;

@@ -15,6 +15,8 @@ export interface Manifest {
   readonly run: string;
   /** `running` on disk with no process holding the lock means that it crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
+  /** A `running` one waits for policyloop resume. */
+  readonly paused?: true;
   /** Why it ended; absent while running. */
   readonly reason?: StopReason;
   /** ISO 8601. */

@@ -154,11 +154,13 @@ export function noRun(path: string): UserError {
   });
 }
 
-export type RunStatus = Manifest['status'] | 'crashed';
+export type RunStatus = Manifest['status'] | 'crashed' | 'paused';
 
 /** `running` in a manifest that no process holds means that the run was cut off. */
-export function statusOf(path: string, manifest: Pick<Manifest, 'status'>): RunStatus {
-  return manifest.status === 'running' && !isLocked(join(path, runFiles.lock)) ? 'crashed' : manifest.status;
+export function statusOf(path: string, { paused, status }: Pick<Manifest, 'paused' | 'status'>): RunStatus {
+  if (status !== 'running') return status;
+  if (!isLocked(join(path, runFiles.lock))) return 'crashed';
+  return paused ? 'paused' : 'running';
 }
 
 /** Marks the parent directory of repeats. */

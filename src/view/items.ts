@@ -1,8 +1,8 @@
 /** What stands in a directory of runs: a line each for the index. */
 import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { UserError } from '../base/errors.js';
 import { labelsFile, readLabels } from '../archive/labels.js';
+import { UserError } from '../base/errors.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { collectionFile, groupFile, planFile, runFiles, statusOf } from '../runs/reader.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
@@ -123,12 +123,17 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   if (names.has(runFiles.manifest)) {
     const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
     // Whether a run still goes on is not a question of its manifest.
-    if (before?.version === version && before.item.status !== 'running') return before;
+    const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
+    if (before?.version === version && !isLive) return before;
     return { path, version, item: runItem(sight) };
   }
   if (names.has(trainingFiles.metrics) || names.has(trainingFiles.about)) {
     if (!isTraining(path)) return undefined;
-    const version = versionOf([join(path, trainingFiles.about), join(path, trainingFiles.metrics), join(path, labelsFile)]);
+    const version = versionOf([
+      join(path, trainingFiles.about),
+      join(path, trainingFiles.metrics),
+      join(path, labelsFile),
+    ]);
     const isHeld = before?.item.status === 'running' && isLocked(join(path, trainingFiles.lock));
     if (before?.version === version && (before.item.status !== 'running' || isHeld)) return before;
     return { path, version, item: trainingItem(sight) };

@@ -7,7 +7,7 @@ export interface Item {
   /** Its path below the directory: what it is called in addresses. */
   readonly name: string;
   readonly kind: ItemKind;
-  readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
+  readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   readonly environment: string | null;
   readonly model: string | null;
   /** Iterations, games, steps, or runs that are complete. */

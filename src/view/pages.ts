@@ -58,20 +58,7 @@ function saved({ name }: Item, path: string): Section | undefined {
 
 function trainingPage(item: Item, path: string): Page {
   const facts = trainingFacts(path);
-  const {
-    best,
-    episodes,
-    first,
-    method,
-    note,
-    objective,
-    on,
-    seconds,
-    started,
-    steps,
-    tokens,
-    unit,
-  } = facts;
+  const { best, episodes, first, method, note, objective, on, seconds, started, steps, tokens, unit } = facts;
   const about = readJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
   const sections: (Section | undefined)[] = [
     {

@@ -167,7 +167,7 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
 }
 
 /** OLLAMA_HOST may lack the scheme or the port, and may be the address the server binds to (0.0.0.0). */
-function readHost(config: OllamaConfig, env: CommandContext['env']): URL {
+export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given = config.host ?? (env.OLLAMA_HOST?.trim() || 'http://127.0.0.1:11434');
   const complete = given.includes('://') ? given : `http://${given.replace(/^:/, '127.0.0.1:')}`;
   const url = URL.canParse(complete) ? new URL(complete) : undefined;

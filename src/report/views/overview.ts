@@ -14,6 +14,7 @@ import {
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
+import { controlledText } from '../../runs/control.js';
 import type { Confirmation, StopReason } from '../../runs/events.js';
 import { placeName, racingText } from '../../runs/facts.js';
 import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
@@ -141,11 +142,12 @@ export function confirmationTable(
 <p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 
-/** Warnings of the run, each once with its count. */
+/** Warnings of the run, each once with its count, and what other processes had it do. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
+  for (const event of events) if (event.kind === 'controlled') counts.set(controlledText(event), 1);
   for (const fault of faults) counts.set(fault, 1);
   if (counts.size === 0) return undefined;
   return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;

@@ -68,9 +68,11 @@ function valueTest(key, value) {
     return (item) => [ofText(item) ?? []].flat().some((one) => pattern.test(one));
   }
   const [first = '', last = first, ...more] = value.split('..');
-  if (more.length > 0 || (first === '' && last === '')) return `${value} is no value and no range: 400, 400.., ..400, 100..400`;
+  if (more.length > 0 || (first === '' && last === ''))
+    return `${value} is no value and no range: 400, 400.., ..400, 100..400`;
   if (key === 'started')
-    return ({ started }) => started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
+    return ({ started }) =>
+      started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
   const ofNumber = Object.hasOwn(numbers, key) ? numbers[key] : undefined;
   if (ofNumber === undefined) return `there is no key ${key}: ${filterKeys.join(', ')}`;
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];

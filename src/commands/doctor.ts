@@ -1,0 +1,24 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import { type CommandContext, exitCodes } from '../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .option('offline', { ...kinds.flag, describe: 'Ask no other machine but that of Ollama' })
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example(
+      '$0 doctor',
+      'Node, memory, devices, Ollama, Python, keys (whether they are set), disk, network',
+    );
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop doctor`: 0 where all that is there works, 1 where something is broken. */
+export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {
+  const { examinationText, examine } = await import('../preflight/doctor.js');
+  const { json, offline, runsDir } = args;
+  const examination = await examine({ cwd, env, offline, runsDir, fetch });
+  print(json ? JSON.stringify(examination) : examinationText(examination));
+  return examination.healthy ? 0 : exitCodes.failure;
+}

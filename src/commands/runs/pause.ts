@@ -1,0 +1,22 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('runs', common.runs)
+    .option('wait', common.wait)
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example(
+      '$0 pause latest',
+      'its process waits behind the iteration; policyloop resume latest lets it go on',
+    );
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop pause <runs…>`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { steerRuns } = await import('../../archive/steer-runs.js');
+  return steerRuns(args, { action: 'pause' }, context);
+}

@@ -1,0 +1,38 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('run', common.run)
+    .positional('overrides', {
+      ...common.overrides,
+      describe: 'key=value of iterations, target, limits, confirmation',
+    })
+    .option('wait', common.wait)
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example(
+      '$0 set latest limits.calls=500 iterations=200',
+      'of a run that is being played, from its next iteration on',
+    );
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop set <run> key=value…`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { overrides, run } = args;
+  if (overrides.length === 0)
+    throw new UserError({
+      ...{ field: 'overrides', message: 'names nothing to change' },
+      alternatives: ['iterations=200', 'limits.calls=500', 'target=475'],
+    });
+  const { steerRuns } = await import('../../archive/steer-runs.js');
+  const { readChanges } = await import('../../experiment/control.js');
+  const check = (path: string) => {
+    if (readChanges(path, overrides).changes.length > 0) return;
+    throw new UserError({ field: 'overrides', value: overrides.join(' '), message: 'is so already' });
+  };
+  return steerRuns({ ...args, runs: [run] }, { action: 'set', overrides: [...overrides] }, context, check);
+}

@@ -1,0 +1,20 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('runs', common.runs)
+    .option('now', { ...kinds.flag, describe: 'Wait for no call under way, as a second Ctrl-C would' })
+    .option('wait', common.wait)
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example('$0 stop latest', 'as a Ctrl-C where it was started; policyloop resume latest goes on with it');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop stop <runs…>`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { steerRuns } = await import('../../archive/steer-runs.js');
+  return steerRuns(args, { action: 'stop', now: args.now }, context);
+}

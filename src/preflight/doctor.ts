@@ -1,0 +1,75 @@
+/** What is there and works on this machine, and what to do where it isn't. */
+import { styleText } from 'node:util';
+import type { CommandContext } from '../base/context.js';
+import {
+  cachedModels,
+  computer,
+  disk,
+  gymnasium,
+  keys,
+  modelRuntime,
+  network,
+  nodeVersion,
+  ollama,
+  packages,
+  python,
+} from './doctor-checks.js';
+
+/** `missing`: something is not there that nobody needs to have. `problem`: what is there is broken, or too little. */
+export interface Check {
+  readonly name: string;
+  readonly status: 'ok' | 'missing' | 'problem';
+  /** What was found, in words; of a key only whether it is set. */
+  readonly found: string;
+  /** What to do about it; absent where all is well. */
+  readonly remedy?: string;
+}
+
+export interface Examination {
+  /** No problem: what there is can be used. */
+  readonly healthy: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** What an examination looks at. */
+export interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
+  readonly runsDir: string;
+  /** Whether other machines may be asked. Ollama is asked wherever it is. */
+  readonly offline: boolean;
+  readonly fetch: typeof fetch;
+}
+
+/** Looks at everything; nothing is installed, written or paid for. */
+export async function examine(surroundings: Surroundings): Promise<Examination> {
+  const checks = await Promise.all([
+    nodeVersion(process.versions.node),
+    ...computer(),
+    disk(surroundings),
+    modelRuntime(),
+    ollama(surroundings),
+    cachedModels(surroundings),
+    python(surroundings),
+    gymnasium(surroundings),
+    ...packages(),
+    ...keys(surroundings),
+    network(surroundings),
+  ]);
+  return { healthy: checks.every(({ status }) => status !== 'problem'), checks };
+}
+
+const marks = {
+  ok: () => styleText('green', 'ok     '),
+  missing: () => styleText('yellow', 'none   '),
+  problem: () => styleText('red', 'problem'),
+} as const;
+
+/** A line a check, its remedy below it. */
+export function examinationText({ checks }: Examination): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  return checks
+    .flatMap(({ found, name, remedy, status }) => [
+      `${marks[status]()}  ${name.padEnd(width)}  ${found}`,
+      ...(remedy === undefined ? [] : [`${' '.repeat(width + 11)}${remedy}`]),
+    ])
+    .join('\n');
+}
