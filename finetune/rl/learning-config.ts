@@ -1,8 +1,10 @@
 /** The two kinds of learning of a language model: an agent's and a proposer's. */
 
 import { isAbsolute } from '../../src/config/learning/reward.js';
+import { shellWord } from '../../src/format/shell-word.js';
 import { isMapping } from '../../src/settings/schema.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
+import { servedAs } from '../train/method.js';
 import { isProposerConfig, loadProposerConfig, type ProposerConfig } from './proposer/proposer-config.js';
 import { heldOutRuns } from './proposer/run-plans.js';
 import { loadRlConfig, type RlConfig } from './rl-config.js';
@@ -47,6 +49,21 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
 export function placeOf(config: LearningConfig): string {
   const ids = [...environmentsOf(config).keys()];
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
+}
+
+/**
+ * The words of a run, or of a play, that use a result as it was trained.
+ * @param model how a command line is to name the model that was trained
+ * @param result likewise the adapter or the model
+ */
+export function usedAs(config: LearningConfig, model: string, result: string): string {
+  const words = ['model.provider=local', servedAs(config.method, model, result)];
+  if (!isProposer(config)) {
+    const { act, history, maxTokens, prompts } = config.agent;
+    if (prompts !== undefined) words.push(shellWord(`policy.prompts=${prompts}`));
+    words.push(`policy.act=${act}`, `policy.history=${history}`, `model.maxTokens=${maxTokens}`);
+  }
+  return words.join(' ');
 }
 
 /** What pages call things. */

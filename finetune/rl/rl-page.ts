@@ -10,14 +10,13 @@ import {
   formatNumber,
   plural,
 } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/shell-word.js';
 import { htmlTable, text } from '../../src/format/table.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
-import { methodText, servedAs } from '../train/method.js';
+import { methodText } from '../train/method.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
-import { isProposer, type LearningConfig, placeOf, wordsOf } from './learning-config.js';
+import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './learning-config.js';
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
@@ -144,15 +143,5 @@ ${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Nu
 function use({ config, status }: RlReport): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
   return html`<p>The result holds the weights of the best evaluation. On the command line:</p>
-${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG model.provider=local ${[servedAs(config.method, config.model, status.result), ...actingAs(config)].join(' ')}`)}`;
-}
-
-/** The words that an agent was trained with, for a play. */
-function actingAs(config: LearningConfig): readonly string[] {
-  if (isProposer(config)) return [];
-  const { act, history, maxTokens, prompts } = config.agent;
-  return [
-    ...(prompts === undefined ? [] : [shellWord(`policy.prompts=${prompts}`)]),
-    ...[`policy.act=${act}`, `policy.history=${history}`, `model.maxTokens=${maxTokens}`],
-  ];
+${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG ${usedAs(config, config.model, status.result)}`)}`;
 }

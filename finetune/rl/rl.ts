@@ -19,7 +19,7 @@ import {
   writeLineage,
 } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import { servedAs, writeResult } from '../train/method.js';
+import { writeResult } from '../train/method.js';
 import { createMeter } from '../train/metrics.js';
 import { failed, failedOutcome } from '../train/pages/frame.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
@@ -29,6 +29,7 @@ import {
   type LearningConfig,
   loadLearningConfig,
   placeOf,
+  usedAs,
   wordsOf,
 } from './learning-config.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
@@ -220,13 +221,11 @@ function described(
     ...(meanReward === null ? [] : [`${wordsOf(config).measured} ${formatNumber(meanReward, 4)}`]),
     ...(!best ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
   ];
-  const { method } = config;
-  const model = shownModel(config.model, cwd);
   return [
     `${styleText('bold', ended)} after ${[`${step} updates and ${time}`, ...figures].join(', ')}`,
     ...(result === null
       ? [`go on      ${command}`]
-      : [`result     ${result}`, `run it     model.provider=local ${servedAs(method, model, result)}`]),
+      : [`result     ${result}`, `run it     ${usedAs(config, shownModel(config.model, cwd), result)}`]),
     `report     ${report}`,
   ].join('\n');
 }
