@@ -69,6 +69,16 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
     'Compare groups of repeats: intervals, tests, learning curves',
     () => import('./commands/compare.js'),
   ],
+  [
+    'query <sql> [runs..]',
+    'Ask runs, evaluations, episodes, calls and steps by SQL',
+    () => import('./commands/runs/query.js'),
+  ],
+  [
+    'export <runs..>',
+    'Write runs, evaluations, episodes and calls as CSV or Parquet',
+    () => import('./commands/runs/export.js'),
+  ],
   ['pause <runs..>', 'Let a run that is played wait', () => import('./commands/runs/pause.js')],
   [
     'stop <runs..>',

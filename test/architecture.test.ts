@@ -26,6 +26,7 @@ const rooms = [
   'config',
   'runs',
   'archive',
+  'data',
   'experiment',
   'preflight',
   'report',

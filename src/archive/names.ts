@@ -49,12 +49,6 @@ const isOneOf =
   ({ kind }: Named): boolean =>
     kinds.includes(kind);
 
-/** The training that a name means, or whose result it means; undefined where it means none. */
-export function findTraining(name: string, places: RunPlaces): string | undefined {
-  const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
-  return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
-}
-
 /**
  * Paths of the runs that names mean, each once, in the order given.
  * @throws UserError where a name means no run, or begins the names of several

@@ -4,7 +4,7 @@ import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
-import { Control } from './control.js';
+import { Control } from './control/control.js';
 import { runExperiment } from './experiment.js';
 import { learnAgain } from './learning/learn.js';
 import { isAdapting, type Learner, learningAtHand } from './learning/learner.js';

@@ -6,12 +6,30 @@ import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { childEnvironment } from '../base/child-environment.js';
+import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { formatBytes, plural } from '../format/numbers.js';
 import { readHost } from '../models/hosted/ollama.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { hfCache, hfModels } from '../models/local/stores/hf-cache.js';
-import type { Check, Surroundings } from './doctor.js';
+
+/** `missing`: something is not there that nobody needs to have. `problem`: what is there is broken, or too little. */
+export interface Check {
+  readonly name: string;
+  readonly status: 'ok' | 'missing' | 'problem';
+  /** What was found, in words; of a key only whether it is set. */
+  readonly found: string;
+  /** What to do about it; absent where all is well. */
+  readonly remedy?: string;
+}
+
+/** What an examination looks at. */
+export interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
+  readonly runsDir: string;
+  /** Whether other machines may be asked. Ollama is asked wherever it is. */
+  readonly offline: boolean;
+  readonly fetch: typeof fetch;
+}
 
 const run = promisify(execFile);
 

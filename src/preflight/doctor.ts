@@ -1,7 +1,7 @@
 /** What is there and works on this machine, and what to do where it isn't. */
 import { styleText } from 'node:util';
-import type { CommandContext } from '../base/context.js';
 import {
+  type Check,
   cachedModels,
   computer,
   disk,
@@ -13,30 +13,13 @@ import {
   ollama,
   packages,
   python,
+  type Surroundings,
 } from './doctor-checks.js';
-
-/** `missing`: something is not there that nobody needs to have. `problem`: what is there is broken, or too little. */
-export interface Check {
-  readonly name: string;
-  readonly status: 'ok' | 'missing' | 'problem';
-  /** What was found, in words; of a key only whether it is set. */
-  readonly found: string;
-  /** What to do about it; absent where all is well. */
-  readonly remedy?: string;
-}
 
 export interface Examination {
   /** No problem: what there is can be used. */
   readonly healthy: boolean;
   readonly checks: readonly Check[];
-}
-
-/** What an examination looks at. */
-export interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  readonly runsDir: string;
-  /** Whether other machines may be asked. Ollama is asked wherever it is. */
-  readonly offline: boolean;
-  readonly fetch: typeof fetch;
 }
 
 /** Looks at everything; nothing is installed, written or paid for. */

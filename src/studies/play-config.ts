@@ -10,7 +10,7 @@ import { formatProblem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { readChanges } from '../experiment/control.js';
+import { readChanges } from '../experiment/control/control.js';
 import { warningText } from '../format/progress.js';
 import { contextOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';

@@ -14,7 +14,6 @@ export const options = (y: Argv) =>
     })
     .option('yes', { ...kinds.flag, describe: 'Do not ask' })
     .option('empty-trash', { ...kinds.flag, describe: 'Remove for good what lies in the trash' })
-    .conflicts('empty-trash', 'runs')
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example('$0 remove 3 4', 'by their numbers in policyloop list; they lie in buffers/.trash then')

@@ -1,16 +1,15 @@
 /** Does what other processes ask of a run that is being played: stops, pauses, changes what may change, and logs it. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UserError } from '../base/errors.js';
-import type { Config } from '../config/config.js';
-import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type ControlRequest, Requests, requestText } from '../runs/control.js';
-import type { SettingChange } from '../runs/events.js';
-import { refuseDifferences } from '../runs/fingerprint.js';
-import { requireConfig } from '../runs/open-run.js';
-import { runFiles } from '../runs/reader.js';
-import { replaceFile } from '../storage/files.js';
-import type { Experiment, StopRequests } from './parts.js';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig, resolvedYaml } from '../../config/load.js';
+import { type ControlRequest, Requests, requestText } from '../../runs/control.js';
+import type { RunEvent, SettingChange } from '../../runs/events.js';
+import { refuseDifferences } from '../../runs/fingerprint.js';
+import { requireConfig } from '../../runs/open-run.js';
+import { runFiles } from '../../runs/reader.js';
+import { replaceFile } from '../../storage/files.js';
 
 /** Sections of the config that a run takes over while it goes. `limits.total` belongs to all runs of a plan. */
 const changeable = ['iterations', 'target', 'limits', 'confirmation'] as const;
@@ -53,6 +52,21 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
   });
 }
 
+/** What is changed of the run that is played. */
+interface Steerable {
+  config: Config;
+  readonly completed: number;
+  readonly ledger: { limit(limits: Config['limits']): void };
+  readonly prompter: { expect(iterations: number): void };
+  readonly emit: (event: RunEvent) => void;
+  readonly commit: () => Promise<void>;
+}
+
+interface StopSignals {
+  readonly finish: AbortSignal;
+  readonly abort: AbortSignal;
+}
+
 /** How often requests are looked for while the model is waited for, and during a pause. */
 const lookMs = 250;
 
@@ -63,14 +77,14 @@ export class Control {
   readonly #abort = new AbortController();
   readonly #milliseconds: () => number;
   readonly #timer: NodeJS.Timeout;
-  #experiment: Experiment | undefined;
+  #experiment: Steerable | undefined;
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
   #isPaused = false;
   #pausedMs = 0;
   /** The user's requests to stop, and those of other processes. */
-  readonly stop: StopRequests;
+  readonly stop: StopSignals;
 
-  constructor(path: string, { finish, abort }: StopRequests, milliseconds: () => number) {
+  constructor(path: string, { finish, abort }: StopSignals, milliseconds: () => number) {
     this.#path = path;
     this.#requests = new Requests(path);
     this.#milliseconds = milliseconds;
@@ -93,7 +107,7 @@ export class Control {
   }
 
   /** @param experiment that requests are about; those to an earlier process, which ended before it heeded them, are void */
-  begin(experiment: Experiment): void {
+  begin(experiment: Steerable): void {
     for (const { request } of this.#requests.next()) {
       if (request !== undefined)
         experiment.emit({

@@ -1,0 +1,38 @@
+import { resolve } from 'node:path';
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { plural } from '../../format/numbers.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('runs', common.runs)
+    .option('format', { ...kinds.text, default: 'csv', describe: 'csv or parquet' })
+    .option('out', { ...kinds.text, default: 'export', describe: 'Directory for the files, one a table' })
+    .option('runs-dir', common.runsDir)
+    .option('json', common.json)
+    .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop export <runs…>`. */
+export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+  const { exportFormats, exportRuns } = await import('../../data/export.js');
+  const { selectRuns } = await import('../../data/selected-runs.js');
+  const format = exportFormats.find((one) => one === args.format);
+  if (format === undefined)
+    throw new UserError({
+      ...{ field: '--format', value: args.format, message: 'there is no such format' },
+      alternatives: exportFormats,
+    });
+  const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });
+  const written = await exportRuns(runs, format, resolve(cwd, args.out));
+  const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
+  print(
+    args.json
+      ? JSON.stringify(shown)
+      : shown.map(({ file, rows }) => `${file}  ${plural(rows, 'row')}`).join('\n'),
+  );
+  return 0;
+}

@@ -1,0 +1,38 @@
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import type { CommandContext } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('sql', { type: 'string', demandOption: true, describe: 'One SELECT, in quotes' })
+    .positional('runs', { type: 'string', array: true, describe: 'Only these (default: all of --runs-dir)' })
+    .option('runs-dir', common.runsDir)
+    .option('csv', { ...kinds.flag, describe: 'Print CSV' })
+    .option('json', common.json)
+    .epilogue('Tables: runs, evaluations, episodes, calls, steps; docs/runs.md has their columns.')
+    .example(
+      "$0 query 'SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL'",
+      'who reaches what, and where',
+    )
+    .example("$0 query 'SELECT outcome, count(*) FROM calls GROUP BY ALL' latest", 'of one run');
+
+type Args = Arguments<typeof options>;
+
+/** `policyloop query <sql> [runs…]`. */
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { answerText, selectRuns } = await import('../../data/selected-runs.js');
+  const { query } = await import('../../data/query.js');
+  const { columns, cwd, print } = context;
+  if (args.csv && args.json)
+    throw new UserError({
+      field: '--csv',
+      message: 'and --json print different things; give one of the two',
+    });
+  if (args.sql.trim() === '')
+    throw new UserError({ field: 'sql', message: 'asks nothing', alternatives: ["'SELECT * FROM runs'"] });
+  const answer = await query(args.sql, selectRuns(args.runs ?? [], { cwd, runsDir: args.runsDir }));
+  const format = args.json ? 'json' : args.csv ? 'csv' : 'table';
+  print(answerText(answer, format, columns));
+  return 0;
+}

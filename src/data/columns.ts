@@ -1,0 +1,95 @@
+/** The columns of the tables that leave a directory of runs, whether by `query` or by `export`. */
+
+/** As DuckDB names them. A list is JSON in a file. */
+export type ColumnType =
+  | 'VARCHAR'
+  | 'INTEGER'
+  | 'BIGINT'
+  | 'DOUBLE'
+  | 'TIMESTAMP'
+  | 'DOUBLE[]'
+  | 'VARCHAR[]'
+  | 'JSON';
+
+export interface DataColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** What it holds, for the docs. */
+  readonly about: string;
+}
+
+const column = (name: string, type: ColumnType, about: string): DataColumn => ({ name, type, about });
+
+const run = column('run', 'VARCHAR', 'name of the run, as `policyloop list` gives it');
+const place = [
+  run,
+  column('iteration', 'INTEGER', '0 for the warm-up, then 1, 2, …'),
+  column('candidate', 'INTEGER', 'place among the candidates of the iteration, from 0'),
+];
+
+export const tables = {
+  runs: [
+    run,
+    column('environment', 'VARCHAR', 'id of the environment'),
+    column('model', 'VARCHAR', 'id of the model, or `control/…`'),
+    column('seed', 'BIGINT', 'root seed of the run'),
+    column('status', 'VARCHAR', 'completed, running, paused, interrupted, failed or crashed'),
+    column('iterations', 'INTEGER', 'complete iterations (games of a play)'),
+    column('planned', 'INTEGER', 'iterations that it shall have'),
+    column('best', 'DOUBLE', 'highest observed mean return: selected on noise'),
+    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on untouched seeds'),
+    column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
+    column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
+    column('calls', 'INTEGER', 'calls of the model'),
+    column('failed_calls', 'INTEGER', 'calls that gave no completion'),
+    column('prompt_tokens', 'BIGINT', 'tokens of all prompts'),
+    column('cached_tokens', 'BIGINT', "part of them that came from the provider's cache"),
+    column('completion_tokens', 'BIGINT', 'tokens of all replies'),
+    column('cost', 'DOUBLE', 'in the currency of `model.price`'),
+    column('minutes', 'DOUBLE', 'time spent running, over all resumptions'),
+    column('started', 'TIMESTAMP', 'when it began, in UTC'),
+    column('tags', 'VARCHAR[]', 'of `policyloop tag`'),
+    column('note', 'VARCHAR', 'of `policyloop note`'),
+  ],
+  evaluations: [
+    ...place,
+    column('source', 'VARCHAR', 'warm-up, imported or proposal'),
+    column('score', 'DOUBLE', 'mean return'),
+    column('episodes', 'INTEGER', 'episodes that were played'),
+    column('planned', 'INTEGER', 'episodes that were planned, where racing cut it short'),
+    column('lowest', 'DOUBLE', 'lowest return of an episode'),
+    column('highest', 'DOUBLE', 'highest return of an episode'),
+    column('steps', 'BIGINT', 'steps of all its episodes'),
+    column('parameters', 'DOUBLE[]', 'parameters of the policy'),
+  ],
+  episodes: [
+    ...place,
+    column('episode', 'INTEGER', 'place within the evaluation, from 0'),
+    column('return', 'DOUBLE', 'undiscounted return'),
+    column('length', 'INTEGER', 'steps'),
+  ],
+  calls: [
+    ...place,
+    column('attempt', 'INTEGER', '0 for the first ask, then 1, 2, … for corrections of the format'),
+    column('time', 'TIMESTAMP', 'when it was made, in UTC'),
+    column('outcome', 'VARCHAR', 'accepted, rejected or error'),
+    column('fault', 'VARCHAR', 'what was wrong with the reply, or the kind of the error'),
+    column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as the provider counts them'),
+    column('cached_tokens', 'BIGINT', "part of them that came from the provider's cache"),
+    column('completion_tokens', 'BIGINT', 'tokens of the reply'),
+    column('latency_ms', 'DOUBLE', 'wall time, retries included'),
+    column('retries', 'INTEGER', 'tries beyond the first'),
+    column('cost', 'DOUBLE', 'in the currency of `model.price`'),
+    column('reply', 'VARCHAR', 'the answer, without hidden reasoning'),
+  ],
+  steps: [
+    ...place,
+    column('episode', 'INTEGER', 'place within the evaluation, from 0'),
+    column('step', 'INTEGER', 'from 0'),
+    column('observation', 'JSON', 'what the policy saw'),
+    column('action', 'JSON', 'what it did'),
+    column('reward', 'DOUBLE', 'what it got'),
+  ],
+} as const satisfies Readonly<Record<string, readonly DataColumn[]>>;
+
+export type TableName = keyof typeof tables;
