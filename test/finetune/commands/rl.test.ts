@@ -49,6 +49,12 @@ describe('policyloop finetune rl', () => {
     expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
     expect(page).toContain('policy.act=text policy.history=1000 model.maxTokens=1');
     expect(page).not.toContain('policyloop run');
+    // The finished learning is only told of again, in words.
+    const { context, printed } = recordingContext(folder);
+    await execute({ config: 'rl.yaml', overrides: [], quiet: true, json: false, dryRun: false }, context);
+    expect(printed.join('\n')).toMatch(
+      /run it +model\.provider=local model\.path=\S+ policy\.act=text policy\.history=1000 model\.maxTokens=1/,
+    );
   });
 
   it.each(['blackjack-text', 'cartpole-text'])(
