@@ -88,7 +88,9 @@ for (let seed = 0; seed < Number(seeds); seed++) {
   );
   measure('imitation', seed, ...playedBy(join(imitation, 'model')));
   const reinforced = own('reinforced');
-  const from = [`model=./${imitation}/model`, 'method={kind: full}', `output=./${reinforced}`];
-  once(`training-reinforced-${seed}`, () => policyloop('finetune', 'rl', 'cooking-rl', ...from, ...common));
+  const from = [`model=./${imitation}/model`, `output=./${reinforced}`];
+  once(`training-reinforced-${seed}`, () =>
+    policyloop('finetune', 'rl', 'cooking-scratch', ...from, ...common),
+  );
   measure('reinforced', seed, ...playedBy(join(reinforced, 'model')));
 }

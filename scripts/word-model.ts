@@ -13,7 +13,7 @@ import { type TextWorld, textWorlds } from '../src/environments/text/worlds/worl
 import { createGenerator } from '../src/random/generator.js';
 import { byteCharacters, type TinyShape } from './tiny-model.js';
 
-const wordShape: TinyShape = { hidden: 64, intermediate: 160, layers: 2, heads: 4, context: 4096 };
+const wordShape: TinyShape = { hidden: 64, intermediate: 160, layers: 3, heads: 4, context: 4096 };
 
 const controls = ['<|end|>', '<|system|>', '<|user|>', '<|assistant|>'] as const;
 

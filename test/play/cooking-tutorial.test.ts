@@ -22,13 +22,16 @@ it('a score of 1 is within reach: gold paths fit into the limit, which that of t
 
 it('imitation and reinforcement meet the games, the words and the history of the play', () => {
   const { environment, policy } = games;
+  for (const name of ['cooking-rl', 'cooking-scratch']) {
+    const { agent, environment: played } = loadRlConfig(name, []);
+    expect(played).toEqual(environment);
+    expect(agent).toMatchObject({
+      prompts: policy.prompts,
+      history: policy.history,
+      maxTurns: environment.options.max_episode_steps,
+    });
+  }
   const learning = loadRlConfig('cooking-rl', []);
-  expect(learning.environment).toEqual(environment);
-  expect(learning.agent).toMatchObject({
-    prompts: policy.prompts,
-    history: policy.history,
-    maxTurns: environment.options.max_episode_steps,
-  });
   expect(learning.objective).toMatchObject({ kind: 'ppo', discount: 1, lambda: 0.95, kl: 0.2 });
   expect(games).toMatchObject({ player: 'expert', episodes: 900 });
   const training = loadTrainConfig('cooking-imitation', ['dataset=./none']);
