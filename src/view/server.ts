@@ -51,13 +51,12 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const items = new Items(options.roots);
-  const live = new Live(items, options.milliseconds);
+  const live = new Live(new Items(options.roots), options.milliseconds);
   let { port } = options;
   const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
   const server = createServer(limits, (request, response) => {
     response.on('finish', () => request.resume());
-    const site = { items, live, options };
+    const site = { live, options };
     answer(request, response, site, () => port).catch((error: unknown) => fail(response, error, options));
   });
   server.maxConnections = mostConnections;
@@ -74,7 +73,6 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
 }
 
 interface Site {
-  readonly items: Items;
   readonly live: Live;
   readonly options: ViewOptions;
 }
@@ -188,9 +186,8 @@ function decoded(path: string): string {
 }
 
 /** Only what was found in the directory has a path: a name is never one. */
-function placeOf({ items, live }: Site, name: string): Place {
-  live.items();
-  const place = items.find(name);
+function placeOf({ live }: Site, name: string): Place {
+  const place = live.find(name);
   if (place === undefined) throw notFound(`there is no run or training ${name}`);
   if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
   return place;
