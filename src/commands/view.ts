@@ -26,7 +26,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const port = requirePort(args.port);
   await view({ directory: args.dir, host: '127.0.0.1', port }, context, (url) => {
     context.print(args.json ? JSON.stringify({ url }) : url);
-    context.note(`${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`);
+    context.note(
+      `${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`,
+    );
     if (args.open) void openPage(url, context);
   });
   return 0;

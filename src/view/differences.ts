@@ -200,12 +200,15 @@ const mostCompared = 50;
 
 function changedLines(left: string, right: string): readonly Html[] {
   const [a, b] = [linesIn(left), linesIn(right)];
-  if (a.length !== b.length || a.length > mostCompared) return [...linesOf('del', left), ...linesOf('ins', right)];
+  if (a.length !== b.length || a.length > mostCompared)
+    return [...linesOf('del', left), ...linesOf('ins', right)];
   return a.flatMap((line, i) => {
     const words = diffWordsWithSpace(line, b[i]!, { timeout: patienceOfLine });
     if (words === undefined) return [html`<del>${line}</del>`, html`<ins>${b[i]}</ins>`];
     const side = (own: 'added' | 'removed') =>
-      words.map((word) => (word[own] ? html`<b>${word.value}</b>` : !word.added && !word.removed && word.value));
+      words.map((word) =>
+        word[own] ? html`<b>${word.value}</b>` : !word.added && !word.removed && word.value,
+      );
     return [html`<del>${side('removed')}</del>`, html`<ins>${side('added')}</ins>`];
   });
 }

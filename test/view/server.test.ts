@@ -41,19 +41,25 @@ const about = {
 /** By hand: `fetch` sets these headers itself. */
 function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
   const url = new URL(view.url);
-  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
-    const sent = request({ host: url.hostname, port: url.port, path, method, headers }, (response) => {
-      let body = '';
-      response.on('data', (chunk: Buffer) => (body += chunk.toString()));
-      response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const sent = request({ host: url.hostname, port: url.port, path, method, headers }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
+      });
+      sent.on('error', reject);
+      sent.end();
+    },
+  );
 }
 
 /** Reads server-sent events until one fits. */
-async function told<T>(path: string, isWanted: (event: string, data: T) => boolean, then?: () => void): Promise<T> {
+async function told<T>(
+  path: string,
+  isWanted: (event: string, data: T) => boolean,
+  then?: () => void,
+): Promise<T> {
   const stop = new AbortController();
   const response = await fetch(new URL(path, view.url), { signal: stop.signal });
   let text = '';
@@ -128,7 +134,8 @@ describe('every page', () => {
       '<script type="module" src="/assets/app.js">',
       '<script defer src="/assets/report.js">',
     ]);
-    for (const [, file] of body.matchAll(/(?:src|href)="(\/[^"]+)"/g)) expect((await ask(file!)).status).toBe(200);
+    for (const [, file] of body.matchAll(/(?:src|href)="(\/[^"]+)"/g))
+      expect((await ask(file!)).status).toBe(200);
   });
 
   it('that was saved in a directory has no scripts, wherever it comes from', async () => {
@@ -166,8 +173,11 @@ describe('a run', () => {
   it('has the page of its report, and one of each iteration', async () => {
     const page = get('/api/page?of=a%20run') as Promise<{ sections: { id: string; html: string }[] }>;
     const ids = (await page).sections.map(({ id }) => id);
-    for (const id of ['result', 'curve', 'episodes', 'parameters', 'policy', 'log', 'config']) expect(ids).toContain(id);
-    const { sections } = (await get('/api/page?of=a%20run&iteration=3')) as { sections: { id: string; html: string }[] };
+    for (const id of ['result', 'curve', 'episodes', 'parameters', 'policy', 'log', 'config'])
+      expect(ids).toContain(id);
+    const { sections } = (await get('/api/page?of=a%20run&iteration=3')) as {
+      sections: { id: string; html: string }[];
+    };
     expect(sections.find(({ id }) => id === 'log')!.html).toContain('id="iteration-3-1" open');
     expect((await ask('/api/page?of=a%20run&iteration=99')).status).toBe(422);
     expect((await ask('/api/page?of=a%20run&iteration=-1')).status).toBe(400);
@@ -191,7 +201,9 @@ describe('a run', () => {
   });
 
   it('has its texts searched, each line of its prompts once', async () => {
-    const { hits } = (await get('/api/search?q=RULE%207:&of=a%20run')) as { hits: { match: string; iteration: number }[] };
+    const { hits } = (await get('/api/search?q=RULE%207:&of=a%20run')) as {
+      hits: { match: string; iteration: number }[];
+    };
     expect(hits.map(({ iteration, match }) => [iteration, match])).toEqual([[1, 'Rule 7:']]);
     expect((await ask('/api/search?q=%20')).status).toBe(400);
   });
@@ -218,7 +230,10 @@ describe('a run', () => {
     const path = writeRun(join(place, 'modules'), { seed: 1, config: { policy: { kind: 'linear' } } });
     const mark = join(place, 'was imported');
     const module = join(path, 'own.js');
-    writeFileSync(module, `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`);
+    writeFileSync(
+      module,
+      `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`,
+    );
     const config = [
       'environment: CartPole-v1',
       'model: { provider: random }',

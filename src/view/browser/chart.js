@@ -1,8 +1,8 @@
 /** A drawing that keeps the size of its place and the colours of the page. */
 
+import { formatNumber } from 'numbers';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatNumber } from 'numbers';
 import { html } from './words.js';
 
 /** A colour of the style sheet: `--point`, `--choice-0`. @param {string} name */
