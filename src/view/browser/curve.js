@@ -11,7 +11,7 @@ import { html, shownNumber } from './words.js';
 export const newCourse = () => ({ points: [], lost: [], evaluations: 0 });
 
 /** Places of points on the horizontal axis: iterations, with their candidates side by side. @param {Course} course */
-export function placesOf({ lost, points }) {
+function placesOf({ lost, points }) {
   const widths = { warmup: 1, proposals: 1 };
   for (const [iteration, candidate] of [...points, ...lost]) {
     const key = iteration === 0 ? 'warmup' : 'proposals';
