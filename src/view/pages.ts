@@ -43,8 +43,7 @@ export async function pageOf({ item, path }: Place): Promise<Page> {
 }
 
 /** Where the page is that was saved beside an item. */
-const savedAddress = (name: string): string =>
-  `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
+const savedAddress = (name: string): string => `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 function saved({ name }: Item, path: string): Section | undefined {
   if (savedPage(path) === undefined) return undefined;

@@ -22,6 +22,7 @@ import { Live, mostWatched, mostWatchers } from './live.js';
 import { pageOf } from './pages.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
+import { steerFromPage } from './steering.js';
 import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
@@ -96,10 +97,13 @@ async function answer(
   response.setHeader('content-security-policy', contentPolicy);
   const { host, path } = targetOf(request);
   requireLocal(request, port(), host);
-  if (request.method !== 'GET' && request.method !== 'HEAD')
+  const isSteering = path === '/api/steer';
+  const allowed = isSteering ? ['POST'] : ['GET', 'HEAD'];
+  if (!allowed.includes(request.method ?? ''))
     throw new HttpError(405, 'invalid_request_error', `${request.method} is not allowed here`, {
-      headers: { allow: 'GET, HEAD' },
+      headers: { allow: allowed.join(', ') },
     });
+  if (isSteering) return sendJson(response, await steerFromPage(request, (name) => placeOf(site, name)));
   const asset = assetAt(path);
   if (asset !== undefined) return send(response, asset.type, asset.read());
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));

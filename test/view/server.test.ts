@@ -39,7 +39,7 @@ const about = {
 };
 
 /** By hand: `fetch` sets these headers itself. */
-function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
+function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') {
   const url = new URL(view.url);
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
     (resolve, reject) => {
@@ -49,7 +49,7 @@ function ask(path: string, headers: Readonly<Record<string, string>> = {}, metho
         response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
       });
       sent.on('error', reject);
-      sent.end();
+      sent.end(content);
     },
   );
 }
@@ -119,6 +119,32 @@ describe('a stranger', () => {
   it('gets no file through a link in the directory', async () => {
     symlinkSync('/etc', join(place, 'linked'));
     expect((await ask('/saved/linked')).status).toBe(404);
+  });
+});
+
+describe('a run is steered', () => {
+  const steer = (request: object, headers: Readonly<Record<string, string>>) =>
+    ask('/api/steer', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
+  const own = () => ({ origin: new URL(view.url).origin });
+
+  it('by pages of the server alone', async () => {
+    const request = { of: 'a run', action: 'stop' };
+    expect((await steer(request, {})).status).toBe(403);
+    expect((await steer(request, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await steer(request, { ...own(), 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await steer(request, { ...own(), 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/api/steer', own())).status).toBe(405);
+  });
+
+  it('by what it can be asked for', async () => {
+    expect((await steer({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
+    expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(400);
+    expect((await steer({ of: '../a run', action: 'stop' }, own())).status).toBe(404);
+    const { body, status } = await steer({ of: 'a run', action: 'pause' }, own());
+    expect([status, body]).toEqual([422, expect.stringContaining('no process plays this run')]);
+    const fixed = await steer({ of: 'a run', action: 'set', overrides: ['seed=3'] }, own());
+    expect(fixed.status).toBe(422);
+    expect(existsSync(join(place, 'a run', 'control.jsonl'))).toBe(false);
   });
 });
 

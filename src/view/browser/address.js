@@ -64,7 +64,8 @@ export function followLinks() {
     const { hash, origin, pathname, search } = new URL(link.href);
     // A part of the page that is shown is the browser's to find.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname)) return;
+    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname))
+      return;
     event.preventDefault();
     go(`${pathname}${search}`);
   });

@@ -80,14 +80,15 @@ export function LiveCurve({ name, course, version, confirmed, ci95, target }) {
   under=${(/** @type {uPlot} */ plot) => {
     if (shown.ranges && order.length <= mostRanges) drawRanges(plot, order);
     if (shown.confirmed && confirmed !== null && ci95) drawBand(plot, ci95, confirmed);
-    if (target !== undefined) drawTarget(plot, target);
   }}
-  over=${(/** @type {uPlot} */ plot) =>
-    shown.lost &&
-    drawLost(
-      plot,
-      course.lost.map(([i, c]) => x(i, c)),
-    )}
+  over=${(/** @type {uPlot} */ plot) => {
+    if (target !== undefined) drawTarget(plot, target);
+    if (shown.lost)
+      drawLost(
+        plot,
+        course.lost.map(([i, c]) => x(i, c)),
+      );
+  }}
   onPoint=${setAt}
   onClick=${(/** @type {number} */ i) => {
     const point = order[i]?.point;
