@@ -16,7 +16,7 @@ import { renderReport } from './run-report.js';
 /** Writes `report.html` of the run at `path`, or of the repeats below it; returns its path. */
 export async function writeReport(path: string): Promise<string> {
   const report = join(path, runFiles.report);
-  const text = existsSync(join(path, groupFile)) ? page(await repeatsPage(path)) : await runPage(path);
+  const text = existsSync(join(path, groupFile)) ? page(await repeatsPage(path, (name) => `${name}/${runFiles.report}`)) : await runPage(path);
   replaceFile(report, text);
   return report;
 }
@@ -26,8 +26,11 @@ async function runPage(path: string): Promise<string> {
   return renderReport({ ...runData(run), animations: await animationsOf(run) });
 }
 
-/** What is to be said of the repeats below `path`. */
-export async function repeatsPage(path: string): Promise<Page> {
+/**
+ * What is to be said of the repeats below `path`.
+ * @param hrefOf where the page of a repeat is, relative to this one
+ */
+export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
   const repeats = [];
   const faults: string[] = [];
   for (const name of readGroup(path).runs) {
@@ -35,7 +38,7 @@ export async function repeatsPage(path: string): Promise<Page> {
     try {
       const run = await readWholeRun(join(path, name), true);
       faults.push(...run.recorded.faults);
-      repeats.push({ data: runData(run), href: `${name}/${runFiles.report}` });
+      repeats.push({ data: runData(run), href: hrefOf(name) });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       faults.push(`${name} is left out: ${error.message.split('\n', 1)[0]}`);

@@ -29,7 +29,7 @@ const modules = [
     'index-page.js',
     'item-page.js',
   ],
-  ...['live.js', 'metrics.js', 'search-page.js', 'sections.js', 'words.js'],
+  ...['live.js', 'metrics.js', 'search-page.js', 'steering.js', 'sections.js', 'words.js'],
 ] as const;
 
 const script = 'text/javascript; charset=utf-8';

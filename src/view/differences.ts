@@ -1,7 +1,7 @@
 /** Two iterations, of one run or of two: what differs in config, prompt, reply and parameters. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { diffLines } from 'diff';
+import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
 import { type Content, type Html, html, preformatted } from '../format/html.js';
 import { formatCount, formatParameter, formatReturn, formatSigned, plural } from '../format/numbers.js';
@@ -177,13 +177,40 @@ function textDifference(left: string | undefined, right: string | undefined): Co
     return html`<p class="note">They differ too much to be compared line by line.</p>
 <h5>Left</h5>${preformatted(a)}<h5>Right</h5>${preformatted(b)}`;
   return html`<pre class="diff" tabindex="0">
-${parts.map(({ added, removed, value }, i) =>
-  added
-    ? html`<ins>${value}</ins>`
-    : removed
-      ? html`<del>${value}</del>`
-      : equalLines(value, i > 0, i < parts.length - 1),
-)}</pre>`;
+${parts.flatMap((part, i) => {
+  const before = parts[i - 1];
+  if (!part.added && !part.removed) return equalLines(part.value, i > 0, i < parts.length - 1);
+  // What is left and what is right of a change are shown together, line beside line where they are as many.
+  if (part.added) return before?.removed ? [] : linesOf('ins', part.value);
+  const after = parts[i + 1];
+  return after?.added ? changedLines(part.value, after.value) : linesOf('del', part.value);
+})}</pre>`;
+}
+
+const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
+
+const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
+  linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
+
+/** Milliseconds for the words of one line. */
+const patienceOfLine = 50;
+
+/** Lines of a change whose words are compared. */
+const mostCompared = 50;
+
+function changedLines(left: string, right: string): readonly Html[] {
+  const [a, b] = [linesIn(left), linesIn(right)];
+  if (a.length !== b.length || a.length > mostCompared)
+    return [...linesOf('del', left), ...linesOf('ins', right)];
+  return a.flatMap((line, i) => {
+    const words = diffWordsWithSpace(line, b[i]!, { timeout: patienceOfLine });
+    if (words === undefined) return [html`<del>${line}</del>`, html`<ins>${b[i]}</ins>`];
+    const side = (own: 'added' | 'removed') =>
+      words.map((word) =>
+        word[own] ? html`<b>${word.value}</b>` : !word.added && !word.removed && word.value,
+      );
+    return [html`<del>${side('removed')}</del>`, html`<ins>${side('added')}</ins>`];
+  });
 }
 
 /** Only a text that ends its last line can be compared by lines. */
@@ -193,7 +220,7 @@ const folded = (text: string) =>
   html`<details><summary>The text</summary>${preformatted(text.slice(0, longest))}</details>`;
 
 function equalLines(value: string, isAfter: boolean, isBefore: boolean): Content {
-  const lines = value.split(/(?<=\n)/);
+  const lines = linesIn(value);
   const first = isAfter ? context : 0;
   const last = isBefore ? context : 0;
   const left = lines.length - first - last;

@@ -223,7 +223,7 @@ function addUp(found: Map<string, Known>): void {
   }
 }
 
-export const isHolder = ({ kind }: Item): boolean =>
+const isHolder = ({ kind }: Item): boolean =>
   kind === 'repeats' || kind === 'controls' || kind === 'collection' || kind === 'evaluation';
 
 function sumOf(items: readonly Item[]): Partial<Item> {

@@ -1,6 +1,6 @@
 /** Who looks at what, and what they are told as it changes: server-sent events, from the files alone. */
 import type { ServerResponse } from 'node:http';
-import type { Items } from './items.js';
+import type { Items, Place } from './items.js';
 import type { Item } from './messages.js';
 import { type Subject, subjectOf } from './subject.js';
 
@@ -54,7 +54,14 @@ export class Live {
     return this.#watchers.size;
   }
 
-  /** Looks through the directory where the last look is too old; @returns all items */
+  /** The item of this name; one that was not there at the last look is looked for. */
+  find(name: string): Place | undefined {
+    const known = this.#items.find(name);
+    if (known === undefined) this.#scan();
+    return known ?? this.#items.find(name);
+  }
+
+  /** All items, of a look through the directory that is not too old. */
   items(): readonly Item[] {
     if (this.#milliseconds() >= this.#nextScan) this.#scan();
     return this.#items.all();

@@ -1,6 +1,6 @@
 /** The pages of what stands in a directory, by its kind. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
@@ -33,7 +33,7 @@ export async function pageOf({ item, path }: Place): Promise<Page> {
     case 'training':
       return trainingPage(item, path);
     case 'repeats':
-      return repeatsPage(path);
+      return repeatsPage(path, (name) => `${basename(path)}/${name}`);
     case 'collection':
       return studyPage(item, path, collectionFile);
     case 'controls':
@@ -43,8 +43,7 @@ export async function pageOf({ item, path }: Place): Promise<Page> {
 }
 
 /** Where the page is that was saved beside an item. */
-export const savedAddress = (name: string): string =>
-  `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
+const savedAddress = (name: string): string => `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 function saved({ name }: Item, path: string): Section | undefined {
   if (savedPage(path) === undefined) return undefined;

@@ -22,6 +22,7 @@ import { Live, mostWatched, mostWatchers } from './live.js';
 import { pageOf } from './pages.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
+import { steerFromPage } from './steering.js';
 import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
@@ -51,13 +52,12 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const items = new Items(options.roots);
-  const live = new Live(items, options.milliseconds);
+  const live = new Live(new Items(options.roots), options.milliseconds);
   let { port } = options;
   const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
   const server = createServer(limits, (request, response) => {
     response.on('finish', () => request.resume());
-    const site = { items, live, options };
+    const site = { live, options };
     answer(request, response, site, () => port).catch((error: unknown) => fail(response, error, options));
   });
   server.maxConnections = mostConnections;
@@ -74,7 +74,6 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
 }
 
 interface Site {
-  readonly items: Items;
   readonly live: Live;
   readonly options: ViewOptions;
 }
@@ -98,10 +97,13 @@ async function answer(
   response.setHeader('content-security-policy', contentPolicy);
   const { host, path } = targetOf(request);
   requireLocal(request, port(), host);
-  if (request.method !== 'GET' && request.method !== 'HEAD')
+  const isSteering = path === '/api/steer';
+  const allowed = isSteering ? ['POST'] : ['GET', 'HEAD'];
+  if (!allowed.includes(request.method ?? ''))
     throw new HttpError(405, 'invalid_request_error', `${request.method} is not allowed here`, {
-      headers: { allow: 'GET, HEAD' },
+      headers: { allow: allowed.join(', ') },
     });
+  if (isSteering) return sendJson(response, await steerFromPage(request, (name) => placeOf(site, name)));
   const asset = assetAt(path);
   if (asset !== undefined) return send(response, asset.type, asset.read());
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
@@ -188,9 +190,8 @@ function decoded(path: string): string {
 }
 
 /** Only what was found in the directory has a path: a name is never one. */
-function placeOf({ items, live }: Site, name: string): Place {
-  live.items();
-  const place = items.find(name);
+function placeOf({ live }: Site, name: string): Place {
+  const place = live.find(name);
   if (place === undefined) throw notFound(`there is no run or training ${name}`);
   if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
   return place;

@@ -69,7 +69,7 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 }
 
 /** Whether an episode can be drawn without running anything that the run names. */
-export const isDrawnHere = ({ environment, evaluation, policy }: RunFrame['config']): boolean =>
+const isDrawnHere = ({ environment, evaluation, policy }: RunFrame['config']): boolean =>
   !isModulePath(environment.id) &&
   policy.kind !== 'module' &&
   !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));

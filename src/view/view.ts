@@ -11,7 +11,7 @@ import { startView } from './server.js';
 const runsFolder = 'buffers';
 
 /** What is looked at: the runs and the trainings of the working directory, unless a directory is named. */
-export function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
+function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
       { path: join(cwd, runsFolder), prefix: '' },

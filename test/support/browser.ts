@@ -83,7 +83,9 @@ export async function openBrowser(program: string): Promise<Browser> {
       while (!(await evaluate<boolean>(loaded).catch(() => false))) await new Promise(setImmediate);
     },
     async screenshot(whole = false) {
-      const { data } = await inPage<{ data: string }>('Page.captureScreenshot', { captureBeyondViewport: whole });
+      const { data } = await inPage<{ data: string }>('Page.captureScreenshot', {
+        captureBeyondViewport: whole,
+      });
       return Buffer.from(data, 'base64');
     },
     async press(key) {

@@ -10,7 +10,7 @@ export interface Section {
 }
 
 /** What tells a reader of a page that its work goes on. */
-export interface Following {
+interface Following {
   /** ISO 8601: when the page was written. */
   readonly written: string;
   /** Seconds without a new page after which the work may have ended without notice. */

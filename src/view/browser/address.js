@@ -60,9 +60,13 @@ export function followLinks() {
     if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey)
       return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;
-    const href = link?.getAttribute('href');
-    if (!href || link?.target || !/^\/(?:$|\?|of\/|compare|diff|search)/.test(href)) return;
+    if (!link?.href || link.target) return;
+    const { hash, origin, pathname, search } = new URL(link.href);
+    // A part of the page that is shown is the browser's to find.
+    const isHere = hash !== '' && pathname === location.pathname && search === location.search;
+    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname))
+      return;
     event.preventDefault();
-    go(href);
+    go(`${pathname}${search}`);
   });
 }

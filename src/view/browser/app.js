@@ -37,7 +37,7 @@ function App() {
     return () => document.removeEventListener('keydown', onKey);
   }, []);
   const { name, page, query } = address;
-  return html`<a class="skip" href="#content">To the content</a>
+  return html`<a class="repeated skip" href="#content">To the content</a>
 <div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
 <a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Keys</button>
 <span class=${isOpen ? 'link-state' : 'link-state lost'} role="status">${isOpen ? 'live' : 'no connection: trying again'}</span></div>

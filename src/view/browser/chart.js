@@ -1,5 +1,6 @@
 /** A drawing that keeps the size of its place and the colours of the page. */
 
+import { formatNumber } from 'numbers';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { html } from './words.js';
@@ -84,12 +85,14 @@ function optionsOf(latest, width) {
   const [muted, grid, card] = [colour('--muted'), colour('--grid'), colour('--card')];
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   const font = '12px system-ui, sans-serif';
-  const axis = { stroke: muted, font, grid: { stroke: grid, width: 1 }, ticks: { show: false } };
+  /** @param {uPlot} _ @param {number[]} ticks */
+  const values = (_, ticks) => ticks.map((tick) => formatNumber(tick, 6));
+  const axis = { stroke: muted, font, values, grid: { stroke: grid, width: 1 }, ticks: { show: false } };
   return {
     width,
     height,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 22, 0, 0],
     scales: {
       x: { time: false },
       y: {

@@ -11,7 +11,7 @@ import { html, shownNumber } from './words.js';
 export const newCourse = () => ({ points: [], lost: [], evaluations: 0 });
 
 /** Places of points on the horizontal axis: iterations, with their candidates side by side. @param {Course} course */
-export function placesOf({ lost, points }) {
+function placesOf({ lost, points }) {
   const widths = { warmup: 1, proposals: 1 };
   for (const [iteration, candidate] of [...points, ...lost]) {
     const key = iteration === 0 ? 'warmup' : 'proposals';
@@ -80,14 +80,15 @@ export function LiveCurve({ name, course, version, confirmed, ci95, target }) {
   under=${(/** @type {uPlot} */ plot) => {
     if (shown.ranges && order.length <= mostRanges) drawRanges(plot, order);
     if (shown.confirmed && confirmed !== null && ci95) drawBand(plot, ci95, confirmed);
-    if (target !== undefined) drawTarget(plot, target);
   }}
-  over=${(/** @type {uPlot} */ plot) =>
-    shown.lost &&
-    drawLost(
-      plot,
-      course.lost.map(([i, c]) => x(i, c)),
-    )}
+  over=${(/** @type {uPlot} */ plot) => {
+    if (target !== undefined) drawTarget(plot, target);
+    if (shown.lost)
+      drawLost(
+        plot,
+        course.lost.map(([i, c]) => x(i, c)),
+      );
+  }}
   onPoint=${setAt}
   onClick=${(/** @type {number} */ i) => {
     const point = order[i]?.point;

@@ -6,12 +6,13 @@ import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
 import { MetricCharts, newMetrics } from './metrics.js';
 import { Markup, Section, SectionLinks } from './sections.js';
+import { Steering } from './steering.js';
 import { html, isHolder, unitOf } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */
 
-/** A page is asked for again after this, in milliseconds, or after ten times what it took. */
+/** A page is asked for again after this, in milliseconds, or after four times what it took. */
 const leastPause = 1500;
 
 /** The page of an item, asked for anew where it is stale. @param {string} address */
@@ -43,7 +44,7 @@ function usePage(address) {
         now.asking = false;
         if (now.stale && now.address === address) void load();
       },
-      Math.max(leastPause, 10 * took),
+      Math.max(leastPause, 4 * took),
     );
   };
   useEffect(() => {
@@ -108,15 +109,19 @@ function WholePage({ name, query, onState }) {
     return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const hasCharts = item?.kind === 'training' && metrics.current.step.length > 0;
+  const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
   const parts = [
     ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
     ...(hasCharts ? [{ id: 'course', title: 'Course', html: '' }] : []),
   ];
-  const sections = [...page.sections.slice(0, 1), ...parts, ...page.sections.slice(1)];
+  // Behind the result, and of repeats behind their curve.
+  const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
+  const sections = own.toSpliced(at, 0, ...parts);
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
 ${item && html`<${LiveLine} item=${item} name=${name} />`}
+${item?.kind === 'run' && html`<${Steering} item=${item} />`}
 <${SectionLinks} sections=${sections} />
 <main>${sections.map(
     ({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}>

@@ -75,8 +75,24 @@ export function grow(list, { keep, added }) {
  * @returns {Promise<any>}
  * @throws Error with the server's words
  */
-export async function ask(address) {
-  const response = await fetch(address);
+export const ask = async (address) => answered(await fetch(address));
+
+/**
+ * @param {string} address @param {object} body
+ * @returns {Promise<any>}
+ * @throws Error with the server's words
+ */
+export const tell = async (address, body) =>
+  answered(
+    await fetch(address, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+
+/** @param {Response} response */
+async function answered(response) {
   const body = await response.json();
   if (response.ok) return body;
   throw new Error(body.error?.message ?? `the server answered ${response.status}`);

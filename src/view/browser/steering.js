@@ -1,0 +1,42 @@
+/** What a live run can be asked for: to pause, go on, stop, or change what may change. */
+import { useState } from 'preact/hooks';
+import { tell } from './live.js';
+import { html } from './words.js';
+
+/** @typedef {import('./words.js').Item} Item */
+
+/** @param {{ item: Item }} props */
+export function Steering({ item }) {
+  const [said, setSaid] = useState('');
+  const [isAsking, setAsking] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const { name, status } = item;
+  if (status !== 'running' && status !== 'paused') return said && html`<span role="status">${said}</span>`;
+  /** @param {object} request */
+  const steer = async (request) => {
+    setAsking(true);
+    setSure(false);
+    try {
+      setSaid((await tell('/api/steer', { of: name, ...request })).text);
+    } catch (error) {
+      setSaid(String(/** @type {Error} */ (error).message));
+    }
+    setAsking(false);
+  };
+  /** @param {any} event */
+  const change = (event) => {
+    event.preventDefault();
+    const overrides = event.target.elements.overrides.value.trim().split(/\s+/).filter(Boolean);
+    if (overrides.length > 0) void steer({ action: 'set', overrides });
+  };
+  return html`<div class="live-line" role="group" aria-label="Steer the run">
+${
+  status === 'running'
+    ? html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'pause' })}>Pause</button>`
+    : html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'resume' })}>Go on</button>`
+}
+<button type="button" disabled=${isAsking} onClick=${() => (isSure ? steer({ action: 'stop' }) : setSure(true))}>${isSure ? 'Stop it: sure?' : 'Stop'}</button>
+<form onSubmit=${change}><label>Change <input type="text" name="overrides" placeholder="limits.calls=500 iterations=200" size="28" autocomplete="off" /></label> <button type="submit" disabled=${isAsking}>Set</button></form>
+<span role="status">${isAsking ? 'asking …' : said}</span>
+</div>`;
+}

@@ -1,0 +1,275 @@
+/** What the view answers, and to whom. */
+import { appendFileSync, cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeSyntheticRun } from '../../bench/synthetic-run.js';
+import type { Item } from '../../src/view/messages.js';
+import { type RunningView, startView } from '../../src/view/server.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { writeRun } from '../support/written-runs.js';
+
+let place: string;
+let view: RunningView;
+beforeAll(async () => {
+  place = temporaryDirectory();
+  await writeSyntheticRun(join(place, 'a run'), { iterations: 12, candidates: 2, history: 5 });
+  writeRun(join(place, 'study', 'first', 'repeat-1'), { seed: 1 });
+  writeFileSync(join(place, 'study', 'plan.json'), '{"kind":"evaluation"}');
+  mkdirSync(join(place, 'damaged'));
+  writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
+  mkdirSync(join(place, 'tuned'));
+  writeFileSync(
+    join(place, 'tuned', 'metrics.jsonl'),
+    '{"kind":"start","step":0,"totalSteps":9}\n{"kind":"step","step":1,"loss":2}\n',
+  );
+  writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
+  writeFileSync(join(place, 'tuned', 'index.html'), '<script>alert(1)</script>');
+  view = await startView({
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    milliseconds: () => performance.now(),
+    note: () => undefined,
+  });
+});
+afterAll(() => view?.close());
+
+const about = {
+  ...{ method: 'lora', base: { model: '/models/m' }, dataset: { path: 'data' }, config: {} },
+  outcome: { ended: 'interrupted', step: 1 },
+};
+
+/** By hand: `fetch` sets these headers itself. */
+function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') {
+  const url = new URL(view.url);
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
+    (resolve, reject) => {
+      const sent = request({ host: url.hostname, port: url.port, path, method, headers }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
+      });
+      sent.on('error', reject);
+      sent.end(content);
+    },
+  );
+}
+
+/** Reads server-sent events until one fits. */
+async function told<T>(
+  path: string,
+  isWanted: (event: string, data: T) => boolean,
+  then?: () => void,
+): Promise<T> {
+  const stop = new AbortController();
+  const response = await fetch(new URL(path, view.url), { signal: stop.signal });
+  let text = '';
+  try {
+    for await (const chunk of response.body!) {
+      text += Buffer.from(chunk as Uint8Array).toString();
+      const events = text.split('\n\n');
+      text = events.pop()!;
+      for (const event of events) {
+        const [, name = '', data = 'null'] = /^event: (\w+)\ndata: (.*)$/s.exec(event) ?? [];
+        if (name === '') continue;
+        const read = JSON.parse(data) as T;
+        if (isWanted(name, read)) return read;
+        then?.();
+      }
+    }
+  } finally {
+    stop.abort();
+  }
+  throw new Error('the events ended');
+}
+
+const get = async (path: string) => JSON.parse((await ask(path)).body) as never;
+
+describe('a stranger', () => {
+  it.each([
+    ['another Host', { host: 'evil.example' }],
+    ['another Origin', { origin: 'http://evil.example' }],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['the Origin null', { origin: 'null' }],
+  ])('with %s is refused', async (_, headers) => {
+    for (const path of ['/', '/api/events?all', '/api/page?of=a%20run', '/assets/app.js'])
+      expect((await ask(path, headers)).status).toBe(403);
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('changes nothing by %s', async (method) => {
+    expect((await ask('/api/page?of=a%20run', {}, method)).status).toBe(405);
+  });
+
+  it.each([
+    '/saved/..%2f..%2fetc%2fpasswd',
+    '/saved/../../etc/passwd',
+    '/saved/%2e%2e',
+    '/saved/%ff',
+    '/assets/../server.ts',
+    '/assets/__proto__',
+    '/api/page?of=../a%20run',
+    '/api/page?of=/etc',
+    '/api/page?of=constructor',
+    '/api/nothing',
+    '/elsewhere',
+  ])('finds nothing at %s', async (path) => {
+    expect((await ask(path)).status).toBeGreaterThanOrEqual(400);
+    expect((await ask(path)).status).toBeLessThan(500);
+  });
+
+  it('gets no file through a link in the directory', async () => {
+    symlinkSync('/etc', join(place, 'linked'));
+    expect((await ask('/saved/linked')).status).toBe(404);
+  });
+});
+
+describe('a run is steered', () => {
+  const steer = (request: object, headers: Readonly<Record<string, string>>) =>
+    ask('/api/steer', { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(request));
+  const own = () => ({ origin: new URL(view.url).origin });
+
+  it('by pages of the server alone', async () => {
+    const request = { of: 'a run', action: 'stop' };
+    expect((await steer(request, {})).status).toBe(403);
+    expect((await steer(request, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await steer(request, { ...own(), 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await steer(request, { ...own(), 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await ask('/api/steer', own())).status).toBe(405);
+  });
+
+  it('by what it can be asked for', async () => {
+    expect((await steer({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
+    expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(400);
+    expect((await steer({ of: '../a run', action: 'stop' }, own())).status).toBe(404);
+    const { body, status } = await steer({ of: 'a run', action: 'pause' }, own());
+    expect([status, body]).toEqual([422, expect.stringContaining('no process plays this run')]);
+    const fixed = await steer({ of: 'a run', action: 'set', overrides: ['seed=3'] }, own());
+    expect(fixed.status).toBe(422);
+    expect(existsSync(join(place, 'a run', 'control.jsonl'))).toBe(false);
+  });
+});
+
+describe('every page', () => {
+  it('admits scripts and styles of the server alone', async () => {
+    const { body, headers } = await ask('/of/a%20run');
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(body.match(/<script[^>]*>/g)).toEqual([
+      '<script type="importmap">',
+      '<script type="module" src="/assets/app.js">',
+      '<script defer src="/assets/report.js">',
+    ]);
+    for (const [, file] of body.matchAll(/(?:src|href)="(\/[^"]+)"/g))
+      expect((await ask(file!)).status).toBe(200);
+  });
+
+  it('that was saved in a directory has no scripts, wherever it comes from', async () => {
+    const { body, headers, status } = await ask('/saved/tuned');
+    expect([status, body]).toEqual([200, '<script>alert(1)</script>']);
+    expect(headers['content-security-policy']).toMatch(/^sandbox; default-src 'none';/);
+    expect(headers['content-security-policy']).not.toMatch(/script-src|allow-/);
+  });
+});
+
+describe('the list', () => {
+  it('has all that stands there, each by its kind', async () => {
+    const { changed } = await told<{ changed: Item[] }>('/api/events?all', (event) => event === 'items');
+    expect(Object.fromEntries(changed.map(({ kind, name, status }) => [name, [kind, status]]))).toEqual({
+      'a run': ['run', 'completed'],
+      damaged: ['run', 'failed'],
+      study: ['evaluation', 'completed'],
+      'study/first/repeat-1': ['run', 'completed'],
+      tuned: ['training', 'interrupted'],
+    });
+    expect(changed.find(({ name }) => name === 'study/first/repeat-1')!.within).toBe('study');
+    expect(changed.find(({ name }) => name === 'damaged')!.fault).toContain('not valid JSON');
+  });
+
+  it('tells of a run that begins, and of one that goes', async () => {
+    const isNew = (event: string, { changed }: { changed: Item[] }) =>
+      event === 'items' && changed.some(({ name }) => name === 'new');
+    await told('/api/events?all', isNew, () => {
+      if (!existsSync(join(place, 'new'))) writeRun(join(place, 'new'), { seed: 3 });
+    });
+  });
+});
+
+describe('a run', () => {
+  it('has the page of its report, and one of each iteration', async () => {
+    const page = get('/api/page?of=a%20run') as Promise<{ sections: { id: string; html: string }[] }>;
+    const ids = (await page).sections.map(({ id }) => id);
+    for (const id of ['result', 'curve', 'episodes', 'parameters', 'policy', 'log', 'config'])
+      expect(ids).toContain(id);
+    const { sections } = (await get('/api/page?of=a%20run&iteration=3')) as {
+      sections: { id: string; html: string }[];
+    };
+    expect(sections.find(({ id }) => id === 'log')!.html).toContain('id="iteration-3-1" open');
+    expect((await ask('/api/page?of=a%20run&iteration=99')).status).toBe(422);
+    expect((await ask('/api/page?of=a%20run&iteration=-1')).status).toBe(400);
+    expect((await ask('/api/page?of=damaged')).status).toBe(422);
+  });
+
+  it('plays an episode of any iteration as a picture', async () => {
+    const { body, headers } = await ask('/api/episode?of=a%20run&iteration=3&candidate=2');
+    expect(headers['content-type']).toBe('image/svg+xml');
+    expect(body).toMatch(/^<svg/);
+    expect(body).not.toContain('<script');
+  });
+
+  it('is compared with another, and with itself', async () => {
+    const { sections } = (await get('/api/diff?a=a%20run&aIteration=3&b=a%20run&bIteration=4')) as {
+      sections: { id: string; html: string }[];
+    };
+    const prompt = sections.find(({ id }) => id === 'prompt')!.html;
+    expect(prompt).toMatch(/<del>This is iteration <b>3<\/b>/);
+    expect(prompt).toMatch(/<ins>This is iteration <b>4<\/b>/);
+  });
+
+  it('has its texts searched, each line of its prompts once', async () => {
+    const { hits } = (await get('/api/search?q=RULE%207:&of=a%20run')) as {
+      hits: { match: string; iteration: number }[];
+    };
+    expect(hits.map(({ iteration, match }) => [iteration, match])).toEqual([[1, 'Rule 7:']]);
+    expect((await ask('/api/search?q=%20')).status).toBe(400);
+  });
+
+  it('tells of an evaluation when its line is there', async () => {
+    cpSync(join(place, 'a run'), join(place, 'grows'), { recursive: true });
+    const line = { iteration: 13, candidate: 0, score: 999, returns: [999], parameters: [0] };
+    let isFirst = true;
+    type Told = { of: string; kind: string; points?: { added: number[][] } };
+    const update = await told<Told>(
+      '/api/events?of=grows',
+      (event, { kind, points }) =>
+        event === 'update' && kind === 'curve' && points!.added.some(([iteration]) => iteration === 13),
+      () => {
+        if (isFirst) appendFileSync(join(place, 'grows', 'evaluations.jsonl'), `${JSON.stringify(line)}\n`);
+        isFirst = false;
+      },
+    );
+    expect(update.of).toBe('grows');
+    expect(update.points!.added.at(-1)).toEqual([13, 0, 999, 999, 999, 999]);
+  });
+
+  it('imports no module that it names', async () => {
+    const path = writeRun(join(place, 'modules'), { seed: 1, config: { policy: { kind: 'linear' } } });
+    const mark = join(place, 'was imported');
+    const module = join(path, 'own.js');
+    writeFileSync(
+      module,
+      `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`,
+    );
+    const config = [
+      'environment: CartPole-v1',
+      'model: { provider: random }',
+      `policy: { kind: module, path: ${module} }`,
+      `evaluation: { reward: ${module} }`,
+    ];
+    writeFileSync(join(path, 'config.yaml'), config.join('\n'));
+    expect((await ask('/api/page?of=modules')).status).toBe(200);
+    expect((await ask('/api/page?of=modules&iteration=1')).status).toBe(200);
+    expect((await ask('/api/episode?of=modules&iteration=1')).status).toBe(422);
+    expect(existsSync(mark)).toBe(false);
+  });
+});
