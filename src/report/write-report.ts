@@ -16,7 +16,9 @@ import { renderReport } from './run-report.js';
 /** Writes `report.html` of the run at `path`, or of the repeats below it; returns its path. */
 export async function writeReport(path: string): Promise<string> {
   const report = join(path, runFiles.report);
-  const text = existsSync(join(path, groupFile)) ? page(await repeatsPage(path, (name) => `${name}/${runFiles.report}`)) : await runPage(path);
+  const text = existsSync(join(path, groupFile))
+    ? page(await repeatsPage(path, (name) => `${name}/${runFiles.report}`))
+    : await runPage(path);
   replaceFile(report, text);
   return report;
 }

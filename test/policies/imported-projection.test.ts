@@ -19,5 +19,7 @@ it('takes over policies of the same subspace only: elsewhere the numbers mean ot
     /warmup\.from: .*policy\.projection or policy\.order is not the same/,
   );
   const plain = { ...quick, model: { provider: 'random' } as const, ...from };
-  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(/policy\.projection or policy\.order is not the same/);
+  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(
+    /policy\.projection or policy\.order is not the same/,
+  );
 });
