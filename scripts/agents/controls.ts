@@ -27,7 +27,7 @@ function play(environment: Environment, seed: number, act: Act) {
   }
 }
 
-/** Q(s, a) goes 3 % of the way to each return after a in s; a fifth of the actions, ever fewer, are drawn at random. */
+/** Q(s, a) goes 3 % of the way to each return after a in s; half of the actions, ever fewer, are drawn at random. */
 function table(environment: Environment, hands: number, seed: number): Act {
   const random = createGenerator(seed);
   const values = new Map<string, number>();
@@ -36,7 +36,7 @@ function table(environment: Environment, hands: number, seed: number): Act {
     values.get(keyOf(observation, action)) ?? 0;
   const best: Act = (observation) => Number(value(observation, 1) > value(observation, 0));
   for (const [hand, start] of deriveSeeds(seed, [1], hands).entries()) {
-    const explores = 0.2 * (1 - hand / hands);
+    const explores = 0.5 * (1 - hand / hands);
     const { visited, total } = play(environment, start, (observation) =>
       random.random() < explores ? random.integers(0, 2) : best(observation),
     );
