@@ -57,7 +57,9 @@ export class Curve {
   /** What changed since this was last asked; undefined for nothing. */
   growth(): Growth<Point> | undefined {
     if (this.#changed >= this.#stretches.length) return undefined;
-    const keep = flat(this.#stretches.slice(0, this.#changed)).length;
+    let keep = 0;
+    for (let i = 0; i < this.#changed; i++)
+      keep += this.#stretches[i]!.low === this.#stretches[i]!.high ? 1 : 2;
     const added = flat(this.#stretches.slice(this.#changed));
     this.#changed = this.#stretches.length;
     return { keep, added };
