@@ -296,7 +296,7 @@ describe('the ready configs of each kind', () => {
 
   it('there are of each', () => {
     expect(bundledConfigs('collection')).toEqual(['pendulum', 'synthetic', 'teaching']);
-    expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'lora']);
+    expect(bundledConfigs('training')).toEqual(['cooking-imitation', 'cooking-scratch', 'lora']);
     expect(bundledConfigs()).not.toContain('collections/synthetic');
   });
 
