@@ -1,9 +1,10 @@
 /**
- * The experiment of the first seed, made to work: GRPO on the embedded model as the proposer for MountainCarContinuous.
- * Each seed learns by the ready config and is measured on fresh runs, of 20 episodes a policy; rows are appended, and
- * seeds that have one are left out. Learning goes on from its checkpoint.
+ * The experiment of the first seed, made to work: GRPO on a model as the proposer for MountainCarContinuous. Each seed
+ * learns by a ready config and is measured on fresh runs, of 20 episodes a policy; rows are appended, and seeds that have
+ * one are left out. Learning goes on from its checkpoint.
  *
- * Run: npx tsx scripts/proposer/mountaincar.ts WORK-DIRECTORY [SEEDS] [key=value …]
+ * Run: npx tsx scripts/proposer/mountaincar.ts WORK-DIRECTORY [SEEDS] [CONFIG] [key=value …]
+ * CONFIG is proposer-mountaincar, of the embedded model, or proposer-smollm, with model=PATH.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,8 +17,6 @@ import { loadProposerConfig, type ProposerConfig } from '../../finetune/rl/propo
 import { openProposerTask } from '../../finetune/rl/proposer/proposer-task.js';
 import { rewardSchema } from '../../src/config/learning/reward.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
-
-const rows = 'bench/rows/proposer-mountaincar.jsonl';
 
 interface Row {
   readonly seed: number;
@@ -71,8 +70,9 @@ async function rowOf(config: ProposerConfig): Promise<Row> {
   }
 }
 
-const [work, seeds = '5', ...overrides] = process.argv.slice(2);
+const [work, seeds = '5', config = 'proposer-mountaincar', ...overrides] = process.argv.slice(2);
 if (work === undefined) throw new Error('name a directory to work in');
+const rows = `bench/rows/${config}.jsonl`;
 const done = existsSync(rows)
   ? readFileSync(rows, 'utf8')
       .split('\n')
@@ -82,6 +82,6 @@ const done = existsSync(rows)
 for (let seed = 0; seed < Number(seeds); seed++) {
   if (done.includes(seed)) continue;
   const place = [`seed=${seed}`, `output=${join(work, `seed-${seed}`)}`, 'threads=1', 'baselines=[]'];
-  const row = await rowOf(loadProposerConfig('rl/proposer-mountaincar', [...place, ...overrides]));
+  const row = await rowOf(loadProposerConfig(`rl/${config}`, [...place, ...overrides]));
   appendFileSync(rows, `${JSON.stringify(row)}\n`);
 }

@@ -153,7 +153,6 @@ describe('what a collection plays', () => {
     const configs = checkCollection(loadCollection(file)).map(({ config }) => config);
     expect(configs.find(({ model }) => model.provider === 'cma-es')!.model).toEqual({
       provider: 'cma-es',
-      sigma: 2,
     });
     expect(configs.find(({ model }) => model.provider === 'hill-climb')!.warmup).toEqual({
       policies: 2,
