@@ -1,7 +1,7 @@
 /** Who looks at what, and what they are told as it changes: server-sent events, from the files alone. */
 import type { ServerResponse } from 'node:http';
 import type { Items, Place } from './items.js';
-import type { Item } from './messages.js';
+import type { Item, Update } from './messages.js';
 import { type Subject, subjectOf } from './subject.js';
 
 /** Milliseconds between two looks at what somebody watches; the directory is looked through less often. */
@@ -81,6 +81,7 @@ export class Live {
       removed: [],
     });
     for (const name of watcher.names) {
+      this.find(name);
       const watched = this.#open(name);
       for (const update of watched?.subject.whole() ?? []) tell(watcher, 'update', { of: name, ...update });
     }
@@ -113,9 +114,7 @@ export class Live {
 
   #look(): void {
     for (const [name, { subject }] of this.#watched) {
-      for (const update of subject.look())
-        for (const watcher of this.#watchers)
-          if (watcher.names.has(name)) tell(watcher, 'update', { of: name, ...update });
+      for (const update of subject.look()) this.#tellOf(name, update);
     }
     const now = this.#milliseconds();
     if (now >= this.#nextScan) this.#scan();
@@ -124,11 +123,29 @@ export class Live {
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
 
+  #tellOf(name: string, update: Update): void {
+    for (const watcher of this.#watchers)
+      if (watcher.names.has(name)) tell(watcher, 'update', { of: name, ...update });
+  }
+
+  /** What somebody watches that was not there before, or lies elsewhere now. */
+  #awaited(): readonly string[] {
+    const names = new Set([...this.#watchers].flatMap((watcher) => [...watcher.names]));
+    return [...names].filter((name) => {
+      const place = this.#items.find(name);
+      return place !== undefined && place.path !== this.#watched.get(name)?.path;
+    });
+  }
+
   #scan(): void {
     const began = this.#milliseconds();
     const { changed, removed } = this.#items.look();
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
+    for (const name of this.#awaited()) {
+      const watched = this.#open(name);
+      for (const update of watched?.subject.whole() ?? []) this.#tellOf(name, update);
+    }
     if (changed.length + removed.length === 0) return;
     for (const watcher of this.#watchers) {
       const concerned = watcher.all ? changed : changed.filter(({ name }) => watcher.names.has(name));

@@ -252,6 +252,15 @@ describe('a run', () => {
     expect(update.points!.added.at(-1)).toEqual([13, 0, 999, 999, 999, 999]);
   });
 
+  it('is followed from its beginning by a page that waits for it', async () => {
+    const update = await told<{ of: string; kind: string }>(
+      '/api/events?of=later',
+      (event, { kind }) => event === 'update' && kind === 'curve',
+      () => cpSync(join(place, 'a run'), join(place, 'later'), { recursive: true }),
+    );
+    expect(update).toMatchObject({ of: 'later', points: { keep: 0 } });
+  });
+
   it('imports no module that it names', async () => {
     const path = writeRun(join(place, 'modules'), { seed: 1, config: { policy: { kind: 'linear' } } });
     const mark = join(place, 'was imported');
