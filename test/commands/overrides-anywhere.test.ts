@@ -11,7 +11,9 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const files = ['src/commands', 'finetune/commands'].flatMap((folder) =>
-  readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  readdirSync(join(root, folder), { encoding: 'utf8', recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`),
 );
 
 async function declaredBy(file: string) {
