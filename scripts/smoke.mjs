@@ -22,7 +22,7 @@ try {
   const packed = new Set(files.map(({ path }) => path));
   const missing = run('git', ['ls-files', 'src', 'finetune'], root)
     .split('\n')
-    .filter((path) => path !== '' && !path.endsWith('.ts') && !packed.has(path));
+    .filter((path) => path !== '' && !/\.ts$|tsconfig\.json$/.test(path) && !packed.has(path));
   if (missing.length > 0) throw new Error(`read at run time, not packed: ${missing.join(', ')}`);
   run('tar', ['-xf', filename], place);
   symlinkSync(join(root, 'node_modules'), join(place, 'package', 'node_modules'));

@@ -207,7 +207,7 @@ describe('examples of one conversation', () => {
     expect(joined!.trained).toBeUndefined();
     const between = [...one.map(() => 1), ...second.map(() => 0.25), ...two.map(() => 1)];
     expect(joined!.factors).toEqual([...between, ...third.map(() => 0.25), ...three.map(() => 1)]);
-    const weights = sftInputs([joined!])(joined!)['weights'] as readonly number[];
+    const weights = sftInputs([joined!])(joined!).weights as readonly number[];
     expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 12);
     expect(weights[one.length]! / weights[0]!).toBeCloseTo(0.25, 12);
   });
