@@ -56,7 +56,11 @@ function measure(who: string, seed: number | undefined, ...settings: readonly st
   writeFileSync(rows, found.map((one) => `${JSON.stringify(one)}\n`).join(''));
 }
 
-const playedBy = (path: string) => ['player=model', `model.path=${path}`, 'model.threads=1'];
+/** As reinforcement samples, by the likeliest token: scores of whole texts count tokens that a constraint forbids. */
+const playedBy = (path: string) => [
+  ...['player=model', `model.path=${path}`, 'model.threads=1'],
+  ...['policy.act=constrained', 'model.temperature=0'],
+];
 
 once('gold', () => policyloop('play', 'cooking-gold', '--run-dir', 'gold'));
 once('dataset', () => {
