@@ -14,7 +14,7 @@ interface Known {
   /** These are computed again where a gradient needs them. */
   readonly cheap?: ReadonlySet<Value>;
   /**
-   * Of indices that read each row of a matrix at one place: the places that give the rows back. Where a row is read
+   * The places that give the rows back, for indices that read each row of a matrix at one place. Where a row is read
    * besides, the gradient there is 0 or not wanted.
    */
   readonly inverses?: ReadonlyMap<Value, Value>;

@@ -29,7 +29,7 @@ interface FamilyFigures {
   readonly family: string;
   readonly draws: readonly DrawRow[];
   readonly tasks: number;
-  /** Of tasks that all shown controls have played: mean normalised returns, by control, at 20, 50 and 100 evaluations. */
+  /** Tasks that all shown controls have played count: mean normalised returns, by control, at 20, 50 and 100 evaluations. */
   readonly reached: ReadonlyMap<string, readonly number[]>;
   /** Share of pairs with the other controls that a control wins at 100 evaluations, ties half. */
   readonly wins: ReadonlyMap<string, number>;

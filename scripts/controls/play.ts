@@ -22,7 +22,7 @@ export interface PlayedTask {
   readonly family: PolicyFamily;
   readonly maxSteps: number;
   readonly episodes: number;
-  /** Of warm-up, episodes and proposals: all controls of a task have the same. */
+  /** Warm-up, episodes and proposals follow from it: all controls of a task have the same. */
   readonly seed: number;
 }
 

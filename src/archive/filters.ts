@@ -9,7 +9,7 @@ import { type ListedRun, resultOfLine } from './listing.js';
 export interface Listed {
   readonly name: string;
   readonly status: string;
-  /** Of a training: the dataset, or the environment. */
+  /** A training has its dataset here, or its environment. */
   readonly environment: string | null;
   readonly model: string | null;
   readonly tag: readonly string[];

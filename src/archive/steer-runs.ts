@@ -27,7 +27,7 @@ export async function steerRuns(
   if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'give seconds, 0 or more' });
   const found = findRuns(runs, { cwd, runsDir });
   const live = playedOf(found);
-  // Of several, those that are not played are no mistake.
+  // Where several are named, those that nobody plays are no mistake.
   const asked = found.length === 1 ? found : live;
   if (asked.length === 0)
     throw new UserError({

@@ -15,7 +15,7 @@ export interface Steered {
   readonly outcome: 'done' | 'asked' | 'ended';
   /** What the run logged of it. */
   readonly event?: Controlled;
-  /** Of the run afterwards. */
+  /** What the run is afterwards. */
   readonly status: RunStatus;
 }
 
