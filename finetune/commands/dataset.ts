@@ -73,10 +73,19 @@ export const options = (y: Argv) =>
       describe:
         'Iterations further whose candidates count, too, e.g. 0,4,16: winners for each (recipe best-of-group; default: 0)',
     })
+    .option('rescore', {
+      ...kinds.number,
+      describe:
+        'Episodes, new ones, on which the best candidates of an iteration are played again: these choose the winner (recipe best-of-group)',
+    })
     .option('augment', {
       ...kinds.number,
       default: 0,
       describe: 'Copies of each run in other orders and signs (prompts: numeric or compact)',
+    })
+    .option('warp', {
+      type: 'boolean',
+      describe: 'Prompts of copies tell returns on another scale each, in the same order',
     })
     .option('context', {
       ...kinds.number,
@@ -102,6 +111,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--samples', samples, 1);
   requireCount('--winners', winners, 1);
   requireCount('--augment', augment, 0);
+  requireCount('--rescore', args.rescore, 1);
+  if (args.rescore !== undefined && recipe !== 'best-of-group')
+    throw new UserError({
+      ...{
+        field: '--rescore',
+        value: recipe,
+        message: 'only the recipe best-of-group plays candidates again',
+      },
+    });
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
   const { bestShare } = args;
@@ -129,8 +147,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       lookAhead: args.lookAhead === undefined ? undefined : counts('--look-ahead', args.lookAhead),
       augment,
       context: window,
+      rescore: args.rescore,
+      warp: args.warp,
       ...{ minReturn: args.minReturn, bestShare: args.bestShare, history: args.history },
     },
+    context.env,
   );
   const manifest = writeDataset(dataset, format, out);
   context.print(

@@ -8,6 +8,7 @@ import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
 import { createGenerator, type RandomGenerator, shuffled } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
@@ -106,20 +107,50 @@ const silentSets = ['numeric', 'compact'];
 /**
  * Makes the copies `1 … count` of a run, as if it had been made in transformed environments. `seed`, the run's own seed
  * and the number of the copy fix each symmetry: a run that is made again is copied the same way.
+ * @param warp whether the prompts of copies tell of their returns on another scale, too
  * @throws UserError when the run's prompts mention its environment, or can't be rendered again
  */
-export function augmented(run: SourceRun, count: number, seed: number): readonly SourceRun[] {
+export function augmented(run: SourceRun, count: number, seed: number, warp = false): readonly SourceRun[] {
   return Array.from({ length: count }, (_, i) => {
     const random = createGenerator(seed, [run.manifest.seed, i + 1]);
-    return { ...transformedRun(run, drawSymmetry(run.family, random)), copy: i + 1 };
+    const symmetry = drawSymmetry(run.family, random);
+    const scale = warp ? drawScale(run.recorded.entries, random) : identity;
+    return { ...transformedRun(run, symmetry, scale), copy: i + 1 };
   });
+}
+
+/** A monotone map of scores. */
+export type Scale = (score: number) => number;
+
+const identity: Scale = (score) => score;
+
+/** Largest exponent of a scale; its smallest one is the reciprocal. */
+const largestExponent = 5;
+
+/**
+ * Draws how returns are told: which candidate wins is the same on every monotone scale. From the lowest to the highest
+ * score of the run, a power of the way from either end, its exponent log-uniform.
+ */
+export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
+  const limit = Math.log(largestExponent);
+  const exponent = Math.exp(random.uniform(-limit, limit));
+  const fromTop = random.random() < 0.5;
+  const scores = entries.map(({ score }) => score);
+  const [low, high] = [smallest(scores), largest(scores)];
+  const span = high - low;
+  if (!(span > 0)) return identity;
+  return (score) => {
+    const way = (score - low) / span;
+    return low + span * (fromTop ? 1 - (1 - way) ** exponent : way ** exponent);
+  };
 }
 
 /**
  * The run with all its parameters transformed, and its prompts rendered from them by the code and the templates that
  * serve. Reasons are left out, since they describe the parameters before.
+ * @param scale of the scores that the prompts tell
  */
-export function transformedRun(run: SourceRun, symmetry: Symmetry): SourceRun {
+export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(
     run.recorded.entries.map((entry) => [
@@ -128,10 +159,18 @@ export function transformedRun(run: SourceRun, symmetry: Symmetry): SourceRun {
     ]),
   );
   const recorded = { ...run.recorded, entries: [...images.values()] };
-  return { ...run, recorded, steps: renderedSteps({ ...run, recorded }, (entry) => images.get(entry)!) };
+  return {
+    ...run,
+    recorded,
+    steps: renderedSteps({ ...run, recorded }, (entry) => images.get(entry)!, scale),
+  };
 }
 
-function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntry): readonly Step[] {
+function renderedSteps(
+  run: SourceRun,
+  image: (entry: BufferEntry) => BufferEntry,
+  scale: Scale,
+): readonly Step[] {
   const { config, environment, family, recorded } = run;
   const prompts = requirePrompts(run);
   const buffer = createReplayBuffer();
@@ -140,7 +179,8 @@ function renderedSteps(run: SourceRun, image: (entry: BufferEntry) => BufferEntr
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
-    buffer.append(recorded.entries.slice(shown, end));
+    const told = recorded.entries.slice(shown, end).map((entry) => ({ ...entry, score: scale(entry.score) }));
+    buffer.append(told);
     shown = end;
     const prompt = prompter.messages(step.iteration);
     return {

@@ -13,7 +13,8 @@ import {
 } from './demonstrations.js';
 import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
-import { bestOfGroup, type GroupTargets, improvement, preference, weighted } from './recipes.js';
+import { playAgain } from './play-again.js';
+import { bestOfGroup, type GroupTargets, improvement, preference, toPlayAgain, weighted } from './recipes.js';
 import type { RowFormat } from './row-formats.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
@@ -37,6 +38,10 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly samples?: number | undefined;
   /** Transformed copies of each run that is trained on; 0 when absent. */
   readonly augment?: number | undefined;
+  /** Whether prompts of copies tell returns on another monotone scale each; false when absent. */
+  readonly warp?: boolean | undefined;
+  /** Episodes on which the finalists of best-of-group are played again, to choose the winner; none when absent. */
+  readonly rescore?: number | undefined;
   /** Tokens that the model to be trained can read; unchecked when absent. */
   readonly context?: number | undefined;
 }
@@ -61,6 +66,8 @@ export interface Source {
   readonly kept: number;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 export type Split = 'train' | 'validation';
 
 /** The manifest's part of a dataset. It has no times or absolute paths: equal runs and options give equal bytes. */
@@ -69,6 +76,10 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly seed: number;
   /** Transformed copies of each run that is trained on. */
   readonly augment: number;
+  /** Present where prompts of copies tell returns on other scales. */
+  readonly warp?: true;
+  /** Episodes on which finalists were played again; absent without. */
+  readonly rescore?: number | undefined;
   readonly sources: readonly Source[];
   /** Examples that were left out as duplicates. */
   readonly duplicates: number;
@@ -106,13 +117,18 @@ export interface NamedRun {
 
 /**
  * Reads the runs one after the other, makes examples from each, and divides them by runs.
+ * @param env environment variables, for environments that another program plays
  * @throws UserError for a damaged run, or a name in `validation` that nothing has
  */
-export async function buildDataset(runs: readonly NamedRun[], options: DatasetOptions): Promise<Dataset> {
+export async function buildDataset(
+  runs: readonly NamedRun[],
+  options: DatasetOptions,
+  env: Environment = {},
+): Promise<Dataset> {
   const gathered =
     options.recipe === 'demonstrations'
       ? await gatherGames(runs, options)
-      : await gatherProposals(runs, { ...options, recipe: options.recipe });
+      : await gatherProposals(runs, { ...options, recipe: options.recipe }, env);
   return assembled(gathered, options);
 }
 
@@ -127,15 +143,22 @@ interface Gathered {
 async function gatherProposals(
   runs: readonly NamedRun[],
   options: DatasetOptions & { readonly recipe: ProposalRecipe },
+  env: Environment,
 ): Promise<Gathered> {
-  const { augment = 0, seed, validation: plan } = options;
+  const { augment = 0, rescore, seed, validation: plan, warp } = options;
   const all: Example[] = [];
   const splitRuns: SplitRun[] = [];
   const sources: Omit<Source, 'split' | 'made' | 'kept'>[] = [];
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
-    const run = await readSourceRun(path, name);
-    const examples = [run, ...augmented(run, augment, seed)].flatMap((copy) => examplesOf(copy, options));
+    const logged = await readSourceRun(path, name);
+    const run =
+      rescore === undefined
+        ? logged
+        : { ...logged, playedAgain: await playAgain(logged, toPlayAgain(logged, options), rescore, env) };
+    const examples = [run, ...augmented(run, augment, seed, warp)].flatMap((copy) =>
+      examplesOf(copy, options),
+    );
     for (const example of examples) all.push(example);
     splitRuns.push({ name, environment: run.manifest.environment, keys: dependencies(run, examples) });
     sources.push(sourceOf(run));
@@ -169,7 +192,7 @@ function assembled(
   options: DatasetOptions,
 ): Dataset {
   const { recipe, validation: plan, seed, augment = 0, winners, lookAhead, context } = options;
-  const { bestShare, history, minReturn } = options;
+  const { bestShare, history, minReturn, rescore } = options;
   const kept = withoutDuplicates(examples);
   const train = kept.filter((example) => !isHeldOut(example));
   const validation = kept.filter(isHeldOut);
@@ -186,7 +209,8 @@ function assembled(
     augment,
     winners,
     lookAhead,
-    ...{ minReturn, bestShare, history },
+    ...{ minReturn, bestShare, history, rescore },
+    ...(options.warp && { warp: true }),
     train,
     validation,
     sources: sources.map((source) => ({

@@ -6,7 +6,7 @@ import { createGenerator, type RandomGenerator } from '../../src/random/generato
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
 import { type Imitation, promptHash } from './example.js';
 import { imitate } from './recipes.js';
-import type { SourceRun } from './source-run.js';
+import { placeKey, type SourceRun } from './source-run.js';
 
 /**
  * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
@@ -115,9 +115,9 @@ export function renderPrompt(
     const group = 1 + Math.floor((i - warmup) / size);
     return { ...entry, iteration: group, group, candidate: (i - warmup) % size };
   });
-  const renamed = new Map(history.map((entry, i) => [place(entry), entries[i]!]));
+  const renamed = new Map(history.map((entry, i) => [placeKey(entry), entries[i]!]));
   const episodes = [...recorded.episodes].flatMap((episode) => {
-    const entry = renamed.get(place(episode));
+    const entry = renamed.get(placeKey(episode));
     return entry === undefined
       ? []
       : [{ ...episode, iteration: entry.iteration, candidate: entry.candidate }];
@@ -132,6 +132,3 @@ export function renderPrompt(
   });
   return prompter.messages(iteration);
 }
-
-const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
-  `${iteration}/${candidate}`;

@@ -1,6 +1,15 @@
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import type { Imitation, Preference, Recipe } from './example.js';
-import { formatAnswer, lineageOf, type Proposed, reasonIn, type SourceRun, type Step } from './source-run.js';
+import {
+  formatAnswer,
+  lineageOf,
+  type Proposed,
+  placeKey,
+  reasonIn,
+  type SourceRun,
+  type Step,
+} from './source-run.js';
 
 /** Imitates every proposal that scored above the best so far. */
 export function improvement(run: SourceRun): readonly Imitation[] {
@@ -45,28 +54,59 @@ export interface GroupTargets {
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/** Imitates the winner of each iteration's candidates, where it beats the best so far. */
+/**
+ * Imitates the winner of each iteration's candidates, where it beats the best so far. With `run.playedAgain` the returns
+ * of those episodes decide among the finalists, and a finalist that does not beat the best so far there is none.
+ */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
 ): readonly Imitation[] {
+  const { playedAgain } = run;
+  const scoreOf = ({ iteration, candidate, score }: BufferEntry) =>
+    playedAgain?.get(placeKey({ iteration, candidate })) ?? score;
   return run.steps.flatMap((step, first) => {
-    const chosen = lookAhead.flatMap((further) => {
-      const last = step.iteration + further;
-      const candidates = run.steps
-        .slice(first, first + further + 1)
-        .flatMap(({ iteration, proposals }) => (iteration <= last ? proposals : []));
-      return candidates
-        .filter((proposed) => improves(proposed, step))
-        .toSorted((a, b) => b.entry.score - a.entry.score)
-        .slice(0, winners);
-    });
+    const chosen = lookAhead.flatMap((further) =>
+      finalists(run, first, further, playedAgain === undefined ? winners : Math.max(winners, finalistCount))
+        .filter(({ entry }) => scoreOf(entry) > scoreOf(step.incumbent!))
+        .toSorted((a, b) => scoreOf(b.entry) - scoreOf(a.entry))
+        .slice(0, winners),
+    );
     // The reason of a later iteration describes another history.
     return [...new Set(chosen)].map(({ entry, reply }) => {
       const own = entry.iteration === step.iteration;
       return imitate(run, 'best-of-group', step, { entry, reply: own ? reply : '' });
     });
   });
+}
+
+/** How many candidates of an iteration are played again. */
+const finalistCount = 4;
+
+/** The highest candidates of the iterations up to `further` after the one at `first` that beat the best before it. */
+function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
+  const step = steps[first]!;
+  const last = step.iteration + further;
+  return steps
+    .slice(first, first + further + 1)
+    .flatMap(({ iteration, proposals }) => (iteration <= last ? proposals : []))
+    .filter((proposed) => improves(proposed, step))
+    .toSorted((a, b) => b.entry.score - a.entry.score)
+    .slice(0, count);
+}
+
+/** What best-of-group wants to know better: the finalists of each iteration, and the best before them; each once. */
+export function toPlayAgain(
+  run: SourceRun,
+  { winners = 1, lookAhead = [0] }: GroupTargets = {},
+): readonly BufferEntry[] {
+  const entries = run.steps.flatMap(({ incumbent }, first) => {
+    const found = lookAhead.flatMap((further) =>
+      finalists(run, first, further, Math.max(winners, finalistCount)),
+    );
+    return found.length === 0 ? [] : [incumbent!, ...found.map(({ entry }) => entry)];
+  });
+  return [...new Map(entries.map((entry) => [placeKey(entry), entry])).values()];
 }
 
 /** The candidate with the highest score, the first on ties. */

@@ -94,9 +94,15 @@ export interface SourceRun extends OpenedRun {
   /** The run's prompt set as it is now; undefined where it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   readonly steps: readonly Step[];
+  /** Mean returns of the evaluations that were played again, by their place; absent where none was. */
+  readonly playedAgain?: ReadonlyMap<string, number>;
   /** Which of its transformed copies this is, from 1; absent for the run as it was logged. */
   readonly copy?: number;
 }
+
+/** Of an evaluation within its run. */
+export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
+  `${iteration}/${candidate}`;
 
 /** @throws UserError when there is no run at `path`, or it is damaged */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   augmented,
+  drawScale,
   drawSymmetry,
   type Symmetry,
   transformed,
@@ -105,6 +106,27 @@ describe('a transformed run', () => {
     // Made again at another time, the same run has files with another hash.
     const again = augmented({ ...run, hash: 'f'.repeat(64) }, 2, 0);
     expect(again.map(({ steps }) => steps[0]!.promptHash)).toEqual(prompts.slice(0, 2));
+  });
+
+  it('may tell returns on another scale, which keeps their order and their ends', () => {
+    const { entries } = run.recorded;
+    const scores = entries.map(({ score }) => score).toSorted((a, b) => a - b);
+    for (let seed = 0; seed < 50; seed++) {
+      const told = scores.map(drawScale(entries, createGenerator(seed)));
+      expect(told).toEqual(told.toSorted((a, b) => a - b));
+      expect(new Set(told).size).toBe(new Set(scores).size);
+      expect(told[0]).toBeCloseTo(scores[0]!, 9);
+      expect(told.at(-1)).toBeCloseTo(scores.at(-1)!, 9);
+    }
+    const alike = entries.map((entry) => ({ ...entry, score: 7 }));
+    expect(drawScale(alike, createGenerator(0))(7)).toBe(7);
+    const [plain, warped] = [false, true].map((warp) => augmented(run, 1, 0, warp)[0]!);
+    expect(warped!.steps.map(({ proposals }) => proposals)).toEqual(
+      plain!.steps.map(({ proposals }) => proposals),
+    );
+    expect(warped!.steps.map(({ promptHash }) => promptHash)).not.toEqual(
+      plain!.steps.map(({ promptHash }) => promptHash),
+    );
   });
 
   it('is refused where prompts tell of the environment', async () => {

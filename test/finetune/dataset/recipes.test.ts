@@ -3,19 +3,24 @@ import { appendFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
-import { type Example, proposalRecipes } from '../../../finetune/dataset/example.js';
+import { type Example, type Imitation, proposalRecipes } from '../../../finetune/dataset/example.js';
 import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
+import { playAgain } from '../../../finetune/dataset/play-again.js';
 import {
   advantageWeights,
   bestOfGroup,
   improvement,
   preference,
+  toPlayAgain,
   weighted,
 } from '../../../finetune/dataset/recipes.js';
-import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
+import { placeKey, readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { ConfigInput } from '../../../src/config/config.js';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
 import { formatParameters } from '../../../src/prompting/answer/format.js';
+import { confirmationSeeds, evaluationSeeds } from '../../../src/random/seeds.js';
+import { evaluate } from '../../../src/rollout/evaluation.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { ask } from '../../support/ask.js';
 import { seededModel } from '../../support/experiments.js';
@@ -217,6 +222,78 @@ describe('best of group, several winners', () => {
       });
     expect((await made()).train).toHaveLength(bestOfGroup(groups).length);
     expect((await made(2)).train).toHaveLength(bestOfGroup(groups, { winners: 2 }).length);
+  });
+});
+
+describe('finalists played again', () => {
+  const episodes = 30;
+  let run: SourceRun;
+  let truth: ReadonlyMap<string, number>;
+
+  beforeAll(async () => {
+    // Two episodes an evaluation: the best of six was often lucky.
+    const noisy = await playedSource({
+      iterations: 10,
+      candidates: 6,
+      seed: 1,
+      prompts: { set: 'compact' },
+      evaluation: { episodes: 2 },
+    });
+    truth = await playAgain(noisy, toPlayAgain(noisy), episodes, {});
+    run = { ...noisy, playedAgain: truth };
+  });
+
+  it('are the best four of each iteration that beat the best so far, and that best', () => {
+    const expected = run.steps.flatMap(({ incumbent, proposals }) => {
+      const better = proposals
+        .map(({ entry }) => entry)
+        .filter(({ score }) => score > incumbent!.score)
+        .toSorted((a, b) => b.score - a.score)
+        .slice(0, 4);
+      return better.length === 0 ? [] : [incumbent!, ...better];
+    });
+    expect(new Set(truth.keys())).toEqual(new Set(expected.map(placeKey)));
+  });
+
+  it('have the returns of fresh episodes', async () => {
+    const [entry] = toPlayAgain(run);
+    const seeds = confirmationSeeds(run.manifest.seed, 'selection', episodes);
+    const environment = await makeEnvironment('CartPole-v1');
+    const setting = { environment, family: run.family, maxSteps: 500, record: 'none' } as const;
+    const { score } = await evaluate(setting, entry!.parameters, seeds);
+    expect(truth.get(placeKey(entry!))).toBe(score);
+    const used = evaluationSeeds(run.manifest.seed, 2);
+    expect(seeds.filter((seed) => used.includes(seed))).toEqual([]);
+  });
+
+  it('win by them, or not at all', () => {
+    const place = ({ lineage }: Imitation) => `${lineage.promptIteration}: ${placeKey(lineage)}`;
+    const found = bestOfGroup(run);
+    for (const { lineage } of found) {
+      const { incumbent, proposals } = run.steps.find(
+        ({ iteration }) => iteration === lineage.promptIteration,
+      )!;
+      const own = truth.get(placeKey(lineage))!;
+      const others = proposals.flatMap(({ entry }) => truth.get(placeKey(entry)) ?? []);
+      expect(own).toBe(Math.max(...others));
+      expect(own).toBeGreaterThan(truth.get(placeKey(incumbent!))!);
+    }
+    expect(found.length).toBeGreaterThan(0);
+    const { playedAgain: _, ...unplayed } = run;
+    expect(found.map(place)).not.toEqual(bestOfGroup(unplayed).map(place));
+  });
+
+  it('are in the manifest of a dataset, whose examples are the same each time', async () => {
+    const make = (rescore?: number) =>
+      buildDataset([{ path: run.path, name: 'a' }], {
+        ...{ recipe: 'best-of-group', validation: { kind: 'none' }, seed: 0, rescore, augment: 1 },
+      });
+    const made = await make(episodes);
+    expect(made.rescore).toBe(episodes);
+    expect(made.train).toEqual((await make(episodes)).train);
+    const own = made.train.filter(({ lineage }) => lineage.copy === undefined);
+    expect(own.map(answerOf)).toEqual(bestOfGroup(run).map(answerOf));
+    expect((await make()).rescore).toBeUndefined();
   });
 });
 
