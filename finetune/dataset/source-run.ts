@@ -5,6 +5,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
+import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
@@ -107,7 +108,8 @@ export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration'
 /** @throws UserError when there is no run at `path`, or it is damaged */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
-  const { memory, model } = opened.config;
+  const { memory } = opened.config;
+  const reader = languageModelOf(opened.config.model);
   // Prompts are rendered again and again, and only some show trajectories.
   const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
@@ -115,7 +117,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     recorded: { ...opened.recorded, episodes },
     name,
     hash: contentHash(path),
-    answerFormat: 'format' in model && model.format === 'json' ? 'json' : 'text',
+    answerFormat: reader && 'format' in reader && reader.format === 'json' ? 'json' : 'text',
     prompts: await currentPrompts(opened),
     steps: stepsOf(opened.recorded, memory),
   };

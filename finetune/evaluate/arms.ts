@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import type { ModelConfig } from '../../src/config/config.js';
+import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';

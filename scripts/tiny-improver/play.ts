@@ -1,6 +1,7 @@
 /** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
 import process from 'node:process';
-import { type Config, isLanguageModel } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { languageModelOf } from '../../src/config/model.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { type Assembly, assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runExperiment } from '../../src/experiment/experiment.js';
@@ -78,7 +79,7 @@ export async function play(
   const assembly = await assemble(config, process.env, undefined, { environment });
   // A control costs nothing to make, and may remember the run that it was made for.
   const model =
-    isLanguageModel(config.model) && assembly.model.generate !== undefined
+    languageModelOf(config.model) !== undefined && assembly.model.generate !== undefined
       ? await models.share(modelName, assembly.model)
       : assembly.model;
   const calls: CallRecord[] = [];

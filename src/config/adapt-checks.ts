@@ -3,13 +3,19 @@ import type { Problem } from '../base/errors.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
 import { findControl } from '../search/controls.js';
-import type { Config, ModelConfig } from './config.js';
+import type { Config } from './config.js';
 import type { AdaptConfig } from './learning/adapt.js';
 import { termsOf } from './learning/reward.js';
+import type { SingleModelConfig } from './model.js';
 
 type Found = Problem | false | undefined;
 
-export function adaptProblems({ adapt, candidates, evaluation, model }: Config): readonly Found[] {
+export function adaptProblems({
+  adapt,
+  candidates,
+  evaluation,
+  model,
+}: Config & { readonly model: SingleModelConfig }): readonly Found[] {
   if (adapt === undefined) return [];
   if (model.provider !== 'local') return [otherModel(model)];
   return [
@@ -29,7 +35,7 @@ export function adaptProblems({ adapt, candidates, evaluation, model }: Config):
   ];
 }
 
-function otherModel({ provider }: ModelConfig): Found {
+function otherModel({ provider }: SingleModelConfig): Found {
   const hosted = provider === 'openai' || provider === 'ollama';
   const why = hosted
     ? 'the weights of a hosted model can’t be trained here'

@@ -6,7 +6,14 @@ import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
 import { remedyOfReserved } from '../models/hosted/request-fields.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { adaptProblems } from './adapt-checks.js';
-import type { Config, ModelConfig } from './config.js';
+import type { Config } from './config.js';
+import {
+  languageMemberOf,
+  languageModelOf,
+  membersOf,
+  type PortfolioConfig,
+  type SingleModelConfig,
+} from './model.js';
 
 /** What a check found: nothing where all is well. */
 type Found = Problem | false | undefined;
@@ -19,16 +26,74 @@ export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
-    ...secretProblems(config),
-    contextProblem(config.model),
-    ...extraProblems(config.model),
     ...memoryProblems(config),
     ...racingProblems(config),
-    ...costProblems(config),
-    ...stoppingProblems(config),
-    ...adaptProblems(config),
+    ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
+    ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
+}
+
+/** What is asked of the language model, or of a model alone; of a portfolio the problems name the member. */
+function modelProblems(config: Config): readonly Found[] {
+  const members = membersOf(config.model);
+  const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
+  const single = { ...config, model };
+  const found = [
+    ...secretProblems(single),
+    contextProblem(model),
+    ...extraProblems(model),
+    ...costProblems(single),
+    ...stoppingProblems(single),
+    ...adaptProblems(single),
+  ];
+  return found.map((problem) => problem && placedIn(problem, field));
+}
+
+/** The problem of a model, with the place that the model has in a config. */
+export function placedIn<P extends Problem>(problem: P, field: string): P {
+  const placed = (text: string) => text.replaceAll(/\bmodel\.(?=\w)/g, `${field}.`);
+  const { remedy } = problem;
+  return {
+    ...problem,
+    ...(problem.field !== undefined && { field: placed(problem.field) }),
+    message: placed(problem.message),
+    ...(remedy !== undefined && { remedy: placed(remedy) }),
+  };
+}
+
+function portfolioProblems(model: PortfolioConfig): readonly Found[] {
+  const { members, switch: rule } = model;
+  const readers = membersOf(model).filter((member) => languageModelOf(member.config) !== undefined);
+  const own = { patience: 'plateau', discount: 'bandit' } as const;
+  return [
+    readers.length > 1 && {
+      field: `${readers[1]!.field}.provider`,
+      value: readers[1]!.config.provider,
+      message: `is a second language model: costs, limits and retries are those of one, which is ${readers[0]!.config.provider} here`,
+      remedy: 'keep one language model, beside as many controls as you like',
+    },
+    ...members.map(
+      ({ weight }, i) =>
+        weight !== undefined &&
+        rule !== 'shares' && {
+          field: `model.members.${i}.weight`,
+          value: weight,
+          message: `has no effect with switch: ${rule}`,
+          remedy: 'remove it, or set model.switch to shares',
+        },
+    ),
+    ...(['patience', 'discount'] as const).map(
+      (key) =>
+        model[key] !== undefined &&
+        rule !== own[key] && {
+          field: `model.${key}`,
+          value: model[key],
+          message: `has no effect with switch: ${rule}`,
+          remedy: `remove it, or set model.switch to ${own[key]}`,
+        },
+    ),
+  ];
 }
 
 /** Keys that only an environment outside this program has a use for. */
@@ -115,8 +180,11 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
+/** A config whose model is no portfolio. */
+type SingleConfig = Config & { readonly model: SingleModelConfig };
+
 /** A config is written into the run directory and its report: secrets have no place there. */
-function secretProblems({ environment, model }: Config): readonly Found[] {
+function secretProblems({ environment, model }: SingleConfig): readonly Found[] {
   const ofServer = loginProblem(
     'environment',
     /^openenv:(.*)$/s.exec(environment.id)?.[1],
@@ -159,7 +227,7 @@ function loginProblem(field: string, address: string | undefined, remedy: string
 }
 
 /** Fields of the request that this program sets itself: a second value would contradict what the log says was sent. */
-function extraProblems(model: ModelConfig): readonly Found[] {
+function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
     const field = `model.extra.${key}`;
@@ -171,7 +239,7 @@ function extraProblems(model: ModelConfig): readonly Found[] {
   });
 }
 
-function contextProblem(model: ModelConfig): Found {
+function contextProblem(model: SingleModelConfig): Found {
   if (model.provider !== 'ollama' || model.contextTokens === undefined) return undefined;
   return (
     model.maxTokens >= model.contextTokens && {
@@ -232,13 +300,13 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
 }
 
 /** Models of which no price and no deadline is known. */
-const unpricedModels: { readonly [Provider in ModelConfig['provider']]?: string } = {
+const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
   local: 'a local model',
   module: 'a model of a module',
   custom: 'a model of the calling program',
 };
 
-function costProblems({ model, limits }: Config): readonly Found[] {
+function costProblems({ model, limits }: SingleConfig): readonly Found[] {
   const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
   const unpriced = unpricedModels[model.provider];
   const lacksPrice =
@@ -261,7 +329,7 @@ function costProblems({ model, limits }: Config): readonly Found[] {
   });
 }
 
-function stoppingProblems({ model, limits, target, iterations }: Config): readonly Found[] {
+function stoppingProblems({ model, limits, target, iterations }: SingleConfig): readonly Found[] {
   const seconds = limits.perCall?.seconds;
   const unpriced = unpricedModels[model.provider];
   return [

@@ -4,40 +4,18 @@
  */
 import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
-import { localSchema } from '../models/local/settings.js';
-import {
-  customModelSchema,
-  moduleModelSchema,
-  ollamaSchema,
-  openaiSchema,
-  replayedSchema,
-} from '../models/settings.js';
 import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { controls, teachers } from '../search/controls.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
+import { membersOf, modelSchema } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 const text = z.string().min(1);
-
-const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
-  records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
-
-const modelSchema = z.discriminatedUnion('provider', [
-  openaiSchema,
-  ollamaSchema,
-  localSchema,
-  ...schemasOf(controls),
-  ...schemasOf(teachers),
-  replayedSchema,
-  moduleModelSchema,
-  customModelSchema,
-]);
 
 const warmupSchema = z.strictObject({
   policies: count(0)
@@ -113,7 +91,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Default: `linear`, or `q-table` where the observation is discrete'),
   model: modelSchema
-    .describe('Who proposes parameters: a language model, or a control')
+    .describe('Who proposes parameters: a language model, a control, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
@@ -156,12 +134,6 @@ export const configSchema = z.strictObject({
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
-/** Whether the model reads prompts; controls don't. */
-export function isLanguageModel({ provider }: Pick<ModelConfig, 'provider'>): boolean {
-  return ['openai', 'ollama', 'local', 'module', 'custom'].includes(provider);
-}
-
-export type ModelConfig = z.output<typeof modelSchema>;
 type WarmupConfig = z.output<typeof warmupSchema>;
 export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
@@ -185,22 +157,28 @@ const shorthands = {
 
 /**
  * Writes the short form of a section that names a user's file out: `{kind: ./my-policy.js}`, and `{provider: ./my-model.js}`
- * as `{provider: module, path: ./my-model.js}`.
+ * as `{provider: module, path: ./my-model.js}`, of a portfolio's members too.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const written = Object.entries({ policy: 'kind', model: 'provider' }).flatMap(([section, key]) => {
-    const value = content[section];
-    if (!isMapping(value)) return [];
-    const { [key]: name, ...rest } = value;
-    if (typeof name !== 'string' || !isModulePath(name)) return [];
-    return [[section, { [key]: 'module', ...rest, path: name }]];
-  });
-  const { adapt } = content;
-  const learning =
-    isMapping(adapt) && isMapping(adapt.reward)
-      ? { adapt: { ...adapt, reward: rewardWithModules(adapt.reward) } }
-      : {};
-  return { ...content, ...Object.fromEntries(written), ...learning };
+  const { adapt, model, policy } = content;
+  return {
+    ...content,
+    ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
+    ...(isMapping(model) && { model: withModule(model, 'provider') }),
+    ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
+    ...(isMapping(adapt) &&
+      isMapping(adapt.reward) && { adapt: { ...adapt, reward: rewardWithModules(adapt.reward) } }),
+  };
+}
+
+const withMembers = (model: Record<string, unknown>, members: readonly unknown[]) => ({
+  ...model,
+  members: members.map((member) => (isMapping(member) ? withModule(member, 'provider') : member)),
+});
+
+function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'): Record<string, unknown> {
+  const { [key]: name, ...rest } = section;
+  return typeof name === 'string' && isModulePath(name) ? { [key]: 'module', ...rest, path: name } : section;
 }
 
 /** How a config is read. */
@@ -261,7 +239,9 @@ export function modulesOf(config: Config): readonly string[] {
   return [
     ...modulesPlayed(config),
     ...rewards.flatMap((term) => (term.kind === 'module' ? [term.path] : [])),
-    ...(model.provider === 'module' ? [model.path] : []),
+    ...membersOf(model).flatMap((member) =>
+      member.config.provider === 'module' ? [member.config.path] : [],
+    ),
     ...(prompts.helpers === undefined ? [] : [prompts.helpers]),
   ];
 }

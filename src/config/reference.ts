@@ -29,11 +29,17 @@ export function withReference(text: string, reference: string, name = 'config'):
   return `${text.slice(0, from + start.length)}\n\n${reference}\n\n${text.slice(to)}`;
 }
 
-function sections(path: string, object: SchemaNode): readonly string[] {
+/** @param siblings the union that the object is one of: a list of such is told by what its items have beside */
+function sections(path: string, object: SchemaNode, siblings: readonly SchemaNode[] = []): readonly string[] {
   const found = Object.entries(object.properties ?? {}).flatMap(([key, node]) => {
     const field = `${path}${key}`;
     const variants = objectsIn(node);
     if (variants.length === 0) return [];
+    if (isListOf(siblings, node)) {
+      const more = sharedBeside(siblings, variants);
+      const body = `Each of them is a section like this one, with these keys beside.\n\n${table(`${field}.`, more)}`;
+      return [section(`\`${field}\``, node.description, body)];
+    }
     const discriminator = discriminatorOf(node);
     const own =
       discriminator === undefined
@@ -45,9 +51,29 @@ function sections(path: string, object: SchemaNode): readonly string[] {
             ),
           ]
         : variants.map((variant) => variantSection(field, discriminator, variant));
-    return [...own, ...variants.flatMap((variant) => sections(`${field}.`, variant))];
+    return [...own, ...variants.flatMap((variant) => sections(`${field}.`, variant, variantsOf(node)))];
   });
   return [...new Set(found)];
+}
+
+/** Whether a field is a list of objects that its own union has by themselves. */
+function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boolean {
+  const key = items && discriminatorOf(items);
+  if (key === undefined) return false;
+  const choices = (variants: readonly SchemaNode[]) =>
+    variants.flatMap((variant) => variant.properties?.[key]?.const ?? []);
+  const known = new Set(choices(siblings));
+  return choices(variantsOf(items!)).every((choice) => known.has(choice));
+}
+
+/** The keys that all variants have and no sibling has. */
+function sharedBeside(siblings: readonly SchemaNode[], variants: readonly SchemaNode[]): SchemaNode {
+  const properties = Object.entries(variants[0]!.properties ?? {}).filter(
+    ([key]) =>
+      variants.every((variant) => keysOf(variant).includes(key)) &&
+      !siblings.some((sibling) => keysOf(sibling).includes(key)),
+  );
+  return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
 function variantSection(field: string, discriminator: string, variant: SchemaNode): string {

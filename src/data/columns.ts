@@ -72,6 +72,7 @@ export const tables = {
     ...place,
     column('attempt', 'INTEGER', '0 for the first ask, then 1, 2, … for corrections of the format'),
     column('time', 'TIMESTAMP', 'when it was made, in UTC'),
+    column('member', 'VARCHAR', 'of a portfolio: who answered'),
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),
     column('fault', 'VARCHAR', 'what was wrong with the reply, or the kind of the error'),
     column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as the provider counts them'),

@@ -65,9 +65,9 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
       }
       break;
     case 'calls':
-      for (const { attempt, candidate, completion, cost, iteration, outcome, time } of recorded.calls)
+      for (const { attempt, candidate, completion, cost, iteration, member, outcome, time } of recorded.calls)
         yield {
-          ...{ ...own, iteration, candidate, attempt, time, outcome: outcome.kind },
+          ...{ ...own, iteration, candidate, attempt, time, member: member ?? null, outcome: outcome.kind },
           fault:
             outcome.kind === 'rejected'
               ? outcome.failure.kind

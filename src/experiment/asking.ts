@@ -8,6 +8,7 @@ import {
   type LanguageModel,
   ModelError,
   mayBePaid,
+  type Usage,
 } from '../models/language-model.js';
 import { type CallRecord, callId, type EndedCall, type LimitName } from '../runs/events.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
@@ -31,6 +32,10 @@ export interface AskingRequest {
   /** An answer that such an iteration left, of which nothing was made yet. */
   readonly arrived?: Lookup<EndedCall>;
   readonly model: LanguageModel;
+  /** Its name in a portfolio. */
+  readonly member?: string | undefined;
+  /** Whether it costs nothing, unlike what the ledger counts. */
+  readonly isFree?: boolean;
   readonly concurrency: number;
   readonly ledger: Ledger;
   /** Aborts the calls under way. */
@@ -89,7 +94,7 @@ export async function askRound(
   pending: readonly Asked[],
   attempt: number,
 ): Promise<Round> {
-  const { arrived, finish, ledger, model, recorded, signal } = request;
+  const { arrived, finish, isFree, ledger, model, recorded, signal } = request;
   const replies = pending.map((item): Reply | undefined => {
     const place = [item.candidate, attempt, item.messages] as const;
     const call = recorded(...place);
@@ -104,7 +109,8 @@ export async function askRound(
   const isStopped = () => signal.aborted || finish?.aborted === true;
   const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
   const reserve = () => {
-    const room = ledger.reserve(open().map(({ item }) => item.messages));
+    const prompts = open().map(({ item }) => item.messages);
+    const room = ledger.reserve(prompts, isFree);
     if (room.kind === 'granted') rooms.push(room);
     return room;
   };
@@ -158,10 +164,10 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { grammar, iteration, ledger, model, now, signal } = request;
+  const { grammar, isFree, iteration, ledger, member, model, now, signal } = request;
   const { choices, messages, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
-  const sent = await request.ask?.({ iteration, attempt, candidates, messages });
+  const sent = isFree ? undefined : await request.ask?.({ iteration, attempt, candidates, messages });
   const settled = await settle(() =>
     model.generate(messages, {
       seeds: candidates.map(({ seed }) => seed),
@@ -178,9 +184,11 @@ async function ask(
       },
     }),
   );
-  const calls = endedCalls(settled, ledger, (k) => ({
+  const costOf = (usage: Usage) => (isFree ? undefined : ledger.cost(usage));
+  const calls = endedCalls(settled, costOf, (k) => ({
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
+    ...(member !== undefined && { member }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),
   }));
   sent?.answered(calls);
@@ -201,10 +209,14 @@ async function settle(call: () => Promise<readonly Completion[]>): Promise<Settl
 }
 
 /** @param base the k-th call but for its outcome */
-function endedCalls(settled: Settled, ledger: Ledger, base: (k: number) => EndedCall): readonly EndedCall[] {
+function endedCalls(
+  settled: Settled,
+  costOf: (usage: Usage) => number | undefined,
+  base: (k: number) => EndedCall,
+): readonly EndedCall[] {
   if (settled.kind === 'completions') {
     return settled.completions.map((completion, k) => {
-      const cost = ledger.cost(completion.usage);
+      const cost = costOf(completion.usage);
       return { ...base(k), completion, ...(cost !== undefined && { cost }) };
     });
   }

@@ -1,8 +1,10 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
-import { type Config, type ModelConfig, modulesOf } from '../config/config.js';
+import { placedIn } from '../config/checks.js';
+import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
@@ -24,10 +26,10 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { openRecording } from './cassette.js';
-import { createProposer } from './create-model.js';
-import { isAdapting, learningAtHand } from './learning/learner.js';
+import { createPortfolio, createProposer } from './create-model.js';
+import { adaptingConfig, learningAtHand } from './learning/learner.js';
 import type { SharedBudget } from './limits.js';
-import type { Proposer } from './proposer.js';
+import type { Proposer, SingleProposer } from './proposer.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -130,16 +132,44 @@ export async function openModel(
   own: LanguageModel | undefined,
 ): Promise<Pick<Assembly, 'model' | 'counted'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const adaptable = isAdapting(config) ? (await learningAtHand()).modules(config) : undefined;
-  const make = () =>
-    config.model.provider === 'module'
-      ? moduleModel(config.model)
-      : createProposer(withDeadline(config), env, waitOnClock, recording?.cassette, adaptable);
-  return { model: own ?? (await make()), counted: recording?.model ?? config.model };
+  const counted = recording?.model ?? config.model;
+  const adapting = adaptingConfig(config);
+  const adaptable = adapting && (await learningAtHand()).modules(adapting);
+  const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
+    if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
+    if (model.provider === 'module') return moduleModel(model);
+    const cassette = recording?.cassette;
+    return createProposer(withDeadline(model, config), env, waitOnClock, cassette, adaptable);
+  };
+  if (config.model.provider === 'portfolio') {
+    const proposers: SingleProposer[] = [];
+    for (const member of membersOf(config.model)) {
+      proposers.push(await inMember(member.field, () => open(member.config)));
+    }
+    return { model: createPortfolio(config.model, proposers), counted };
+  }
+  const model = await open(config.model);
+  // The members of a recorded portfolio had their turns: the recording answers in each one's name.
+  if (counted.provider !== 'portfolio') return { model, counted };
+  const replayed = createPortfolio(
+    counted,
+    membersOf(counted).map(() => model),
+  );
+  return { model: { ...replayed, id: model.id }, counted };
+}
+
+/** Reports the problems of a model under the field of the portfolio that names it. */
+async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(error.problems.map((problem) => placedIn(problem, field)));
+  }
 }
 
 /** The deadline of a call is the lower of its two. */
-function withDeadline({ model, limits }: Config): ModelConfig {
+function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;
   return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
-import type { Config, ModelConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import type { ModelConfig } from '../config/model.js';
 import type { Cassette } from '../models/replayed.js';
 import type { ReplayedConfig } from '../models/settings.js';
 import { repeatSeeds } from '../random/seeds.js';

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
 import { type Problem, UserError } from '../base/errors.js';
-import type { ModelConfig } from '../config/config.js';
+import { type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
@@ -11,7 +11,8 @@ import { type LocalConfig, localSchema, modelDirectory } from '../models/local/s
 import { type Cassette, createReplayed } from '../models/replayed.js';
 import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { findControl } from '../search/controls.js';
-import type { Proposer } from './proposer.js';
+import { createSwitch, type SwitchRule } from '../search/switching.js';
+import type { Portfolio, SingleProposer } from './proposer.js';
 
 /** What a model is made from, beside its section of the config. */
 interface Surroundings {
@@ -72,11 +73,38 @@ export function createModel(
 }
 
 /** The language model or the control that a config names; see createModel. */
-export function createProposer(...given: Parameters<typeof createModel>): Proposer {
+export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
   const [config] = given;
   const control = findControl(config.provider);
   if (control === undefined) return createModel(...given);
   return { id: `control/${control.name}`, ...control.create(config) };
+}
+
+/**
+ * A portfolio of members that are made already.
+ * @param proposers one for each member of the config
+ */
+export function createPortfolio(config: PortfolioConfig, proposers: readonly SingleProposer[]): Portfolio {
+  const members = membersOf(config).map(({ name }, i) => ({ name, proposer: proposers[i]! }));
+  const ids = proposers.map(({ id }) => id.replace(/^control\//, ''));
+  return {
+    id: `portfolio/${config.switch}(${ids.join('+')})`,
+    members,
+    choose: createSwitch(switchRule(config), members.length),
+  };
+}
+
+function switchRule(config: PortfolioConfig): SwitchRule {
+  switch (config.switch) {
+    case 'shares':
+      return { kind: 'shares', weights: membersOf(config).map(({ weight }) => weight) };
+    case 'turns':
+      return { kind: 'turns' };
+    case 'plateau':
+      return { kind: 'plateau', patience: config.patience ?? 5 };
+    case 'bandit':
+      return { kind: 'bandit', discount: config.discount ?? 0.95 };
+  }
 }
 
 /** The error of a run whose model is an object of the program that started it. */

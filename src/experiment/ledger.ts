@@ -1,5 +1,6 @@
 /** Counts what calls use and says when the next one could pass a limit. */
-import { type Config, isLanguageModel, type LimitsConfig, type ModelConfig } from '../config/config.js';
+import type { Config, LimitsConfig } from '../config/config.js';
+import { isByControl, languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import {
   type ChatMessage,
   lowestLimit,
@@ -53,16 +54,19 @@ export function spentBy(
   return sharedBudget.all.spent;
 }
 
-/** The part of a model's config that a ledger needs. */
-export const countedBy = (model: ModelConfig) => ({
-  price: 'price' in model ? model.price : undefined,
-  maxTokens: 'maxTokens' in model ? model.maxTokens : undefined,
-  usesTokens: isLanguageModel(model),
-  thoughtsApart: thoughtsApart(model),
-});
+/** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */
+export function countedBy(config: ModelConfig) {
+  const model = languageModelOf(config);
+  return {
+    price: model && 'price' in model ? model.price : undefined,
+    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
+    usesTokens: model !== undefined,
+    thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
+  };
+}
 
 /** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
-function thoughtsApart(model: ModelConfig): ThoughtsApart {
+function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
   if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
   return model.think === true ? 'always' : 'unless seen otherwise';
 }
@@ -134,16 +138,18 @@ export class Ledger {
   /**
    * Sets aside what one call for each of these prompts could use at worst, until `release`; refused, with the limit's
    * name, when that could pass a limit.
+   * @param isFree whether a control answers, beside a language model
    */
-  reserve(messages: readonly (readonly ChatMessage[])[]): Reservation {
-    const prompts = messages.map((prompt) => this.#promptTokens(prompt));
-    const fewest = this.#usesTokens
+  reserve(messages: readonly (readonly ChatMessage[])[], isFree = false): Reservation {
+    const usesTokens = this.#usesTokens && !isFree;
+    const prompts = messages.map((prompt) => (usesTokens ? this.#promptTokens(prompt) : 0));
+    const fewest = usesTokens
       ? (this.#fixedLength ?? Math.min(2 * this.#longestCompletion, longestUnknown))
       : 0;
     const limit = this.#headroom.refusal(prompts, fewest);
     if (limit !== undefined) return { kind: 'refused', limit };
-    const isKnown = this.#usesTokens && this.#fixedLength !== undefined;
-    const isOpen = this.#usesTokens && !isKnown && this.#headroom.countsCompletions;
+    const isKnown = usesTokens && this.#fixedLength !== undefined;
+    const isOpen = usesTokens && !isKnown && this.#headroom.countsCompletions;
     const length = isOpen ? this.#headroom.longestCompletion(prompts, fewest) : fewest;
     return {
       kind: 'granted',
@@ -171,7 +177,8 @@ export class Ledger {
     }
     this.#longestCompletion = Math.max(this.#longestCompletion, usage.completionTokens ?? 0);
     const isPlain = call.completion !== undefined && call.completion.reasoning === undefined;
-    if (isPlain && this.#thoughtsApart === 'unless seen otherwise') this.#thoughtsApart = 'never';
+    if (isPlain && !isByControl(call) && this.#thoughtsApart === 'unless seen otherwise')
+      this.#thoughtsApart = 'never';
     const [used, all] = this.#usedBy(call);
     this.#largestCall = largest(this.#largestCall, used);
     this.#own.spent = plus(this.#own.spent, all);
@@ -235,7 +242,7 @@ export class Ledger {
 
   /** The most that tries of the call may have used whose answer was lost. */
   #lostTries(call: EndedCall): readonly Amounts[] {
-    if (!this.#usesTokens) return [];
+    if (!this.#usesTokens || isByControl(call)) return [];
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     if (lost.length === 0) return [];
     const length = (this.#fixedLength ?? 2 * this.#longestCompletion) * (call.choices ?? 1);

@@ -1,9 +1,11 @@
 /** The parts that the outer loop works with, made from an assembly and a run directory. */
 
 import { commit, version } from '../base/package.js';
-import { type Config, isLanguageModel } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { languageModelOf } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
+import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
@@ -16,7 +18,7 @@ import type { Assembly } from './assemble.js';
 import type { Learner } from './learning/learner.js';
 import { countedBy, Ledger } from './ledger.js';
 import { Prompter } from './prompter.js';
-import type { Proposer } from './proposer.js';
+import { languageModelIn, type Proposer } from './proposer.js';
 
 /** Everything a run needs. */
 export interface Experiment {
@@ -30,6 +32,8 @@ export interface Experiment {
   /** Undefined where all episodes are played. */
   readonly racing: Racing | undefined;
   readonly model: Proposer;
+  /** The model that reads prompts: a portfolio's, too. Undefined where only controls propose. */
+  readonly languageModel: LanguageModel | undefined;
   readonly prompter: Prompter;
   readonly buffer: ReplayBuffer;
   /** Parameters of an earlier run, to be evaluated first. */
@@ -136,6 +140,7 @@ export function experimentIn(
     setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
     racing,
     model,
+    languageModel: languageModelIn(model),
     prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,
     imported: assembly.imported,
@@ -157,7 +162,7 @@ export function experimentIn(
 }
 
 /** Whether calls cost something that must not be spent twice: money, or the time of a machine. */
-const isPaid = ({ model }: Config) => isLanguageModel(model) && model.provider !== 'replayed';
+const isPaid = ({ model }: Config) => languageModelOf(model) !== undefined;
 
 /** A ledger that has counted nothing yet. */
 export function ledgerOf({

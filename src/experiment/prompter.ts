@@ -1,5 +1,6 @@
 /** The messages of each iteration: what the memory shows, through the templates, in a fresh or a continued conversation. */
 import type { Config } from '../config/config.js';
+import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
@@ -54,7 +55,8 @@ export class Prompter {
     this.#prompts = prompts;
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
-    this.#task = taskContext({ config, environment, family, description: prompts.description });
+    const told = { ...config, model: languageModelOf(config.model) ?? config.model };
+    this.#task = taskContext({ config: told, environment, family, description: prompts.description });
     this.remember(recorded.episodes);
     this.#history = createHistory({
       spec: this.#spec,

@@ -21,7 +21,9 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-export interface ProposalRequest extends Omit<AskingRequest, 'grammar'> {
+export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof Answerer> {
+  /** Who is asked for a candidate. */
+  readonly by: (candidate: number) => Answerer;
   /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
   readonly candidates: number;
@@ -46,6 +48,9 @@ export interface ProposalGroup {
   readonly unfinished?: true;
 }
 
+/** A model, and who it is in a portfolio. */
+export type Answerer = Pick<AskingRequest, 'model' | 'member' | 'isFree'>;
+
 interface Pending {
   readonly candidate: number;
   messages: readonly ChatMessage[];
@@ -67,7 +72,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     calls: [],
   }));
   for (let attempt = 0; attempt <= request.corrections && pending.length > 0; attempt++) {
-    const { isCut, limit, release, replies } = await askRound(asking, pending, attempt);
+    const { isCut, limit, release, replies } = await askEach(asking, pending, attempt);
     if (isCut) {
       release();
       return leave(request, replies);
@@ -110,6 +115,39 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     if (limit !== undefined) return { proposals: sorted([...done, ...pending.map(reject)]), limit };
   }
   return { proposals: sorted([...done, ...pending.map(reject)]) };
+}
+
+/** One round: every member is asked for its candidates at the same time. */
+async function askEach(
+  request: ProposalRequest & Pick<AskingRequest, 'grammar'>,
+  pending: readonly Pending[],
+  attempt: number,
+): Promise<Round> {
+  const members = new Map<string | undefined, { readonly answerer: Answerer; readonly items: Pending[] }>();
+  for (const item of pending) {
+    const answerer = request.by(item.candidate);
+    const own = members.get(answerer.member) ?? { answerer, items: [] };
+    members.set(answerer.member, own);
+    own.items.push(item);
+  }
+  const rounds = await Promise.all(
+    [...members.values()].map(async ({ answerer, items }) => ({
+      items,
+      round: await askRound({ ...request, ...answerer }, items, attempt),
+    })),
+  );
+  const replies = new Map(
+    rounds.flatMap(({ items, round }) => items.map((item, i) => [item, round.replies[i]] as const)),
+  );
+  const limit = rounds.map(({ round }) => round.limit).find((one) => one !== undefined);
+  return {
+    replies: pending.map((item) => replies.get(item)),
+    isCut: rounds.some(({ round }) => round.isCut),
+    ...(limit !== undefined && { limit }),
+    release() {
+      for (const { round } of rounds) round.release();
+    },
+  };
 }
 
 const noText = '(no text)';

@@ -2,9 +2,25 @@ import { type LanguageModel, ModelError } from '../models/language-model.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Control, Task } from '../search/control.js';
+import type { Switch } from '../search/switching.js';
 
-/** Proposes parameters: a language model, or a control, which needs no opening and no closing. */
-export type Proposer = LanguageModel | ControlProposer;
+/** Proposes parameters: a language model; a control, which needs no opening and no closing; or several of them. */
+export type Proposer = SingleProposer | Portfolio;
+
+export type SingleProposer = LanguageModel | ControlProposer;
+
+/** Members that take turns over one buffer. */
+export interface Portfolio extends Absent<LanguageModel> {
+  readonly id: string;
+  readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
+  readonly choose: Switch;
+}
+
+/** The language model among those that propose; undefined where there are only controls. */
+export function languageModelIn(proposer: Proposer): LanguageModel | undefined {
+  const singles = 'members' in proposer ? proposer.members.map((member) => member.proposer) : [proposer];
+  return singles.find((one) => one.generate !== undefined);
+}
 
 interface ControlProposer extends Control, Absent<LanguageModel> {
   readonly id: string;
@@ -13,7 +29,7 @@ interface ControlProposer extends Control, Absent<LanguageModel> {
 type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
 
 /** Answers the prompts of a task: a control does so in the answer format, drawing from the call's seed alone. */
-export function answering(proposer: Proposer, task: Task): LanguageModel {
+export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
   const { id, proposeGroup } = proposer;
   const proposeAll = async (randoms: readonly RandomGenerator[]) =>

@@ -7,8 +7,9 @@ import { type Assembly, closeEnvironment } from './assemble.js';
 import { Control } from './control/control.js';
 import { runExperiment } from './experiment.js';
 import { learnAgain } from './learning/learn.js';
-import { isAdapting, type Learner, learningAtHand } from './learning/learner.js';
+import { adaptingConfig, type Learner, learningAtHand } from './learning/learner.js';
 import { type Experiment, experimentIn } from './parts.js';
+import { languageModelIn } from './proposer.js';
 import { statusAfter } from './stopping.js';
 
 /** Shows a run as it goes. */
@@ -65,13 +66,15 @@ export async function runInDirectory(
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);
-    await assembly.model.close?.();
+    await languageModelIn(assembly.model)?.close?.();
   }
 }
 
 /** Undefined where the model is not trained. */
-const openLearner = async ({ config }: Assembly, { path, recorded }: RunDirectory) =>
-  isAdapting(config) ? (await learningAtHand()).open(config, path, recorded.iteration) : undefined;
+async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
+  const adapting = adaptingConfig(config);
+  return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
+}
 
 /** The logs are ahead of the manifest after a crash: what it says of them is put right. */
 function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config, ledger }: Experiment): void {

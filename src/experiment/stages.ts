@@ -1,6 +1,7 @@
 /** The stages of a run: warm up, propose, evaluate, confirm. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { ConfirmationConfig } from '../config/config.js';
+import type { Config, ConfirmationConfig } from '../config/config.js';
+import { isByControl, languageModelOf } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -11,10 +12,11 @@ import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
+import type { Task } from '../search/control.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { type Proposal, type ProposalGroup, propose } from './proposal.js';
+import { type Answerer, type Proposal, type ProposalGroup, propose } from './proposal.js';
 import { answering } from './proposer.js';
 import { callsUnderway, deadlineOf } from './stopping.js';
 
@@ -91,8 +93,8 @@ export async function proposeCandidates(
       seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
       formatCorrection: (failure) => prompter.formatCorrection(failure),
       ...earlier,
-      model: modelOf(experiment),
-      concurrency: 'concurrency' in config.model ? config.model.concurrency : 1,
+      by: askedFor(experiment, iteration),
+      concurrency: concurrencyOf(config),
       ledger,
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       finish,
@@ -113,21 +115,46 @@ function recordCall(experiment: Experiment, call: CallRecord): void {
   const { arrived, asked, emit, ledger, warn } = experiment;
   // What an earlier process was answered is counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
-  asked.isAnswered ||= call.completion !== undefined;
-  asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
-  if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
+  if (!isByControl(call)) {
+    asked.isAnswered ||= call.completion !== undefined;
+    asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
+    if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
+  }
   emit({ kind: 'call-finished', call });
   for (const message of call.completion?.warnings ?? []) warn(message);
 }
 
-/** The run's model, or its control, which sees what the memory of a model would. */
-function modelOf({ buffer, config, model, setting }: Experiment) {
-  return answering(model, {
+/** Who is asked for each candidate: the run's model, its control, which sees what a model's memory would, or a member. */
+function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
+  const { buffer, config, model, seed, setting } = experiment;
+  const isPortfolio = 'members' in model;
+  const task: Task = {
     parameters: setting.family.parameters,
     history: remembered(buffer.entries, config.memory),
     warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
     noisy: config.evaluation.seeds === 'fresh',
+    shared: isPortfolio,
+  };
+  if (!isPortfolio) {
+    const answerer = { model: answering(model, task) };
+    return () => answerer;
+  }
+  const members = model.members.map(({ name, proposer }) => ({
+    model: answering(proposer, task),
+    member: name,
+    isFree: isByControl({ member: name }),
+  }));
+  const chosen = model.choose(iteration, {
+    candidates: config.candidates,
+    seed: (at, candidate) => callSeed(seed, at, candidate, 0),
+    entries: buffer.entries,
   });
+  return (candidate) => members[chosen[candidate]!]!;
+}
+
+function concurrencyOf({ model }: Pick<Config, 'model'>): number {
+  const reader = languageModelOf(model);
+  return reader && 'concurrency' in reader ? reader.concurrency : 1;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
+import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -66,7 +67,8 @@ export function callsUnderway(
   const { activeMs, ask, config, emit } = experiment;
   if (ask === undefined) return undefined;
   const { limits, model } = config;
-  const ownSeconds = 'timeoutSeconds' in model ? model.timeoutSeconds : undefined;
+  const reader = languageModelOf(model);
+  const ownSeconds = reader && 'timeoutSeconds' in reader ? reader.timeoutSeconds : undefined;
   const longestMs = Math.min(
     1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
     leftMs,

@@ -1,9 +1,10 @@
 /** What the model itself says before a run. */
 
 import type { CommandContext } from '../base/context.js';
-import { isLanguageModel, type ModelConfig } from '../config/config.js';
+import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { createModel } from '../experiment/create-model.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
@@ -15,15 +16,16 @@ import { forecastPrompts } from './prompt-forecast.js';
  * @param ask whether a server may be asked
  */
 export async function contextOf(
-  { config: { model: config }, model }: Assembly,
+  assembly: Assembly,
   ask: boolean,
   signal?: AbortSignal,
 ): Promise<ModelContext | undefined> {
-  const tokens = config.provider === 'ollama' ? config.contextTokens : undefined;
+  const config = languageModelOf(assembly.config.model);
+  const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
   const stated = tokens === undefined ? undefined : { tokens };
-  if (config.provider === 'ollama' && !ask) return stated;
+  if (config?.provider === 'ollama' && !ask) return stated;
   try {
-    return await model.context?.(signal);
+    return await languageModelIn(assembly.model)?.context?.(signal);
   } catch (error) {
     // Asking for an answer will say the same.
     if (error instanceof ModelError) return stated;
@@ -33,8 +35,8 @@ export async function contextOf(
 
 /** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
-  const { model } = assembly;
-  if (model.expect === undefined) return;
+  const model = languageModelIn(assembly.model);
+  if (model?.expect === undefined) return;
   model.expect(forecastPrompts(assembly).longest.bound);
   await contextOf(assembly, true, signal);
 }
@@ -56,10 +58,11 @@ export async function askModel(
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { config, model } = assembly;
-  if (!isLanguageModel(config.model) || model.generate === undefined) return [];
+  const config = languageModelOf(assembly.config.model);
+  const model = languageModelIn(assembly.model);
+  if (config === undefined || model === undefined) return [];
   try {
-    const asked = 'maxRetries' in config.model ? createModel(impatient(config.model), env) : model;
+    const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
     // The server loads the model as the run will have it.
     asked.expect?.(forecastPrompts(assembly).longest.bound);
     const opened = await asked.open?.();
@@ -84,7 +87,7 @@ export async function askModel(
 }
 
 /** A check tells at once what a run would wait for. */
-function impatient(config: ModelConfig): ModelConfig {
+function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 60) };
 }

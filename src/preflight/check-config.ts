@@ -3,6 +3,7 @@ import { UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { askModel, contextOf } from './ask-model.js';
 import { deviceFindings } from './device-finding.js';
 import { errorsIn, type Finding, found } from './findings.js';
@@ -41,7 +42,7 @@ export async function checkConfig(
       ];
     } finally {
       await closeEnvironment(assembly);
-      await assembly.model.close?.();
+      await languageModelIn(assembly.model)?.close?.();
     }
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

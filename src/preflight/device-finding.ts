@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../config/config.js';
+import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { type Finding, found } from './findings.js';
 
@@ -6,8 +6,9 @@ import { type Finding, found } from './findings.js';
  * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error
  * of loading the model.
  */
-export async function deviceFindings(model: ModelConfig): Promise<readonly Finding[]> {
-  if (model.provider !== 'local') return [];
+export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
   const { auto, usable, unusable } = await findDevices();
   const device = model.device === 'auto' ? auto : model.device;
   if (!usable.includes(device)) return [];

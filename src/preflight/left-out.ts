@@ -4,8 +4,10 @@
  */
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import { openModel } from '../experiment/assemble.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
 import { openTask } from '../rollout/task.js';
@@ -30,6 +32,7 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
 
 /** Modules of all other parts. */
 export function modulesLeftOut({ policy, evaluation, model, prompts }: Config): readonly LeftOut[] {
+  const reader = languageModelOf(model);
   const modules = [
     {
       field: 'policy',
@@ -39,7 +42,12 @@ export function modulesLeftOut({ policy, evaluation, model, prompts }: Config): 
     },
     { field: 'prompts.helpers', value: prompts.helpers, unknown: 'the prompts', needed: true },
     { field: 'evaluation.reward', value: evaluation.reward, unknown: 'the reward function', needed: false },
-    { field: 'model', value: model.provider === 'module' && model.path, unknown: 'the model', needed: false },
+    {
+      field: 'model',
+      value: reader?.provider === 'module' && reader.path,
+      unknown: 'the model',
+      needed: false,
+    },
   ];
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }
@@ -49,9 +57,10 @@ export function standIns({ model }: Config): {
   readonly model?: LanguageModel;
   readonly withoutReward: true;
 } {
-  if (model.provider !== 'module') return { withoutReward: true };
+  const reader = languageModelOf(model);
+  if (reader?.provider !== 'module') return { withoutReward: true };
   const generate = () => Promise.reject(new Error('this model was not loaded'));
-  return { model: { id: `module/${model.path}`, generate }, withoutReward: true };
+  return { model: { id: `module/${reader.path}`, generate }, withoutReward: true };
 }
 
 export function notChecked({ field, value, unknown }: LeftOut): Finding {
@@ -76,7 +85,7 @@ export async function openParts(
   withEnvironment: boolean,
 ): Promise<void> {
   const parts = [
-    async () => (await openModel(config, env, standIns(config).model)).model.close?.(),
+    async () => languageModelIn((await openModel(config, env, standIns(config).model)).model)?.close?.(),
     ...(withEnvironment ? [async () => (await openTask(config.environment, undefined, env)).close?.()] : []),
   ];
   const problems: Problem[] = [];

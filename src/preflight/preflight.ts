@@ -1,7 +1,9 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { type Config, isLanguageModel, type ModelConfig } from '../config/config.js';
+import { placedIn } from '../config/checks.js';
+import type { Config } from '../config/config.js';
+import { languageMemberOf, languageModelOf } from '../config/model.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
@@ -21,19 +23,22 @@ import { estimateRun } from './run-estimate.js';
  */
 export function preflight(assembly: Assembly, context: ModelContext | undefined): readonly Finding[] {
   const forecast = forecastPrompts(assembly, context?.count);
-  return [
+  const reader = languageModelOf(assembly.config.model);
+  const findings = [
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
-    ...(isLanguageModel(assembly.config.model)
+    ...(reader !== undefined
       ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
       : []),
-    ...thoughtFindings(assembly.config.model, context?.thinks),
+    ...thoughtFindings(reader, context?.thinks),
     ...limitFindings(assembly, forecast),
     estimateRun(assembly, forecast),
   ];
+  const { field } = languageMemberOf(assembly.config.model) ?? { field: 'model' };
+  return findings.map((finding) => (finding.level === 'ok' ? finding : placedIn(finding, field)));
 }
 
 function shapeOf(policy: PolicyDescription): string {
@@ -184,7 +189,7 @@ function memoryFindings(
 
 /** The description of a built-in environment tells of that environment's rewards. */
 function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
-  const isTold = isLanguageModel(model) && isBuiltInId(id) && prompts.set !== 'numeric';
+  const isTold = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
   return (
     isTold &&
     prompts.description === undefined &&
@@ -217,7 +222,8 @@ function lengthFindings(
   contextTokens: number | undefined,
 ): readonly Finding[] {
   const findings: Finding[] = [];
-  const maxTokens = 'maxTokens' in model ? model.maxTokens : undefined;
+  const reader = languageModelOf(model);
+  const maxTokens = reader && 'maxTokens' in reader ? reader.maxTokens : undefined;
   const { count } = family.parameters;
   if (maxTokens !== undefined && answer.most > maxTokens) {
     const never = answer.fewest > maxTokens;
@@ -259,8 +265,8 @@ function lengthFindings(
 }
 
 /** Ollama asks a model that thinks twice where it enforces the form of the answer. */
-function thoughtFindings(model: ModelConfig, thinks = false): readonly Finding[] {
-  if (!thinks || model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
+function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
+  if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
   return [
     warning({
       field: 'model.think',

@@ -1,7 +1,9 @@
 /** How many calls and tokens a run will ask of its model, and what they cost. */
-import { isLanguageModel } from '../config/config.js';
+import { languageModelOf, type ModelConfig, membersOf } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { formatCompact } from '../format/numbers.js';
+import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
@@ -24,25 +26,37 @@ function runEstimate(
   { config, model }: Pick<Assembly, 'config' | 'model'>,
   { answer: { most: answer }, longest, total }: PromptForecast,
 ): RunEstimate | undefined {
-  if (!isLanguageModel(config.model)) return undefined;
+  const reader = languageModelOf(config.model);
+  if (reader === undefined) return undefined;
   const { candidates, corrections, iterations, repeats } = config;
-  const calls = iterations * candidates * repeats;
+  const share = shareOf(config.model);
+  const mostCalls = iterations * candidates * repeats;
+  const calls = Math.round(mostCalls * share);
   // Where all candidates are asked for at once, their prompt is read once.
-  const prompts = total * repeats * (model.givesSeveral ? 1 : candidates);
-  const maxTokens = 'maxTokens' in config.model ? config.model.maxTokens : undefined;
+  const prompts = share * total * repeats * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
+  const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
   const longestAnswer = Math.max(answer, maxTokens ?? answer);
-  const asked = { expected: calls, most: calls * (1 + corrections) };
+  const asked = { expected: calls, most: mostCalls * (1 + corrections) };
   const promptTokens = {
     expected: prompts,
-    most: total * repeats * candidates + calls * corrections * longest.corrected,
+    most: total * repeats * candidates + mostCalls * corrections * longest.corrected,
   };
   const completionTokens = { expected: calls * answer, most: asked.most * longestAnswer };
-  const price = 'price' in config.model ? config.model.price : undefined;
+  const price = 'price' in reader ? reader.price : undefined;
   if (price === undefined) return { calls: asked, promptTokens, completionTokens };
   const costOf = (which: keyof Amount) =>
     (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
   const cost = { expected: costOf('expected'), most: costOf('most') };
   return { calls: asked, promptTokens, completionTokens, cost };
+}
+
+/** The share of the candidates that the language model is expected to be asked for: where results decide, an equal one. */
+function shareOf(model: ModelConfig): number {
+  const members = membersOf(model);
+  const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
+  const weights = members.map(({ weight }) => (isWeighted ? weight : 1));
+  const own = members.findIndex(({ config }) => languageModelOf(config) !== undefined);
+  return weights[own]! / sum(weights);
 }
 
 /** The same as a finding; a control costs none of it. */

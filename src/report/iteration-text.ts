@@ -71,8 +71,9 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
 /** Indented, so that no line of it can pass for one of this program. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
-function outcomeText({ attempt, outcome }: CallRecord): string {
-  const ask = attempt === 0 ? 'first ask' : `correction ${attempt}`;
+function outcomeText({ attempt, member, outcome }: CallRecord): string {
+  const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
+  const ask = member === undefined ? which : `${harmlessLine(member)}, ${which}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted`;
   return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
 }

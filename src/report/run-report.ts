@@ -6,6 +6,7 @@ import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
+import { memberFigures } from './data/members.js';
 import { loggedProposals } from './data/proposals.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { CallKeeper } from './data/shown-calls.js';
@@ -14,6 +15,7 @@ import { type Page, page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
 import { failureView } from './views/failure-view.js';
 import { learningView } from './views/learning-view.js';
+import { memberView } from './views/member-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
 import { reproduction } from './views/reproduce.js';
@@ -35,6 +37,7 @@ export function runPage(data: RunData): Page {
   const notices = warnings(data);
   const animations = animationView(data.animations, data.config);
   const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);
+  const members = memberView(memberFigures(proposals));
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
@@ -42,6 +45,7 @@ export function runPage(data: RunData): Page {
     animations && { id: 'episodes', title: 'Episodes', content: animations },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
+    members && { id: 'members', title: 'Members', content: members },
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
     learning && { id: 'learning', title: 'Learning', content: learning },
     { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },

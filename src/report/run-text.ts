@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { bestEntries } from '../experiment/stages.js';
-import { formatDuration, formatInterval, formatParameter, formatReturn } from '../format/numbers.js';
+import { formatDuration, formatInterval, formatParameter, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
 import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
@@ -16,6 +16,8 @@ import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } 
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
+import { type MemberFigures, memberFigures } from './data/members.js';
+import { loggedProposals } from './data/proposals.js';
 
 interface Shown {
   /** Evaluations that are listed, the best first. */
@@ -30,6 +32,7 @@ interface Shown {
 export function runFigures({ path, config, manifest, family, recorded }: OpenedRun, { top, cwd }: Shown) {
   const { description } = family;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
+  const members = membersIn({ config, recorded });
   const projected = description.kind === 'linear' && description.projection !== undefined;
   return {
     ...resultOf(factsOf(path, manifest), cwd),
@@ -46,6 +49,7 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
       parameters,
       ...(projected && { weights: linearWeights(description, parameters) }),
     })),
+    ...(members.length > 0 && { members }),
     failures: countFailures(recorded.calls),
     controlled: [...recorded.events].filter(({ kind }) => kind === 'controlled'),
   };
@@ -61,6 +65,7 @@ export function runText(
   const { confirmed } = result;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const { entries } = recorded;
+  const members = membersIn({ config, recorded });
   const labels = readLabels(path);
   const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
@@ -84,6 +89,7 @@ export function runText(
     ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
     ...(learning && learning.steps > 0 ? [`adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`] : []),
     ...controls.map((event) => `control   ${controlledText(event)}`),
+    ...members.map((figures) => `member    ${memberText(figures)}`),
     `usage     ${formatUsage(result.usage)}`,
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
@@ -104,6 +110,17 @@ function bestTable(best: ReturnType<typeof bestEntries>, width: number | undefin
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
   ];
   return terminalTable(best, columns, width);
+}
+
+/** Who of a portfolio found what. */
+const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
+  config.model.provider === 'portfolio' || config.model.provider === 'replayed'
+    ? memberFigures(loggedProposals(recorded))
+    : [];
+
+function memberText({ best, candidates, improved, member }: MemberFigures): string {
+  const found = best === null ? 'none evaluated' : `best ${formatReturn(best)}`;
+  return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
 }
 
 /** Replies that could not be used, by kind. */

@@ -62,6 +62,8 @@ export interface GameRecord {
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
+  /** Of a portfolio: who answered. */
+  readonly member?: string;
   readonly outcome:
     | {
         readonly kind: 'accepted';

@@ -79,7 +79,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
   return Object.entries(config)
     .flatMap(([key, value]): [string, unknown][] => {
       if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
-        return Object.entries(value).map(([inner, item]) => [`${key}.${inner}`, item]);
+        return Object.entries(value).flatMap(([inner, item]) => settingsAt(`${key}.${inner}`, item));
       }
       return [[key, value]];
     })
@@ -87,6 +87,16 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
       ([key, value]) => value !== undefined && !mayChange.has(key) && !mayChange.has(key.split('.')[0]!),
     )
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Of the members of a portfolio each key by itself, so that those may change that may of a model alone. */
+function settingsAt(path: string, value: unknown): [string, unknown][] {
+  if (path !== 'model.members' || !Array.isArray(value)) return [[path, value]];
+  return value.flatMap((member: object, i) =>
+    Object.entries(member)
+      .filter(([key]) => !mayChange.has(`model.${key}`))
+      .map(([key, item]): [string, unknown] => [`${path}.${i}.${key}`, item]),
+  );
 }
 
 /** Names of the keys that a resumption may change. */

@@ -176,11 +176,20 @@ function update({ distribution, strategy, generation, task }: Search): void {
     distribution.best = ranked[0]!.score;
     distribution.bestGeneration = distribution.generations;
   }
-  const steps = ranked.map(({ parameters }) =>
+  const own = ranked.map(({ parameters }) =>
     parameters.map((value, i) => (value - distribution.mean[i]!) / distribution.sigma),
   );
+  const steps = task.shared ? own.map((step) => shortened(step, distribution.covariance)) : own;
   moveMean(distribution, strategy, steps);
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
+}
+
+/** A step that may be someone else's: N. Hansen, “Injecting External Solutions Into CMA-ES” (arXiv:1110.4181), section 3. */
+function shortened(step: readonly number[], covariance: Covariance): readonly number[] {
+  const n = step.length;
+  const longest = Math.sqrt(n) + (2 * n) / (n + 2);
+  const length = norm(covariance.whiten(step));
+  return length <= longest ? step : step.map((value) => (value * longest) / length);
 }
 
 function moveMean(

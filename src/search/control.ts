@@ -11,6 +11,8 @@ export interface Task {
   readonly warmup: number;
   /** Whether two evaluations of one point differ, since each iteration has its own episodes. */
   readonly noisy?: boolean;
+  /** Whether others propose, too: then some of `history` may lie far from where the control looks. */
+  readonly shared?: boolean;
 }
 
 /** A search algorithm in the place of a language model, as a baseline for it. */

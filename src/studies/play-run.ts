@@ -3,8 +3,9 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { type Config, isLanguageModel } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/ledger.js';
@@ -122,7 +123,7 @@ export async function playRun(
   try {
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
     // Calls of a language model are not to be paid for twice; those of a control cost nothing.
-    const durability = bulk && !isLanguageModel(config.model) ? 'run' : 'iteration';
+    const durability = bulk && languageModelOf(config.model) === undefined ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })
       : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });

@@ -1,6 +1,7 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
+import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
@@ -43,7 +44,8 @@ export const failureLines = ({ failures }: Played): readonly string[] =>
 
 /** Whether a run's local model answers the calls of several runs in one batch, or is trained: by what this thread was handed. */
 function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
-  return adapt !== undefined || (model.provider === 'local' && sharesProcess(model));
+  const reader = languageModelOf(model);
+  return adapt !== undefined || (reader?.provider === 'local' && sharesProcess(reader));
 }
 
 /**

@@ -7,6 +7,7 @@ import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -117,7 +118,7 @@ export async function beginRun(
 
 async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   await makeRoom(assembly, stop?.finish);
-  const description = await assembly.model.open?.();
+  const description = await languageModelIn(assembly.model)?.open?.();
   if (description !== undefined) note(description);
 }
 

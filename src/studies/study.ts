@@ -1,8 +1,9 @@
 /** Several configs, each played by several arms, under several seeds; every run is an ordinary run directory. */
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
-import type { Config, ModelConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import type { ModelConfig } from '../config/model.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { isControl } from '../search/controls.js';
 import { plainName } from '../storage/files.js';

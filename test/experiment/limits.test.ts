@@ -84,7 +84,7 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
       formatCorrection: () => 'Give both.',
       recorded: () => undefined,
-      model,
+      by: () => ({ model }),
       concurrency: 4,
       ledger,
       signal: new AbortController().signal,

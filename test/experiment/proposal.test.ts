@@ -33,7 +33,7 @@ function request(model: LanguageModel, changes: Partial<ProposalRequest> = {}) {
     seed: (candidate, attempt) => 100 * candidate + attempt,
     formatCorrection: (failure) => `correct this: ${failure.kind}`,
     recorded: () => undefined,
-    model,
+    by: () => ({ model }),
     concurrency: 2,
     ledger,
     signal: new AbortController().signal,

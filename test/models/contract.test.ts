@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../src/config/config.js';
+import type { ModelConfig } from '../../src/config/model.js';
 import { createModel, createProposer } from '../../src/experiment/create-model.js';
 import { answering } from '../../src/experiment/proposer.js';
 import { createGenerator } from '../../src/random/generator.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelConfig } from '../../src/config/config.js';
+import type { ModelConfig } from '../../src/config/model.js';
 import { findDevices } from '../../src/models/local/engine/find-devices.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { deviceFindings } from '../../src/preflight/device-finding.js';

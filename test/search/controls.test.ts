@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ModelConfig } from '../../src/config/config.js';
+import type { ModelConfig } from '../../src/config/model.js';
 import { createProposer } from '../../src/experiment/create-model.js';
-import { answering, type Proposer } from '../../src/experiment/proposer.js';
+import { answering, type SingleProposer } from '../../src/experiment/proposer.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, parseParameters } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';
@@ -33,7 +33,7 @@ const table: ParameterSpec = {
   choices: [0, 1, 2, 3],
 };
 
-async function propose(model: Proposer, task: Task, seed: number): Promise<ParameterVector> {
+async function propose(model: SingleProposer, task: Task, seed: number): Promise<ParameterVector> {
   const { text } = await ask(answering(model, task), [], { seeds: [seed] });
   const parsed = parseParameters(text, task.parameters);
   if (!parsed.ok) throw new Error(`${JSON.stringify(parsed.failure)} in: ${text}`);
@@ -45,7 +45,7 @@ const score = (parameters: ParameterVector) =>
   -parameters.reduce((sum, value, i) => sum + (value - (i % 3)) ** 2, 0);
 
 /** A search of so many proposals after five random points. `modelAt` gives the model that makes proposal i. */
-async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => Proposer) {
+async function search(parameters: ParameterSpec, proposals: number, modelAt: (i: number) => SingleProposer) {
   const random = createGenerator(1);
   const history: Evaluated[] = Array.from({ length: 5 }, () => {
     const start = Array.from({ length: parameters.count }, () => random.integers(0, 4));
@@ -80,7 +80,7 @@ describe.each(configs)('$provider', (config) => {
   it('knows its history by what is in it, not by the object', async () => {
     const model = createProposer(config, {});
     if (model.generate !== undefined) throw new Error('a control answers no messages');
-    const copying: Proposer = {
+    const copying: SingleProposer = {
       id: model.id,
       propose: (task, random) =>
         model.propose({ ...task, history: task.history.map((evaluated) => ({ ...evaluated })) }, random),

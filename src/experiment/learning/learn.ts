@@ -10,7 +10,7 @@ import { observedIteration } from './observed.js';
 /** The parts of an experiment that it works with. */
 interface Adapting {
   readonly learner: Learner | undefined;
-  readonly model: { readonly adopt?: ((directory: string) => void) | undefined };
+  readonly languageModel: { readonly adopt?: ((directory: string) => void) | undefined } | undefined;
   readonly buffer: { readonly entries: readonly BufferEntry[] };
   readonly config: { readonly memory: MemoryConfig };
   readonly completed: number;
@@ -52,6 +52,6 @@ export async function learnAgain(adapting: Adapting, recorded: Iterable<CallReco
   }
 }
 
-function adopt({ learner, model }: Adapting): void {
-  if (learner?.adapter !== undefined) model.adopt?.(learner.adapter);
+function adopt({ languageModel, learner }: Adapting): void {
+  if (learner?.adapter !== undefined) languageModel?.adopt?.(learner.adapter);
 }

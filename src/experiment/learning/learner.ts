@@ -2,6 +2,7 @@
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { AdaptConfig } from '../../config/learning/adapt.js';
+import { languageModelOf } from '../../config/model.js';
 import type { LocalConfig } from '../../models/local/settings.js';
 import type { Adaptation } from '../../runs/events.js';
 import type { ObservedIteration } from './observed.js';
@@ -12,8 +13,12 @@ export interface AdaptingConfig extends Config {
   readonly model: LocalConfig;
 }
 
-export const isAdapting = (config: Config): config is AdaptingConfig =>
-  config.adapt !== undefined && config.model.provider === 'local';
+/** The config for the learner, whose model is the one that is trained: a member of a portfolio, too. */
+export function adaptingConfig(config: Config): AdaptingConfig | undefined {
+  const { adapt } = config;
+  const model = languageModelOf(config.model);
+  return adapt !== undefined && model?.provider === 'local' ? { ...config, adapt, model } : undefined;
+}
 
 /** Learns from the candidates of a run. What it has learnt follows from the run's seed and log alone. */
 export interface Learner {

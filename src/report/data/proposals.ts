@@ -16,6 +16,8 @@ interface Place {
 
 /** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
+  /** Of a portfolio: whose it is. */
+  readonly member: string | undefined;
   readonly attempts: readonly LoggedAttempt[];
   readonly entry: BufferEntry | undefined;
   /** Whether its score passed everything before it. */
@@ -24,6 +26,7 @@ export interface LoggedProposal extends Place {
 
 /** A proposal while it is put together. */
 interface Mutable extends Place {
+  readonly member: string | undefined;
   readonly attempts: LoggedAttempt[];
   entry: BufferEntry | undefined;
   improved: boolean;
@@ -46,8 +49,11 @@ export function loggedProposals(
 ): readonly LoggedProposal[] {
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
-  const add = ({ iteration, candidate }: Place, attempts: LoggedAttempt[]): Mutable => {
-    const made = { iteration, candidate, attempts, entry: undefined, improved: false };
+  const add = (
+    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
+    attempts: LoggedAttempt[],
+  ): Mutable => {
+    const made = { iteration, candidate, member, attempts, entry: undefined, improved: false };
     proposals.set(keyOf(made), made);
     return made;
   };

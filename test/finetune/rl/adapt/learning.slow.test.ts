@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { plannedAdapter } from '../../../../finetune/rl/adapt/adapter-start.js';
 import { rewardedGroups } from '../../../../finetune/rl/adapt/groups.js';
 import type { Environment } from '../../../../src/environments/environment.js';
-import { type AdaptingConfig, isAdapting } from '../../../../src/experiment/learning/learner.js';
+import { type AdaptingConfig, adaptingConfig } from '../../../../src/experiment/learning/learner.js';
 import { type ObservedAnswer, observedIteration } from '../../../../src/experiment/learning/observed.js';
 import { type ConfigInput, parseConfig, run } from '../../../../src/index.js';
 import type { CallRecord } from '../../../../src/runs/events.js';
@@ -86,15 +86,16 @@ describe('learning while searching', { timeout: 180_000 }, () => {
       outcome.kind === 'accepted' ? outcome.parameters[0]! : Number.NaN,
     );
     expect(mean(early.filter(Number.isFinite))).toBeGreaterThan(1.5);
-    const { lora } = plannedAdapter(adaptingConfig({ model }));
+    const { lora } = plannedAdapter(adapting({ model }));
     expect(lora).toMatchObject({ rank: 16, alpha: 32, dropout: 0 });
   });
 });
 
-function adaptingConfig(changes: Partial<ConfigInput>): AdaptingConfig {
+function adapting(changes: Partial<ConfigInput>): AdaptingConfig {
   const parsed = parseConfig({ ...config, environment: 'CartPole-v1', adapt: {}, ...changes } as ConfigInput);
-  if (!isAdapting(parsed)) throw new Error('it does not adapt');
-  return parsed;
+  const found = adaptingConfig(parsed);
+  if (found === undefined) throw new Error('it does not adapt');
+  return found;
 }
 
 describe('what a learner sees', () => {

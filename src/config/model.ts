@@ -1,0 +1,125 @@
+/** The section `model`: who proposes parameters. One model or control, or a portfolio of them. */
+import { z } from 'zod';
+import { localSchema } from '../models/local/settings.js';
+import {
+  customModelSchema,
+  moduleModelSchema,
+  ollamaSchema,
+  openaiSchema,
+  replayedSchema,
+} from '../models/settings.js';
+import { controls, findControl, teachers } from '../search/controls.js';
+
+const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
+  records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
+
+const weight = z
+  .number()
+  .positive()
+  .optional()
+  .describe('How often `switch: shares` draws it, in proportion to the others (default: 1)');
+
+type Weighted<Schema> =
+  Schema extends z.ZodObject<infer Shape, infer Strict>
+    ? z.ZodObject<Shape & { weight: typeof weight }, Strict>
+    : never;
+
+const weighted = <const T extends readonly z.ZodObject[]>(schemas: T) =>
+  schemas.map((schema) => schema.extend({ weight })) as unknown as {
+    -readonly [K in keyof T]: Weighted<T[K]>;
+  };
+
+const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
+
+const portfolioSchema = z.strictObject({
+  provider: z
+    .literal('portfolio')
+    .describe('Several propose over one buffer: controls, and at most one language model'),
+  members: z
+    .array(
+      z.discriminatedUnion('provider', [
+        ...weighted([openaiSchema, ollamaSchema, localSchema, moduleModelSchema]),
+        ...weighted(searches),
+      ]),
+    )
+    .min(2)
+    .describe('Sections `model`, each with a `weight` where that is not 1'),
+  switch: z
+    .enum(['shares', 'turns', 'plateau', 'bandit'])
+    .default('shares')
+    .describe(
+      'Who is asked: `shares` draws a member for each candidate by weight; `turns`: each for an iteration; `plateau`: one until it finds nothing better; `bandit` draws those more often that found something better',
+    ),
+  patience: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Of `plateau`: iterations without a new best before the next member’s turn (default: 5)'),
+  discount: z
+    .number()
+    .gt(0)
+    .max(1)
+    .optional()
+    .describe('Of `bandit`: what counts of a success after each iteration (default: 0.95)'),
+});
+
+export const modelSchema = z.discriminatedUnion('provider', [
+  openaiSchema,
+  ollamaSchema,
+  localSchema,
+  ...searches,
+  replayedSchema,
+  moduleModelSchema,
+  customModelSchema,
+  portfolioSchema,
+]);
+
+export type ModelConfig = z.output<typeof modelSchema>;
+export type PortfolioConfig = z.output<typeof portfolioSchema>;
+/** One model or control. */
+export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
+type LanguageModelConfig = Extract<
+  SingleModelConfig,
+  { provider: 'openai' | 'ollama' | 'local' | 'module' | 'custom' }
+>;
+
+/** Whether the model reads prompts; controls don't. */
+const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
+  ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
+
+/** The section of the language model: of a portfolio, that of its member; undefined where none reads prompts. */
+export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
+  membersOf(model)
+    .map(({ config }) => config)
+    .find(isLanguageModel);
+
+/** The same with its place in the config. */
+export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
+  membersOf(model).find(({ config }) => isLanguageModel(config));
+
+export interface MemberConfig {
+  /** Its provider; the second of one provider is `gp-2`. */
+  readonly name: string;
+  readonly config: SingleModelConfig;
+  readonly weight: number;
+  /** Where it stands in a config. */
+  readonly field: string;
+}
+
+/** The members of a portfolio; a model alone is its only one. */
+export function membersOf(model: ModelConfig): readonly MemberConfig[] {
+  if (model.provider !== 'portfolio') {
+    return [{ name: model.provider, config: model, weight: 1, field: 'model' }];
+  }
+  const seen = new Map<string, number>();
+  return model.members.map(({ weight: share = 1, ...config }, i) => {
+    const count = (seen.get(config.provider) ?? 0) + 1;
+    seen.set(config.provider, count);
+    const name = count === 1 ? config.provider : `${config.provider}-${count}`;
+    return { name, config: config as SingleModelConfig, weight: share, field: `model.members.${i}` };
+  });
+}
+
+/** Whether a call was answered by a control of a portfolio: it costs nothing and says nothing of the language model. */
+export const isByControl = ({ member }: { readonly member?: string | undefined }): boolean =>
+  member !== undefined && findControl(member.replace(/-\d+$/, '')) !== undefined;

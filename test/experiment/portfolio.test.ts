@@ -1,0 +1,183 @@
+import { expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { type Assembly, assemble } from '../../src/experiment/assemble.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
+import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
+import { preflight } from '../../src/preflight/preflight.js';
+import { memberFigures } from '../../src/report/data/members.js';
+import { loggedProposals } from '../../src/report/data/proposals.js';
+import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
+import { renderReport } from '../../src/report/run-report.js';
+import { runText } from '../../src/report/run-text.js';
+import { runData } from '../../src/report/write-report.js';
+import { differences } from '../../src/runs/fingerprint.js';
+import { readWholeRun } from '../../src/runs/open-run.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+} from '../support/experiments.js';
+
+const controls = [{ provider: 'hill-climb' }, { provider: 'gp' }, { provider: 'cma-es' }] as const;
+const fast = [{ provider: 'hill-climb' }, { provider: 'cma-es' }] as const;
+const reader = { provider: 'ollama', name: 'scripted', price: { input: 1, output: 4 } } as const;
+
+const portfolio = (model: object, more: Partial<ConfigInput> = {}) =>
+  ({ ...quick, iterations: 6, ...more, model: { provider: 'portfolio', ...model } }) as ConfigInput;
+
+/** The portfolio of a config with another model in the place of its language model. */
+async function withModel(config: ConfigInput, model: LanguageModel): Promise<Proposer> {
+  const { model: made } = await assemble(parseConfig(config), {}, undefined, { model });
+  return made;
+}
+
+const membersIn = (path: string) => readRun(path).calls.map(({ member }) => member);
+
+it.each([
+  ['shares', { members: [{ ...reader, weight: 2 }, ...fast] }],
+  ['turns', { members: [...controls, reader], switch: 'turns' }],
+  ['plateau', { members: [reader, ...fast], switch: 'plateau', patience: 1 }],
+  ['bandit', { members: [reader, ...fast], switch: 'bandit' }],
+])(
+  '%s: a run that is killed anywhere goes on as if nothing had been, and a replay equals it',
+  async (_, model) => {
+    const config = portfolio(model, { candidates: 3 });
+    const made = () => withModel(config, seededModel(0.3));
+    const { path } = await runExperimentFrom(config, { model: await made() });
+    expect(new Set(membersIn(path)).size).toBeGreaterThan(1);
+    for (const after of [3]) {
+      const stop = new AbortController();
+      const { path: stopped } = await runExperimentFrom(config, {
+        model: await made(),
+        finish: stop.signal,
+        onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === after && stop.abort(),
+      });
+      expect(readManifest(stopped).iterations.done).toBe(after);
+      await resumeExperiment(stopped, { model: await made() });
+      expect(readRunFile(stopped, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+      expect(membersIn(stopped)).toEqual(membersIn(path));
+    }
+    const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
+    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    expect(membersIn(replayed.path)).toEqual(membersIn(path));
+    expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
+  },
+);
+
+it('counts the language model’s tokens alone, and corrections go to the one that erred', async () => {
+  const config = portfolio(
+    { members: [reader, { provider: 'random' }] },
+    { candidates: 4, limits: { cost: 1 } },
+  );
+  const { path } = await runExperimentFrom(config, { model: await withModel(config, seededModel(0.5)) });
+  const { calls } = readRun(path);
+  const by = (name: string) => calls.filter(({ member }) => member === name);
+  expect(by('ollama').length).toBeGreaterThan(5);
+  expect(by('ollama').some(({ attempt }) => attempt > 0)).toBe(true);
+  for (const { candidate, iteration, member } of calls.filter(({ attempt }) => attempt > 0)) {
+    const first = calls.find((call) => call.iteration === iteration && call.candidate === candidate);
+    expect(first?.member).toBe(member);
+  }
+  expect(by('random').every(({ cost }) => cost === undefined)).toBe(true);
+  const prompts = by('ollama').map(({ completion }) => completion?.usage.promptTokens ?? 0);
+  expect(readManifest(path).usage.promptTokens).toBe(prompts.reduce((sum, tokens) => sum + tokens, 0));
+});
+
+it('ends at once where the language model is not there, and asks it no more than its limits allow', async () => {
+  const config = portfolio({ members: [{ provider: 'random' }, reader], switch: 'turns' });
+  const absent: LanguageModel = {
+    id: 'ollama/absent',
+    generate: () =>
+      Promise.reject(new ModelError('network', 'nobody is there', { retries: 0, latencyMs: 0 })),
+  };
+  const { path } = await runExperimentFrom(config, { model: await withModel(config, absent) });
+  expect(readManifest(path)).toMatchObject({
+    status: 'failed',
+    reason: { kind: 'model-error', message: 'nobody is there' },
+    iterations: { done: 1 },
+  });
+});
+
+it('a group’s candidates of one member take one another into account', async () => {
+  const config = portfolio(
+    { members: [{ provider: 'gp', weight: 3 }, { provider: 'random' }] },
+    { candidates: 8 },
+  );
+  const { path } = await runExperimentFrom({ ...config, iterations: 3 });
+  const points = readRun(path).entries.map(({ parameters }) => parameters.join());
+  expect(new Set(points).size).toBe(points.length);
+  const asked = readRun(path).calls.filter(({ choices }) => choices !== undefined);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(new Set(asked.map(({ member }) => member))).toEqual(new Set(['gp']));
+});
+
+it('is refused with two language models, with settings that have no effect, and with what a member may not be', () => {
+  const wrong = (model: object) => () => parseConfig(portfolio(model));
+  expect(wrong({ members: [reader, { provider: 'local' }] })).toThrow(
+    /members\.1\.provider.*second language model/s,
+  );
+  expect(wrong({ members: [...controls], switch: 'turns', patience: 3 })).toThrow(/patience.*no effect/s);
+  expect(wrong({ members: [{ ...controls[0], weight: 2 }, controls[1]], switch: 'bandit' })).toThrow(
+    /members\.0\.weight.*no effect/s,
+  );
+  expect(wrong({ members: [controls[0], { provider: 'portfolio', members: [...controls] }] })).toThrow(
+    /members\.1/,
+  );
+  expect(wrong({ members: [controls[0]] })).toThrow(/members/);
+  expect(wrong({ members: [controls[0], { provider: 'hill-climb', sigmma: 3 }] })).toThrow(
+    /members\.1\.sigm/,
+  );
+  const cap = portfolio(
+    { members: [controls[0], { provider: 'ollama', name: 'x' }] },
+    { limits: { cost: 1 } },
+  );
+  expect(() => parseConfig(cap)).toThrow(/model\.members\.1\.price/);
+});
+
+it('lets a resumed run change of a member what changes nothing of a model alone', () => {
+  const config = (timeoutSeconds: number, sigma: number) =>
+    parseConfig(
+      portfolio({
+        members: [
+          { ...reader, timeoutSeconds },
+          { provider: 'hill-climb', sigma },
+        ],
+      }),
+    );
+  expect(differences(config(10, 1), config(20, 1))).toEqual([]);
+  expect(differences(config(10, 1), config(10, 2))).toHaveLength(1);
+});
+
+it('a check looks at the language model within it', async () => {
+  const config = parseConfig(
+    portfolio({
+      members: [
+        { ...reader, maxTokens: 8 },
+        { provider: 'gp', weight: 3 },
+      ],
+    }),
+  );
+  const assembly: Assembly = await assemble(config, {});
+  const findings = preflight(assembly, undefined);
+  expect(findings.find(({ field }) => field === 'model.members.0.maxTokens')).toMatchObject({
+    level: 'error',
+  });
+  expect(findings.find(({ field }) => field === 'estimate')?.message).toMatch(/^about 2 calls/);
+});
+
+it('a report says who proposed what', async () => {
+  const { path } = await runExperimentFrom(portfolio({ members: [...controls], switch: 'turns' }));
+  const run = await readWholeRun(path);
+  const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
+  expect(page).toContain('Members');
+  for (const name of ['hill-climb', 'gp', 'cma-es']) expect(page).toContain(`<th scope="row">${name}</th>`);
+  const figures = memberFigures(loggedProposals(run.recorded));
+  expect(figures.map(({ candidates }) => candidates).toSorted()).toEqual([2, 2, 2]);
+  expect(figures.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
+  expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: 2 candidates/);
+  expect(iterationText(iterationFigures(run, 2, undefined))).toContain('gp, first ask: accepted');
+});
