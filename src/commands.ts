@@ -98,6 +98,11 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
     'Play random search, hill climbing and CMA-ES on many tasks, and print what they reach',
     () => import('./commands/controls.js'),
   ],
+  [
+    'sweep <config> [overrides..]',
+    'Play many runs of a config, each with other values of some keys, and tell what the keys do',
+    () => import('./commands/sweep.js'),
+  ],
   ['environments [id]', 'List the environments, or explain one', () => import('./commands/environments.js')],
   [
     'models',

@@ -12,6 +12,7 @@ import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.j
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
 import { membersOf, modelSchema } from './model.js';
+import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -128,6 +129,9 @@ export const configSchema = z.strictObject({
     .default('first')
     .describe('Which episodes of an evaluation are written with their trajectory'),
   render: renderSchema.prefault({}).describe('Pictures of episodes, beside those of the report'),
+  sweep: sweepSchema
+    .optional()
+    .describe('Many runs of this config, for `policyloop sweep`; it is no part of any of them'),
 });
 
 /** A config as a user may write it. */
@@ -140,7 +144,10 @@ export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 export type LimitsConfig = z.output<typeof limitsSchema>;
 
 /** A resolved config: every default filled in, every shorthand written out. It is itself a valid config. */
-export type Config = Omit<ParsedConfig, '$schema' | 'environment' | 'target' | 'warmup' | 'memory'> & {
+export type Config = Omit<
+  ParsedConfig,
+  '$schema' | 'environment' | 'target' | 'warmup' | 'memory' | 'sweep'
+> & {
   readonly environment: EnvironmentConfig;
   readonly target?: TargetConfig | undefined;
   readonly warmup: WarmupConfig & { readonly policies: number };
@@ -206,7 +213,7 @@ const withPolicies = (warmup: WarmupConfig) => ({
 
 /** Writes the shorthands out. */
 export function resolveConfig(parsed: ParsedConfig): Config {
-  const { $schema: _schema, environment, target, warmup, memory, ...rest } = parsed;
+  const { $schema: _schema, sweep: _sweep, environment, target, warmup, memory, ...rest } = parsed;
   return {
     ...rest,
     environment:

@@ -7,6 +7,7 @@ import { isFromFile, type Override } from '../settings/overrides.js';
 import { withAbsolutePaths } from '../settings/paths.js';
 import { depthAt, isMapping, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
+import { refuseLists } from '../settings/value-lists.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
 import { openConfig, type ReadFile } from './file.js';
@@ -19,6 +20,7 @@ import {
   isForeignConfig,
   originOf,
 } from './import/import-config.js';
+import { type SweepConfig, sweepKind } from './sweep.js';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -47,6 +49,8 @@ export interface LoadConfigOptions {
    * those of a library's run are relative to its working directory, and a part of its fingerprint.
    */
   readonly asWritten?: boolean;
+  /** Whether a section `sweep` is left out, for one of its runs; otherwise a config that has one is refused. */
+  readonly forSweep?: boolean;
   /** Reads a file as `readFileSync(path, 'utf8')` does. */
   readonly readFile?: ReadFile;
 }
@@ -60,13 +64,16 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
   const source = openConfig('experiment', options.file, options);
   const { path: file } = source;
+  refuseLists(overrides);
   const { texts, imported, ...said } = isForeignConfig(source.content)
     ? importedContent(source.content, source, overrides)
     : { ...source, texts: overrides, imported: undefined };
   const settings = overlaid(experimentKind, said, texts);
+  const { sweep: _sweep, ...alone } = settings.content;
+  const content = options.forSweep === true ? alone : settings.content;
   const folder = options.asWritten === true ? undefined : source.folder;
   const config = withModulesFolder(
-    settings.absolute(validated(settings.content, settings.where), folder, cwd),
+    settings.absolute(validated(content, settings.where), folder, cwd),
     folder,
   );
   const stand = standFor(config.environment.id);
@@ -82,6 +89,32 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     ...(imported !== undefined && { imported: { ...imported, config: settings.content } }),
     locate: settings.locate,
   };
+}
+
+/**
+ * The section `sweep` of a config, alone: what else it says may be complete only with the values that a sweep gives.
+ * @param options of which overrides that set no key of the section are left out
+ * @throws UserError with the places of what is wrong with the section
+ */
+export function loadSweep(
+  options: Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>,
+): SweepConfig | undefined {
+  const source = openConfig('experiment', options.file, options);
+  const { sweep } = source.content;
+  const texts = (options.overrides ?? []).filter((text) => /^sweep[.=]/.test(text));
+  const said = { ...source, content: sweep === undefined ? {} : { sweep } };
+  const { content, where } = overlaid(sweepKind, said, texts);
+  return content.sweep === undefined ? undefined : parseSettings(sweepKind, content, where).sweep;
+}
+
+/** @throws UserError for a config that one run can't be played of */
+function refuseSweep(where: Where): never {
+  throw new UserError({
+    ...where(['sweep'], 'key'),
+    field: 'sweep',
+    message: 'this config is for many runs',
+    remedy: 'policyloop sweep plays them; sweep= leaves them out',
+  });
 }
 
 /** Python finds the module that an environment's id names (`gymnasium:module:Env-v0`) beside the config. */
@@ -142,6 +175,7 @@ function inSchemaOrder(config: Readonly<Record<string, unknown>>): Record<string
 function validated(input: unknown, where: Where = () => ({})): Config {
   refuseTrained(input, where);
   refuseAgent(input, where);
+  if (isMapping(input) && input.sweep !== undefined) refuseSweep(where);
   const config = resolveConfig(parseSettings(experimentKind, input, where));
   const problems = checkConfig(config);
   if (problems.length === 0) return config;

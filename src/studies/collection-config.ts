@@ -86,7 +86,7 @@ const range: SchemaNode = {
  * @param reserved keys that a layer can't set, with what to do instead
  */
 export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
-  const { $schema: _, ...keys } = partOf(experimentKind.json).properties ?? {};
+  const { $schema: _, sweep: __, ...keys } = partOf(experimentKind.json).properties ?? {};
   const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
   const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
   const over = (node: SchemaNode = {}): SchemaNode => ({

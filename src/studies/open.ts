@@ -12,6 +12,7 @@ const kinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
+  sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
   collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
 } as const;
 

@@ -1,5 +1,4 @@
-/** Many runs that belong together: repeats, controls, an evaluation, a collection. */
-
+/** Many runs that belong together: repeats, controls, an evaluation, a sweep, a collection. */
 import { requireCount } from '../base/context.js';
 import type { Config } from '../config/config.js';
 
@@ -17,9 +16,11 @@ export interface PlanEntry {
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
-  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'collection';
+  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'collection';
   /** In the order in which they begin. */
   readonly entries: readonly Entry[];
+  /** Runs of the same directory that are not played here, and whose usage counts for `limits.total` too. */
+  readonly before?: readonly Entry[];
   /** Whether any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
   /** After a failure, runs with the same value of this label are left out; `others` names those that go on. */

@@ -17,9 +17,10 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
 }
 
 /** The limits of all runs of a plan together. */
-function limitsOf({ entries }: Plan, directory: string): SharedLimits {
-  const runs = entries.map(({ path }) => join(directory, path));
-  return new SharedLimits(runs, (_, i) => entries[i]!.config);
+function limitsOf({ before = [], entries }: Plan, directory: string): SharedLimits {
+  const all = [...before, ...entries];
+  const runs = all.map(({ path }) => join(directory, path));
+  return new SharedLimits(runs, (_, i) => all[i]!.config);
 }
 
 /** The outcome of a command that played a plan. */

@@ -144,7 +144,7 @@ function refuseOverrides(overrides: readonly string[], reserved: Readonly<Record
   }
 }
 
-function requireConfirmation({ confirmation }: Config, file: string): void {
+export function requireConfirmation({ confirmation }: Config, file: string): void {
   if (confirmation.candidates > 0) return;
   throw new UserError({
     file,

@@ -203,7 +203,8 @@ function holderItem({ name, names, path, within }: Sight): Item {
 
 function planKind(path: string): ItemKind {
   const plan = unlessDamaged(() => readJson(join(path, planFile)) as { readonly kind?: unknown } | null);
-  return typeof plan === 'object' && plan?.kind === 'evaluation' ? 'evaluation' : 'controls';
+  const kind = typeof plan === 'object' ? plan?.kind : undefined;
+  return kind === 'evaluation' || kind === 'sweep' ? kind : 'controls';
 }
 
 /** What holds runs is as far as these are. */
@@ -223,8 +224,9 @@ function addUp(found: Map<string, Known>): void {
   }
 }
 
-const isHolder = ({ kind }: Item): boolean =>
-  kind === 'repeats' || kind === 'controls' || kind === 'collection' || kind === 'evaluation';
+const holderKinds: readonly ItemKind[] = ['repeats', 'controls', 'collection', 'evaluation', 'sweep'];
+
+const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 
 function sumOf(items: readonly Item[]): Partial<Item> {
   const done = items.filter(({ status }) => status === 'completed').length;

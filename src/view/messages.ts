@@ -1,6 +1,14 @@
 /** What the server and the browser say to each other. */
 
-export type ItemKind = 'run' | 'play' | 'training' | 'repeats' | 'controls' | 'collection' | 'evaluation';
+export type ItemKind =
+  | 'run'
+  | 'play'
+  | 'training'
+  | 'repeats'
+  | 'controls'
+  | 'collection'
+  | 'evaluation'
+  | 'sweep';
 
 /** A run, a training, or what holds several runs. */
 export interface Item {

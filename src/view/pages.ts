@@ -38,6 +38,7 @@ export async function pageOf({ item, path }: Place): Promise<Page> {
       return studyPage(item, path, collectionFile);
     case 'controls':
     case 'evaluation':
+    case 'sweep':
       return studyPage(item, path, planFile);
   }
 }

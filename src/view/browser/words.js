@@ -8,7 +8,8 @@ export const html = htm.bind(h);
 /** @typedef {import('../messages.js').Item} Item */
 
 /** @param {Item} item */
-export const isHolder = ({ kind }) => ['repeats', 'controls', 'collection', 'evaluation'].includes(kind);
+export const isHolder = ({ kind }) =>
+  ['repeats', 'controls', 'collection', 'evaluation', 'sweep'].includes(kind);
 
 /** What an item's progress counts. @param {Item} item */
 export const unitOf = (item) =>

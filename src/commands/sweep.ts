@@ -1,0 +1,47 @@
+/** `policyloop sweep`: many runs of one config, each with other values of some keys. */
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { requireJobs } from '../studies/plan.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file, or the name of a ready one; its section `sweep` may say what varies',
+    })
+    .positional('overrides', {
+      ...common.overrides,
+      describe: 'key=value, or key=a,b,c; seed=1..10; key=choice(a,b); sweep.method=random sweep.samples=20',
+    })
+    .option('out', {
+      ...kinds.text,
+      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('dry-run', {
+      ...kinds.flag,
+      describe: 'Tell runs, calls, cost and time, and ask no model',
+    })
+    .option('jobs', common.jobs)
+    .option('quiet', common.quiet)
+    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
+    .example(
+      "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'memory.best=choice(4,8)'",
+      'a grid of 6 settings under 10 seeds; the same command goes on',
+    )
+    .example(
+      "$0 sweep cartpole-numeric 'model.sigma=loguniform(0.1,3)' seed=1..8 sweep.method=halving sweep.samples=16",
+      'all of 16 drawn settings on two seeds, the better half on four, …',
+    );
+
+type Args = Arguments<typeof options>;
+
+export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
+  const { playSweep } = await import('../studies/sweep/sweep.js');
+  return playSweep(args, context);
+}

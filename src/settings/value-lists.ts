@@ -1,0 +1,142 @@
+/** Several values in the place of one, as a sweep takes them: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
+import { UserError } from '../base/errors.js';
+import { printable } from './issues.js';
+
+/** What a key is to be, one after the other or drawn. */
+export type Values =
+  /** Texts in YAML, as they were written; at least one. */
+  | { readonly kind: 'list'; readonly items: readonly string[] }
+  /** Numbers from `low` to `high`, drawn evenly, or evenly in their logarithm. */
+  | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
+
+/** A range has so many values at most. */
+const mostValues = 100_000;
+
+const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };
+
+/**
+ * Parts of a text between its commas at the top level: not those inside brackets, braces, parentheses or quotes. Joined by
+ * commas they are the text again. Where a bracket or a quote is not closed, the text is one part: YAML says what is wrong.
+ */
+export function splitTop(text: string): readonly string[] {
+  const parts: string[] = [];
+  const open: string[] = [];
+  let start = 0;
+  /** The last character that is no space: a quote opens only where a value begins. */
+  let before = '';
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!;
+    if ((char === '"' || char === "'") && opensQuote(before, text[i - 1] === before, open.length > 0)) {
+      const end = endOfQuote(text, i);
+      if (end === undefined) return [text];
+      i = end;
+    } else if (closing[char] !== undefined) open.push(closing[char]);
+    else if (char === open.at(-1)) open.pop();
+    else if (char === ',' && open.length === 0) {
+      parts.push(text.slice(start, i));
+      start = i + 1;
+      before = '';
+      continue;
+    }
+    if (char.trim() !== '') before = char;
+  }
+  return open.length > 0 ? [text] : [...parts, text.slice(start)];
+}
+
+/**
+ * Whether a quote begins a value, rather than standing inside a word (`it's`, `a:'b`).
+ * @param before the last character that is no space
+ * @param isNext whether it stands right before the quote
+ */
+const opensQuote = (before: string, isNext: boolean, isInside: boolean) =>
+  before === '' || /[,[{(]/.test(before) || (before === ':' && (isInside || !isNext));
+
+/** The place of the quote that ends the one at `start`, by YAML's rules. */
+function endOfQuote(text: string, start: number): number | undefined {
+  const quote = text[start]!;
+  for (let i = start + 1; i < text.length; i++) {
+    if (quote === '"' && text[i] === '\\') i++;
+    else if (text[i] === quote) {
+      if (quote === '"' || text[i + 1] !== quote) return i;
+      i++;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The values that a text lists; undefined where it is a single one.
+ * @param name what an error calls it
+ * @throws UserError for an empty part, a range that is none, and a call with other arguments than it takes
+ */
+export function valuesOf(text: string, name: string): Values | undefined {
+  const parts = splitTop(text).map((part) => part.trim());
+  const [only = ''] = parts;
+  if (parts.length === 1) {
+    const [, word, inside] = /^(choice|uniform|loguniform)\((.*)\)$/s.exec(only) ?? [];
+    if (word === 'choice') return { kind: 'list', items: itemsOf(splitTop(inside!), name) };
+    if (word !== undefined) return drawn(word as 'uniform' | 'loguniform', splitTop(inside!), name);
+    if (!isRange(only)) return undefined;
+  }
+  return { kind: 'list', items: itemsOf(parts, name) };
+}
+
+const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
+const range = new RegExp(String.raw`^(${number})\.\.(${number})$`);
+const isRange = (part: string) => range.test(part);
+
+function itemsOf(parts: readonly string[], name: string): readonly string[] {
+  return parts
+    .map((part) => part.trim())
+    .flatMap((part) => {
+      if (part === '')
+        throw wrong(name, 'holds an empty value between commas', 'write null for a run without the key');
+      return isRange(part) ? numbersOf(part, name) : [part];
+    });
+}
+
+function numbersOf(part: string, name: string): readonly string[] {
+  const [from, to] = range.exec(part)!.slice(1).map(Number) as [number, number];
+  if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to))
+    throw wrong(
+      name,
+      `${printable(part)}: a range is of whole numbers`,
+      'list the values, or draw them: uniform(0,1)',
+    );
+  if (from > to) throw wrong(name, `${printable(part)}: a range goes upwards`, `${to}..${from}`);
+  if (to - from >= mostValues)
+    throw wrong(name, `${printable(part)}: a range has ${mostValues} values at most`, 'list fewer');
+  return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+}
+
+function drawn(kind: 'uniform' | 'loguniform', parts: readonly string[], name: string): Values {
+  const [low = Number.NaN, high = Number.NaN, ...more] = parts.map((part) =>
+    part.trim() === '' ? Number.NaN : Number(part),
+  );
+  const fits = low < high && Number.isFinite(high - low) && (kind === 'uniform' || low > 0);
+  if (fits && more.length === 0) return { kind, low, high };
+  const asks = kind === 'uniform' ? 'two numbers, the lower first' : 'two numbers above 0, the lower first';
+  throw wrong(name, `${kind} takes ${asks}`, kind === 'uniform' ? 'uniform(0,1)' : 'loguniform(0.0001,0.01)');
+}
+
+const wrong = (name: string, message: string, remedy: string) =>
+  new UserError({ file: name, message, remedy });
+
+/**
+ * @throws UserError for an override that lists several values, which only a sweep takes
+ * @param texts `key=value`
+ */
+export function refuseLists(texts: readonly string[]): void {
+  for (const text of texts) {
+    const equals = text.indexOf('=');
+    if (equals < 0) continue;
+    const source = text.slice(equals + 1).trim();
+    if (splitTop(source).length === 1 && !isRange(source) && !/^(choice|(log)?uniform)\(.*\)$/s.test(source))
+      continue;
+    throw new UserError({
+      field: text.slice(0, equals),
+      message: 'lists several values, but a run has one',
+      remedy: `policyloop sweep takes lists, a run for each value; a text with a comma stands in quotes: '${text.slice(0, equals)}="…"'`,
+    });
+  }
+}

@@ -1,0 +1,209 @@
+/** What each key does to the confirmed return, and what two keys do together. */
+import type { Interval } from '../../statistics/bootstrap.js';
+import { mean } from '../../statistics/descriptive.js';
+import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
+import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
+import { regression } from './regression.js';
+import type { Setting, SweptKey } from './settings.js';
+
+/** A setting with its confirmed return under each seed; null where there is none. */
+export interface Measured extends Pick<Setting, 'name' | 'values'> {
+  readonly confirmed: readonly (number | null)[];
+}
+
+/** The mean of all settings with one value of a key. */
+export interface LevelMean {
+  readonly key: string;
+  readonly value: string;
+  /** Over seeds, of the mean over settings. */
+  readonly confirmed: Summary;
+}
+
+interface Difference extends Judged {
+  /** Values are in units of the return; the interval is 95 %. */
+  readonly difference: number;
+  readonly interval: Interval | null;
+  readonly p: number | null;
+  /** Seeds, or settings of a regression. */
+  readonly count: number;
+}
+
+/** One value of a key against the first one, all else being equal. */
+export interface Effect extends Difference {
+  readonly key: string;
+  readonly of: string;
+  readonly against: string;
+}
+
+/** By how much the effect of one key is another where a second key has another value. */
+export interface Interaction extends Difference {
+  readonly keys: readonly [string, string];
+  readonly of: readonly [string, string];
+  readonly against: readonly [string, string];
+}
+
+/** The mean over seeds and over the other keys where two keys have these values. */
+interface PairMean {
+  readonly keys: readonly [string, string];
+  readonly values: readonly [string, string];
+  readonly confirmed: Summary;
+}
+
+export interface Effects {
+  /** `seeds`: each seed is one value; `settings`: a regression over drawn settings. */
+  readonly over: 'seeds' | 'settings';
+  /** The number of either. */
+  readonly count: number;
+  readonly levels: readonly LevelMean[];
+  readonly main: readonly Effect[];
+  readonly pairs: readonly PairMean[];
+  readonly interactions: readonly Interaction[];
+}
+
+/**
+ * Effects of a grid, where all settings are played under the same seeds: means over the other keys, seed by seed.
+ * @param measured every combination of the values
+ * @param range what a return can be
+ */
+export function gridEffects(
+  keys: readonly SweptKey[],
+  measured: readonly Measured[],
+  range: Interval,
+): Effects | undefined {
+  const seeds = wholeSeeds(measured);
+  if (seeds.length === 0) return undefined;
+  /** The mean over settings that have these values, under each seed. */
+  const bySeed = (values: Readonly<Record<string, string>>) => {
+    const fitting = measured.filter((one) =>
+      Object.entries(values).every(([key, value]) => one.values[key] === value),
+    );
+    return seeds.map((seed) => mean(fitting.map(({ confirmed }) => confirmed[seed]!)));
+  };
+  const varying = keys.flatMap(({ key, values }) => {
+    const items = values.kind === 'list' ? [...new Set(values.items)] : [];
+    return items.length > 1 ? [{ key, items }] : [];
+  });
+  const main = varying.flatMap(({ key, items: [against, ...others] }) =>
+    others.map((of) => {
+      const found = comparePairs(bySeed({ [key]: of }), bySeed({ [key]: against! }), range)!;
+      return { key, of, against: against!, ...differenceOf(found) };
+    }),
+  );
+  const twos = varying.flatMap((second, i) => varying.slice(0, i).map((first) => [first, second] as const));
+  const interactions = twos.flatMap(([a, b]) =>
+    a.items.slice(1).flatMap((inA) =>
+      b.items.slice(1).map((inB) => {
+        const [baseA, baseB] = [a.items[0]!, b.items[0]!];
+        const at = (first: string, second: string) => bySeed({ [a.key]: first, [b.key]: second });
+        const changed = minus(at(inA, inB), at(baseA, inB));
+        const found = comparePairs(changed, minus(at(inA, baseB), at(baseA, baseB)))!;
+        return {
+          keys: [a.key, b.key] as const,
+          of: [inA, inB] as const,
+          against: [baseA, baseB] as const,
+          ...differenceOf(found),
+        };
+      }),
+    ),
+  );
+  return {
+    over: 'seeds',
+    count: seeds.length,
+    levels: varying.flatMap(({ key, items }) =>
+      items.map((value) => ({ key, value, confirmed: summarize(bySeed({ [key]: value }), range)! })),
+    ),
+    main: verdicts(main),
+    pairs: twos.flatMap(([a, b]) =>
+      a.items.flatMap((inA) =>
+        b.items.map((inB) => ({
+          keys: [a.key, b.key] as const,
+          values: [inA, inB] as const,
+          confirmed: summarize(bySeed({ [a.key]: inA, [b.key]: inB }), range)!,
+        })),
+      ),
+    ),
+    interactions: verdicts(interactions),
+  };
+}
+
+/** Settings of a list against the first of them, seed by seed. */
+export function listEffects(measured: readonly Measured[], range: Interval): Effects | undefined {
+  const seeds = wholeSeeds(measured);
+  const [first, ...others] = measured;
+  if (first === undefined || seeds.length === 0) return undefined;
+  const of = ({ confirmed }: Measured) => seeds.map((seed) => confirmed[seed]!);
+  const main = others.map((other) => ({
+    key: 'setting',
+    of: other.name,
+    against: first.name,
+    ...differenceOf(comparePairs(of(other), of(first), range)!),
+  }));
+  const empty = { levels: [], pairs: [], interactions: [] };
+  return { over: 'seeds', count: seeds.length, main: verdicts(main), ...empty };
+}
+
+/**
+ * Effects of drawn settings, by least squares without interactions over the mean of each: of a value against the first one
+ * of its list, and from the low to the high end of a range.
+ * @returns undefined for too few settings
+ */
+export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measured[]): Effects | undefined {
+  const whole = measured.flatMap(({ confirmed, values }) => {
+    const returns = confirmed.flatMap((value) => value ?? []);
+    return returns.length > 0 && returns.length === confirmed.length ? [{ values, mean: mean(returns) }] : [];
+  });
+  const columns = keys.flatMap(({ key, values }) => {
+    if (values.kind !== 'list') {
+      const share = scaleOf(values);
+      const ends = { of: String(values.high), against: String(values.low) };
+      return [{ key, ...ends, at: (value: string) => share(Number(value)) }];
+    }
+    const seen = [...new Set(values.items)].filter((item) => whole.some((one) => one.values[key] === item));
+    return seen
+      .slice(1)
+      .map((of) => ({ key, of, against: seen[0]!, at: (value: string) => (value === of ? 1 : 0) }));
+  });
+  const rows = whole.map(({ values }) => [1, ...columns.map(({ key, at }) => at(values[key]!))]);
+  const fit = regression(
+    rows,
+    whole.map((one) => one.mean),
+  );
+  if (fit === undefined) return undefined;
+  const main = columns.map(({ key, of, against }, i) => {
+    const { value: difference, interval, p } = fit.coefficients[i + 1]!;
+    const own = { key, of, against, difference, interval, count: whole.length };
+    return { ...own, p: fit.degrees < fewestForVerdict - 1 ? null : p };
+  });
+  const empty = { levels: [], pairs: [], interactions: [] };
+  return { over: 'settings', count: whole.length, main: verdicts(main), ...empty };
+}
+
+function scaleOf({
+  kind,
+  low,
+  high,
+}: {
+  readonly kind: string;
+  readonly low: number;
+  readonly high: number;
+}) {
+  if (kind === 'uniform') return (value: number) => (value - low) / (high - low);
+  return (value: number) => Math.log(value / low) / Math.log(high / low);
+}
+
+/** Positions of the seeds under which every setting has a value. */
+function wholeSeeds(measured: readonly Measured[]): readonly number[] {
+  const [first] = measured;
+  return (first?.confirmed ?? []).flatMap((_, i) =>
+    measured.every(({ confirmed }) => typeof confirmed[i] === 'number') ? [i] : [],
+  );
+}
+
+const minus = (a: readonly number[], b: readonly number[]) => a.map((value, i) => value - b[i]!);
+
+const differenceOf = ({ difference, interval, p, pairs: count }: PairedDifference) => ({
+  difference,
+  interval,
+  p,
+  count,
+});

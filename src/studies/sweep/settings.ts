@@ -1,0 +1,229 @@
+/** The settings of a sweep: what each key is in each of them, by the method of the sweep. */
+import { createHash } from 'node:crypto';
+import { UserError } from '../../base/errors.js';
+import type { SweepConfig } from '../../config/sweep.js';
+import { createGenerator, type RandomGenerator } from '../../random/generator.js';
+import { type Values, valuesOf } from '../../settings/value-lists.js';
+import { plainName } from '../../storage/files.js';
+
+/** One combination of values. */
+export interface Setting {
+  /** The name of its directory: it follows from the values alone, so that a larger sweep finds the runs of a smaller one. */
+  readonly name: string;
+  /** The text in YAML of each key that varies; `null` where the key is left out. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** A key that varies, and what it can be. */
+export interface SweptKey {
+  readonly key: string;
+  readonly values: Values;
+}
+
+/** A sweep before its configs are read. */
+export interface Swept {
+  readonly keys: readonly SweptKey[];
+  /** Seeds of every setting; undefined where the config says them by `seed` and `repeats`. */
+  readonly seeds: readonly number[] | undefined;
+  /** `key=value` for all settings. */
+  readonly fixed: readonly string[];
+}
+
+const mostSettings = 100_000;
+
+/**
+ * What the section of a file and `key=value` of the command line vary; the latter replace the former.
+ * @throws UserError for keys that no sweep varies, and for lists that can't be read
+ */
+export function sweptBy(section: SweepConfig | undefined, texts: readonly string[]): Swept {
+  const swept = new Map<string, Values>();
+  const fixed = new Map<string, string>();
+  const take = (key: string, source: string, text: string) => {
+    const values = source === '' ? undefined : valuesOf(source, key);
+    // The last one counts, as in `run`.
+    swept.delete(key);
+    fixed.delete(key);
+    if (values === undefined) fixed.set(key, text);
+    else swept.set(key, values);
+  };
+  for (const [key, value] of Object.entries(section?.keys ?? {})) {
+    const source = Array.isArray(value)
+      ? `choice(${value.map(sourceOf).join(',')})`
+      : typeof value === 'string'
+        ? value
+        : JSON.stringify(value);
+    take(key, source, `${key}=${source}`);
+  }
+  for (const text of texts) {
+    const equals = text.indexOf('=');
+    const key = text.slice(0, Math.max(0, equals)).trim();
+    if (equals < 0) fixed.set(text, text);
+    else take(key, text.slice(equals + 1).trim(), text);
+  }
+  const seeds = swept.get('seed');
+  swept.delete('seed');
+  refuseKeys([...swept.keys()]);
+  return {
+    keys: [...swept].map(([key, values]) => ({ key, values })),
+    seeds: seeds === undefined ? undefined : seedsOf(seeds),
+    fixed: [...fixed.values()],
+  };
+}
+
+/** A value of a file as a text in YAML: words as they are, all else as JSON. */
+const sourceOf = (value: unknown): string =>
+  typeof value === 'string' && /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w.:/-]*[\w]$/i.test(value)
+    ? value
+    : JSON.stringify(value);
+
+const reserved: Readonly<Record<string, string>> = {
+  repeats: 'seed=1..10 gives every setting these seeds',
+  name: 'the settings are named after their values',
+};
+
+function refuseKeys(keys: readonly string[]): void {
+  for (const key of keys) {
+    const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
+    if (remedy !== undefined) throw new UserError({ field: key, message: "can't be varied", remedy });
+  }
+}
+
+function seedsOf(values: Values): readonly number[] {
+  const seeds = values.kind === 'list' ? values.items.map(Number) : [Number.NaN];
+  const wrong = seeds.findIndex((seed) => !Number.isSafeInteger(seed) || seed < 0);
+  if (wrong >= 0)
+    throw new UserError({
+      field: 'seed',
+      message: 'seeds are whole numbers of at least 0, in a list',
+      ...(values.kind === 'list' && { value: values.items[wrong] }),
+      remedy: 'seed=1..10',
+    });
+  return [...new Set(seeds)];
+}
+
+/**
+ * All settings of a sweep, in the order in which they are played.
+ * @throws UserError where the method and the values don't go together
+ */
+export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
+  const samples = sweep.method === 'random' || sweep.method === 'halving' ? sweep.samples : undefined;
+  const combinations =
+    samples !== undefined
+      ? drawnSettings(keys, samples, 'seed' in sweep ? sweep.seed : 0)
+      : sweep.method === 'list'
+        ? inParallel(listed(keys, sweep.method))
+        : everyCombination(listed(keys, sweep.method));
+  const byName = new Map(combinations.map((values) => [nameOf(values), values]));
+  return [...byName].map(([name, values]) => ({ name, values }));
+}
+
+type Listed = readonly (readonly [key: string, items: readonly string[]])[];
+
+function listed(keys: readonly SweptKey[], method: string): Listed {
+  return keys.map(({ key, values }) => {
+    if (values.kind === 'list') return [key, values.items] as const;
+    throw new UserError({
+      field: key,
+      message: `is drawn from a range, but sweep.method=${method} plays every value`,
+      remedy: 'list its values, or say sweep.method=random sweep.samples=20',
+    });
+  });
+}
+
+function everyCombination(lists: Listed): readonly Readonly<Record<string, string>>[] {
+  const size = lists.reduce((product, [, items]) => product * items.length, 1);
+  if (size > mostSettings)
+    throw new UserError({
+      field: 'sweep',
+      message: `a grid of ${size} settings, and there may be ${mostSettings}`,
+      remedy: 'list fewer values, or draw some of them: sweep.method=random sweep.samples=100',
+    });
+  return lists.reduce<readonly Readonly<Record<string, string>>[]>(
+    (settings, [key, items]) =>
+      settings.flatMap((values) => items.map((item) => ({ ...values, [key]: item }))),
+    [{}],
+  );
+}
+
+function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] {
+  const lengths = new Set(lists.map(([, items]) => items.length));
+  if (lengths.size > 1)
+    throw new UserError({
+      field: 'sweep',
+      message: `the lists of sweep.method=list have one length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
+      remedy: 'give each key a value for each setting, or say sweep.method=grid',
+    });
+  const [length = 1] = lengths;
+  return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
+}
+
+/** A sweep of more samples begins with those of fewer: each follows from the seed and its number. */
+function drawnSettings(
+  keys: readonly SweptKey[],
+  samples: number,
+  seed: number,
+): readonly Readonly<Record<string, string>>[] {
+  if (samples > mostSettings)
+    throw new UserError({ field: 'sweep.samples', message: `${mostSettings} at most`, value: samples });
+  const possible = keys.reduce(
+    (product, { values }) =>
+      product * (values.kind === 'list' ? new Set(values.items).size : Number.POSITIVE_INFINITY),
+    1,
+  );
+  if (possible < samples)
+    throw new UserError({
+      field: 'sweep.samples',
+      message: `there are only ${possible} different settings`,
+      value: samples,
+      remedy: `sweep.samples=${possible}, or sweep.method=grid for all of them`,
+    });
+  const drawn = new Map<string, Readonly<Record<string, string>>>();
+  // In the order of their names: the order of the keys changes nothing.
+  const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  for (let i = 0; drawn.size < samples && i < 1000 * samples; i++) {
+    const random = createGenerator(seed, [i]);
+    const values = new Map(ordered.map(({ key, values }) => [key, draw(values, random)]));
+    const setting = Object.fromEntries(keys.map(({ key }) => [key, values.get(key)!]));
+    drawn.set(JSON.stringify([...values]), setting);
+  }
+  return [...drawn.values()];
+}
+
+function draw(values: Values, random: RandomGenerator): string {
+  if (values.kind === 'list') return values.items[random.integers(0, values.items.length)]!;
+  const { low, high } = values;
+  const value =
+    values.kind === 'uniform'
+      ? random.uniform(low, high)
+      : Math.exp(random.uniform(Math.log(low), Math.log(high)));
+  return String(Number(value.toPrecision(6)));
+}
+
+/** `key=value` that make one setting; `null` takes its key out. */
+export const overridesOf = ({ values }: Setting): readonly string[] =>
+  Object.entries(values).map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
+
+/** `temperature-0.2_best-4`: the last part of each key that says which it is, and the value; a hash where that loses something. */
+function nameOf(values: Setting['values']): string {
+  const keys = Object.keys(values);
+  if (keys.length === 0) return 'only';
+  const short = (key: string) => key.slice(key.lastIndexOf('.') + 1);
+  const isUnique = (key: string) => keys.filter((other) => short(other) === short(key)).length === 1;
+  const parts = Object.entries(values).map(
+    ([key, source]) => `${isUnique(key) ? short(key) : key}-${source}`,
+  );
+  const name = plainName(parts.join('_'), 'setting');
+  const isWhole =
+    name.length <= longestName && Object.values(values).every((source) => /^[\w.-]+$/.test(source));
+  if (isWhole) return name;
+  const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 8);
+  return `${name.replaceAll(/-{2,}/g, '-').slice(0, longestName).replace(/-$/, '')}-${hash}`;
+}
+
+const longestName = 80;
+
+/** How a setting is told to people: `model.temperature 0.2, memory.best 4`. */
+export const labelOf = ({ values }: Setting): string =>
+  Object.entries(values)
+    .map(([key, source]) => `${key} ${source}`)
+    .join(', ') || 'the only setting';

@@ -1,0 +1,202 @@
+/** What a sweep will take, told before anything is asked of a model. */
+import { resolve } from 'node:path';
+import { listRuns } from '../../archive/listing.js';
+import type { CommandContext } from '../../base/context.js';
+import { formatProblem, UserError } from '../../base/errors.js';
+import { type Config, isLanguageModel } from '../../config/config.js';
+import { type Assembly, assemble, closeEnvironment } from '../../experiment/assemble.js';
+import { formatCompact, formatCost, formatCount, formatDuration, plural } from '../../format/numbers.js';
+import { warningText } from '../../format/progress.js';
+import { fitted } from '../../format/width.js';
+import { contextOf } from '../../preflight/ask-model.js';
+import { errorsIn, warningsIn } from '../../preflight/findings.js';
+import { standIns } from '../../preflight/left-out.js';
+import { preflight } from '../../preflight/preflight.js';
+import { evaluationSeeds, warmupGenerator } from '../../random/seeds.js';
+import { measure } from '../../rollout/evaluation.js';
+import { sum } from '../../statistics/descriptive.js';
+import { mostRuns } from './halving.js';
+import { labelOf } from './settings.js';
+import type { Sweep } from './sweep-plan.js';
+
+/** `most`: with every correction, and with episodes of full length. */
+interface Amount {
+  readonly expected: number;
+  readonly most: number;
+}
+
+/** What all runs take together. */
+interface Forecast {
+  readonly calls: Amount;
+  readonly tokens: Amount;
+  /** Absent without a price. */
+  readonly cost?: Amount;
+  /** Milliseconds of play in one thread, without the model. */
+  readonly playMs: Amount;
+}
+
+const none: Amount = { expected: 0, most: 0 };
+const plus = (a: Amount, b: Amount): Amount => ({ expected: a.expected + b.expected, most: a.most + b.most });
+const times = ({ expected, most }: Amount, factor: number): Amount => ({
+  expected: factor * expected,
+  most: factor * most,
+});
+
+/** @throws UserError with what can't go well in any setting */
+export async function sweepDryRun(
+  sweep: Sweep,
+  {
+    jobs = 1,
+    json,
+    runsDir,
+  }: { readonly jobs?: number | undefined; readonly json: boolean; readonly runsDir: string },
+  context: CommandContext,
+): Promise<number> {
+  const { how, seeds, settings } = sweep;
+  const one: Forecast[] = [];
+  const said = new Set<string>();
+  const models = new Set<string>();
+  for (const { config } of settings) {
+    const assembly = await assemble(config, context.env, undefined, standIns(config));
+    try {
+      one.push(await forecastOf(assembly, said, context));
+      models.add(assembly.model.id);
+    } finally {
+      await closeEnvironment(assembly);
+    }
+  }
+  const runs =
+    how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
+  // Of settings that halving leaves behind, nobody knows which: they count as the mean of all.
+  const each = runs / settings.length;
+  const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
+  const calls = total((forecast) => forecast.calls);
+  const isPriced = one.some(({ cost }) => cost !== undefined);
+  const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
+  const play = times(
+    total(({ playMs }) => playMs),
+    1 / jobs,
+  );
+  const model = perCall === undefined ? undefined : times(calls, (1000 * perCall.seconds) / jobs);
+  const forecast = {
+    settings: settings.length,
+    seeds: seeds.length,
+    runs,
+    calls,
+    tokens: total(({ tokens }) => tokens),
+    ...(isPriced && { cost: total(({ cost = none }) => cost) }),
+    playSeconds: times(play, 1 / 1000),
+    modelSeconds: calls.most === 0 ? none : model === undefined ? null : times(model, 1 / 1000),
+  };
+  if (json) {
+    context.print(
+      JSON.stringify({ ...forecast, plan: settings.map(({ name, values }) => ({ name, values })) }),
+    );
+    return 0;
+  }
+  const span = (amount: Amount, format: (value: number) => string) =>
+    `${format(amount.expected)} (${format(amount.most)} at most)`;
+  const isHalved = how.method === 'halving';
+  const shown = settings.slice(0, mostShown).map((setting) => `  ${setting.name}  ${labelOf(setting)}`);
+  const lines = [
+    `${how.method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')} (${seedsText(seeds)})`,
+    ...shown,
+    ...(settings.length > mostShown ? [`  … and ${settings.length - mostShown} more`] : []),
+    '',
+    `runs        ${formatCount(runs)}${isHalved ? ' at most' : ''}`,
+    `calls       ${calls.most === 0 ? 'none' : span(calls, (value) => formatCount(Math.round(value)))}`,
+    ...(calls.most === 0 ? [] : [`tokens      ${span(forecast.tokens, formatCompact)}`]),
+    ...(forecast.cost
+      ? [`cost        ${span(forecast.cost, formatCost)}`]
+      : calls.most > 0
+        ? ['cost        not known: model.price says what a token costs']
+        : []),
+    `play        ${span(play, formatDuration)}, ${jobs === 1 ? 'one run at a time' : `${jobs} runs at once`}`,
+    ...(calls.most === 0
+      ? []
+      : [
+          model === undefined
+            ? 'model       not known: no run of this model is here to tell how long it takes'
+            : `model       ${span(model, formatDuration)}, at ${perCall!.seconds.toFixed(1)} s a call as in ${plural(perCall!.calls, 'call')} so far`,
+        ]),
+  ];
+  context.print(fitted(lines.join('\n'), context.columns));
+  return 0;
+}
+
+const mostShown = 12;
+
+function seedsText(seeds: readonly number[]): string {
+  const shown = seeds.slice(0, 6).join(', ');
+  return seeds.length > 6 ? `${shown}, …` : shown;
+}
+
+async function forecastOf(assembly: Assembly, said: Set<string>, context: CommandContext): Promise<Forecast> {
+  const findings = preflight(assembly, await contextOf(assembly, false, context.stop.finish));
+  const errors = errorsIn(findings);
+  if (errors.length > 0) throw new UserError(errors);
+  for (const warning of warningsIn(findings)) {
+    const text = warningText(formatProblem(warning));
+    if (!said.has(text)) context.note(text);
+    said.add(text);
+  }
+  const { repeats } = assembly.config;
+  const found = findings.flatMap((finding) => ('estimate' in finding ? [finding.estimate] : []))[0] as
+    | {
+        readonly calls: Amount;
+        readonly promptTokens: Amount;
+        readonly completionTokens: Amount;
+        readonly cost?: Amount;
+      }
+    | undefined;
+  const playMs = await playTime(assembly, context);
+  if (found === undefined || !isLanguageModel(assembly.config.model))
+    return { calls: none, tokens: none, playMs };
+  const share = 1 / repeats;
+  return {
+    calls: times(found.calls, share),
+    tokens: times(plus(found.promptTokens, found.completionTokens), share),
+    ...(found.cost && { cost: times(found.cost, share) }),
+    playMs,
+  };
+}
+
+/** The time of a run's episodes, measured by those of one random policy; at most, all of them have full length. */
+async function playTime({ config, environment, family }: Assembly, context: CommandContext): Promise<Amount> {
+  if (config.evaluation.reward !== undefined) return none;
+  const { maxSteps } = config.evaluation;
+  const seeds = evaluationSeeds(config.seed, Math.min(5, config.evaluation.episodes));
+  const setting = { environment, family, maxSteps, record: 'none' } as const;
+  const place = { iteration: 0, group: 0, candidate: 0, source: 'warm-up' } as const;
+  const started = context.milliseconds();
+  const { entry } = await measure(
+    setting,
+    family.initial(warmupGenerator(config.seed)),
+    seeds,
+    place,
+    context.stop.abort,
+  );
+  const spent = context.milliseconds() - started;
+  const perEpisode = spent / seeds.length;
+  const perStep = spent / Math.max(1, sum(entry.lengths));
+  const episodes = episodesOf(config);
+  const longest = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
+  return { expected: episodes * perEpisode, most: episodes * Math.max(perEpisode, perStep * longest) };
+}
+
+function episodesOf({ candidates, confirmation, evaluation, iterations, warmup }: Config): number {
+  const evaluations = warmup.policies + iterations * candidates;
+  const confirmed = confirmation.candidates + (confirmation.candidates > 1 ? 1 : 0);
+  return evaluations * evaluation.episodes + confirmed * confirmation.episodes;
+}
+
+/** How long calls took in the runs of these models that are there. */
+function secondsPerCall(
+  models: ReadonlySet<string>,
+  root: string,
+): { readonly seconds: number; readonly calls: number } | undefined {
+  const own = listRuns(root).runs.filter(({ manifest }) => models.has(manifest.model));
+  const calls = sum(own.map(({ manifest }) => manifest.usage.calls));
+  if (calls === 0) return undefined;
+  return { seconds: sum(own.map(({ manifest }) => manifest.usage.latencyMs)) / calls / 1000, calls };
+}

@@ -1,0 +1,167 @@
+/** The page of a sweep: what the keys do, with intervals, before which setting did best. */
+import { verdictRule } from '../../comparison/words.js';
+import { type Html, html } from '../../format/html.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatInterval,
+  formatReturn,
+  plural,
+} from '../../format/numbers.js';
+import { htmlTable } from '../../format/table.js';
+import { armClass } from '../../report/charts/arm-curves.js';
+import { percent } from '../../report/charts/scale.js';
+import { relativeLink } from '../../report/group-report.js';
+import { page } from '../../report/page/page.js';
+import { tile } from '../../report/views/overview.js';
+import { runFiles } from '../../runs/reader.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
+import type { Effects } from './effects.js';
+import type { SettingFigures, SweepResult } from './sweep-result.js';
+import {
+  effectColumns,
+  effectName,
+  interactionColumns,
+  keyColumns,
+  levelColumns,
+  overText,
+  pairColumns,
+  settingColumns,
+  tested,
+} from './sweep-table.js';
+
+export function sweepPage(result: SweepResult): string {
+  const { effects, environment, failures, method, name, settings, status } = result;
+  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
+  return page({
+    title: `Sweep: ${name}`,
+    header: html`<header>
+<p class="kicker">policyloop sweep <b>${name}</b></p>
+<h1>${Object.keys(settings[0]!.values).join(', ') || name} <span class="by">in</span> ${environment}</h1>
+<p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${method}: ${plural(settings.length, 'setting')}, ${plural(result.seeds.length, 'seed')}, ${plural(runs, 'run')} complete</p>
+</header>`,
+    sections: [
+      { id: 'effects', title: 'What the keys do', content: effectsSection(effects) },
+      ...(effects === null || effects.interactions.length === 0
+        ? []
+        : [
+            { id: 'interactions', title: 'What two keys do together', content: interactionsSection(effects) },
+          ]),
+      { id: 'best', title: 'The best setting', content: bestSection(result) },
+      { id: 'settings', title: 'Settings', content: settingsSection(result) },
+      ...(failures.length === 0
+        ? []
+        : [
+            {
+              id: 'failures',
+              title: 'Failures',
+              content: html`<ul class="warnings">${failures.map(({ run, message }) => html`<li>${run}: ${message}</li>`)}</ul>`,
+            },
+          ]),
+      { id: 'reading', title: 'How to read this', content: readingSection(result) },
+    ],
+    footer: html`<p>Written by policyloop ${result.policyloop}.</p>`,
+  });
+}
+
+function effectsSection(effects: Effects | null): Html {
+  if (effects === null)
+    return html`<p class="empty">Not told yet: that takes all settings under one seed, or more drawn settings than values.</p>`;
+  const { levels, main } = effects;
+  return html`<p class="note">${overText(effects)}</p>
+${main.length === 0 ? html`<p class="empty">No key has two values.</p>` : html`${forest(effects)}${htmlTable(main, effectColumns)}`}
+${levels.length > 0 && html`<h5>Mean of all settings with a value</h5>${htmlTable(levels, levelColumns)}`}`;
+}
+
+/** Effects with their intervals, a row each, on one axis with 0. */
+function forest({ main }: Effects): Html {
+  const ends = main
+    .flatMap(({ difference, interval }) => [difference, ...(interval ?? [])])
+    .filter(Number.isFinite);
+  const [low, high] = [Math.min(0, smallest(ends)), Math.max(0, largest(ends))];
+  const x = (value: number) => percent(high > low ? (value - low) / (high - low) : 0.5);
+  return html`<ul class="forest" role="list">${main.map((effect) => {
+    const { difference, interval } = effect;
+    return html`<li><span class="name">${effectName(effect)}</span>
+<svg width="100%" height="24" aria-hidden="true"><g class="target"><line x1="${x(0)}" x2="${x(0)}" y1="0" y2="24"/></g><g class="arm-mark ${armClass(1)}">${interval && html`<line x1="${x(interval[0])}" x2="${x(interval[1])}" y1="12" y2="12"/>`}<circle cx="${x(difference)}" cy="12" r="4.5"/></g></svg>
+<span>${formatReturn(difference)} <span class="muted">${interval ? formatInterval(interval, formatReturn) : 'no interval'}</span></span></li>`;
+  })}</ul>`;
+}
+
+const interactionsSection = ({ interactions, pairs }: Effects): Html =>
+  html`<p class="note">By how much the effect of the first key is another where the second key has another value; 0 where each does the same whatever the other is.</p>
+${htmlTable(interactions, interactionColumns, { tall: true })}
+<h5>Means where two keys have these values</h5>
+${htmlTable(pairs, pairColumns, { tall: true })}`;
+
+function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
+  const found = settings.find(({ name }) => name === best);
+  const tokens = usage.promptTokens + usage.completionTokens;
+  return html`<dl class="headline main">
+${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${found.confirmed.meanInterval.map(formatReturn).join(' … ')}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
+</dl>
+<dl class="headline">
+${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}
+${tokens > 0 && tile('Tokens', formatCompact(tokens), 'of all runs')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
+${tile('Time', formatDuration(activeMs), 'of all runs, one after the other')}
+</dl>`;
+}
+
+const labelled = ({ values }: SettingFigures): Html =>
+  html`${Object.entries(values).map(([key, value], i) => html`${i > 0 && ', '}<code>${key}=${value}</code>`)}`;
+
+/** The best first. */
+function settingsSection({ seeds, settings }: SweepResult): Html {
+  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
+  const rows = settings.toSorted((a, b) => height(b) - height(a));
+  const runs = settings.flatMap(({ name, returns }) =>
+    seeds.flatMap((seed, i) =>
+      typeof returns[i] === 'number' ? [{ name, seed, confirmed: returns[i] }] : [],
+    ),
+  );
+  return html`${htmlTable(rows, [...keyColumns(settings), ...settingColumns(settings)], { tall: true })}
+<h5>Runs</h5>
+${htmlTable(
+  runs,
+  [
+    { title: 'setting', grouped: true, cell: ({ name }) => name },
+    {
+      title: 'run',
+      cell: ({ name, seed }) => ({
+        text: `seed ${seed}`,
+        href: relativeLink(`${name}/seed-${seed}/${runFiles.report}`),
+      }),
+    },
+    { title: 'confirmed', kind: 'number', format: formatReturn, cell: ({ confirmed }) => confirmed },
+  ],
+  { tall: true },
+)}`;
+}
+
+function readingSection({ effects, method, settings }: SweepResult): Html {
+  const lines = [
+    'confirmed: mean return of a run’s chosen policy on episodes that neither proposed nor chose it',
+    ...(effects?.over === 'seeds'
+      ? [
+          'effects: differences within each seed of the means over the other keys; intervals are over seeds, for settings of one seed share the warm-up and the episodes',
+        ]
+      : effects?.over === 'settings'
+        ? [
+            'effects: least squares without interactions over the means of the settings; of a range, from its low to its high end',
+          ]
+        : []),
+    ...(method === 'halving'
+      ? [
+          'halving: a setting with few seeds was left behind; its mean is of those seeds only, which were the ones that it was judged by',
+        ]
+      : []),
+    ...(settings.length > 1
+      ? ['the best of many settings is partly luck: its own figure is too high on average']
+      : []),
+    ...verdictRule(tested(effects)),
+  ];
+  return html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
+}

@@ -1,0 +1,165 @@
+/** The plan of a sweep: every setting under every seed; each run is an ordinary run directory. */
+import { createHash } from 'node:crypto';
+import { basename, extname, join, resolve } from 'node:path';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig, loadSweep } from '../../config/load.js';
+import type { SweepConfig } from '../../config/sweep.js';
+import { repeatSeeds } from '../../random/seeds.js';
+import { plainName } from '../../storage/files.js';
+import type { PlanPlace } from '../open.js';
+import type { Plan, PlanEntry } from '../plan.js';
+import { requireConfirmation } from '../study.js';
+import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
+
+export interface SweepRun extends PlanEntry {
+  /** Name of its setting. */
+  readonly arm: string;
+  /** Position of its seed. */
+  readonly repeat: number;
+}
+
+export interface SweepSetting extends Setting {
+  /** Resolved; each run has its own seed. */
+  readonly config: Config;
+}
+
+export interface Sweep {
+  /** The name of the config's file, without its extension. */
+  readonly name: string;
+  readonly how: SweepConfig;
+  readonly keys: readonly SweptKey[];
+  readonly settings: readonly SweepSetting[];
+  /** Shared by all settings: the same warm-up, the same episodes. */
+  readonly seeds: readonly number[];
+  readonly notes: readonly string[];
+}
+
+/** @throws UserError where a config can't be used, or its runs could not be compared */
+export function loadPlannedSweep(file: string, overrides: readonly string[], cwd: string): Sweep {
+  const isOfSection = (text: string) => /^sweep[.=]/.test(text);
+  const how = loadSweep({ file, overrides, cwd }) ?? { method: 'grid', keys: {} };
+  const swept = sweptBy(
+    how,
+    overrides.filter((text) => !isOfSection(text)),
+  );
+  const notes = new Set<string>();
+  let read = file;
+  const settings = settingsOf(how, swept.keys).map((setting): SweepSetting => {
+    const texts = [...swept.fixed, ...overridesOf(setting)];
+    const loaded = loadConfig({ file, overrides: texts, cwd, forSweep: true });
+    for (const note of loaded.notes) notes.add(note);
+    requireConfirmation(loaded.config, loaded.file);
+    read = loaded.file;
+    return { ...setting, config: loaded.config };
+  });
+  requireOneTask(settings);
+  const { config } = settings[0]!;
+  if (swept.seeds !== undefined && config.repeats > 1)
+    throw new UserError({
+      field: 'repeats',
+      message: 'says how many seeds there are, and so does the list of seeds',
+      value: config.repeats,
+      remedy: 'repeats=1, or no list',
+    });
+  const seeds = swept.seeds ?? repeatSeeds(config.seed, config.repeats);
+  const name = plainName(basename(read, extname(read)), 'config');
+  return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
+}
+
+/** @throws UserError where returns would be of different tasks */
+function requireOneTask(settings: readonly SweepSetting[]): void {
+  const ids = [...new Set(settings.map(({ config }) => config.environment.id))];
+  if (ids.length <= 1) return;
+  throw new UserError({
+    field: 'environment',
+    message: 'returns of different environments say nothing of each other',
+    value: ids.join(', '),
+    remedy: 'give each its own sweep; policyloop controls and finetune evaluate take several tasks',
+  });
+}
+
+/** The runs of some settings under the first seeds, by seed: whenever they are interrupted, what there is comes in pairs. */
+export function runsOf(
+  { seeds }: Pick<Sweep, 'seeds'>,
+  settings: readonly SweepSetting[],
+  from: number,
+  to: number,
+): readonly SweepRun[] {
+  return seeds.slice(from, to).flatMap((seed, i) =>
+    settings.map(({ name, config }) => ({
+      arm: name,
+      repeat: from + i,
+      path: join(name, `seed-${seed}`),
+      config: { ...config, seed, repeats: 1 },
+    })),
+  );
+}
+
+/** @param before runs of earlier rounds */
+export function sweepPlan(
+  { notes }: Pick<Sweep, 'notes'>,
+  entries: readonly SweepRun[],
+  shape: string,
+  before: readonly SweepRun[] = [],
+): Plan<SweepRun> {
+  return {
+    kind: 'sweep',
+    entries,
+    before,
+    sharesLimits: [...before, ...entries].some(({ config }) => config.limits.total !== undefined),
+    afterFailure: { label: 'arm', others: 'the other settings' },
+    shape,
+    notes,
+  };
+}
+
+type ConfigHashes = Readonly<Record<string, string>>;
+
+/** By setting, of all that would change a result but for the seed. */
+const hashesOf = ({ settings }: Sweep): ConfigHashes =>
+  Object.fromEntries(
+    settings.map(({ name, config }) => {
+      const { evaluation, limits: _limits, repeats: _repeats, seed: _seed, ...rest } = config;
+      const { workers: _workers, ...played } = evaluation;
+      return [name, hashOf({ ...rest, evaluation: played })];
+    }),
+  );
+
+const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/**
+ * Where a sweep is played: the same command finds the place again. More settings and more seeds may join what is there.
+ * @param out names it; undefined for one below `runsDir`
+ */
+export function sweepPlace(
+  sweep: Sweep,
+  { cwd, out, runsDir }: { readonly cwd: string; readonly out: string | undefined; readonly runsDir: string },
+): PlanPlace {
+  const hashes = hashesOf(sweep);
+  const own = `sweep-${sweep.name}-${hashOf(hashes).slice(0, 10)}`;
+  const directory = resolve(cwd, out ?? join(runsDir, own));
+  const record = (written: unknown) => ({
+    version: 1,
+    kind: 'sweep',
+    settings: { ...compatible(written, hashes, directory), ...hashes },
+  });
+  return { directory, record };
+}
+
+/** @throws UserError where a setting was another then */
+function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
+  if (written === undefined) return {};
+  const { kind, settings = {} } = (written ?? {}) as { kind?: unknown; settings?: ConfigHashes };
+  const changed = Object.entries(hashes).find(([name, hash]) => (settings[name] ?? hash) !== hash);
+  if (kind === 'sweep' && changed === undefined) return settings;
+  throw new UserError({
+    field: '--out',
+    message:
+      changed === undefined
+        ? 'holds something else than a sweep'
+        : `holds runs of ${changed[0]} with another config`,
+    value: directory,
+    remedy: 'name another directory, or none',
+  });
+}

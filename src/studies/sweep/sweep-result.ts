@@ -1,0 +1,173 @@
+/** The result of a sweep: its settings by confirmed return, and what the keys do. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { version } from '../../base/package.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import { addUsage } from '../../experiment/usage.js';
+import type { UsageTotals } from '../../runs/events.js';
+import { factsOf } from '../../runs/facts.js';
+import { runFiles } from '../../runs/reader.js';
+import type { Interval } from '../../statistics/bootstrap.js';
+import { firstLargest, mean } from '../../statistics/descriptive.js';
+import { type Summary, summarize } from '../../statistics/paired.js';
+import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } from './effects.js';
+import type { Dropped } from './halving.js';
+import type { Sweep, SweepSetting } from './sweep-plan.js';
+
+/** A run as far as it has come. */
+interface ReadRun {
+  readonly status: ReturnType<typeof factsOf>['status'];
+  /** Null where the run is not complete. */
+  readonly confirmed: number | null;
+  readonly observed: number | null;
+  readonly usage: UsageTotals;
+  readonly activeMs: number;
+}
+
+export interface SettingFigures {
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+  /** Complete runs. */
+  readonly runs: number;
+  /** Confirmed return under each seed, in their order; null where there is none. */
+  readonly returns: readonly (number | null)[];
+  readonly confirmed: Summary | null;
+  /** Mean of the highest returns that were seen: selected on noise. */
+  readonly observed: number | null;
+  readonly usage: UsageTotals;
+  /** Where halving plays it no further: after how many seeds, and why. */
+  readonly dropped: { readonly after: number; readonly because: Dropped } | null;
+}
+
+/** `sweep.json`. */
+export interface SweepResult {
+  readonly version: 1;
+  readonly kind: 'sweep';
+  readonly policyloop: string;
+  /** When it was written, ISO 8601. */
+  readonly date: string;
+  /** `incomplete` while runs are missing. */
+  readonly status: 'completed' | 'incomplete';
+  readonly name: string;
+  readonly environment: string;
+  readonly method: string;
+  readonly seeds: readonly number[];
+  readonly settings: readonly SettingFigures[];
+  /** The setting with the highest mean among those with the most seeds: selected on these runs. */
+  readonly best: string | null;
+  readonly effects: Effects | null;
+  readonly usage: UsageTotals;
+  readonly activeMs: number;
+  readonly failures: readonly { readonly run: string; readonly message: string }[];
+}
+
+export type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
+
+/** Reads the runs of a sweep, and keeps those that are complete, so that each is read once. */
+export function sweepReader(directory: string): ReadRuns {
+  const complete = new Map<string, ReadRun>();
+  return ({ name }, seed) => {
+    const path = join(directory, name, `seed-${seed}`);
+    const known = complete.get(path);
+    if (known !== undefined) return known;
+    if (!existsSync(join(path, runFiles.manifest))) return undefined;
+    const { confirmed, manifest, observed, status } = factsOf(path);
+    const { activeMs, usage } = manifest;
+    const isDone = status === 'completed';
+    const own = isDone ? (confirmed?.mean ?? null) : null;
+    const read = { status, confirmed: own, observed, usage, activeMs };
+    if (isDone) complete.set(path, read);
+    return read;
+  };
+}
+
+/** What an episode of a sweep's settings can return: they may differ in options. */
+export function rangeOf(settings: readonly SweepSetting[]): Interval {
+  const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
+  return [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))];
+}
+
+/** Where halving dropped settings. */
+export type Drops = ReadonlyMap<string, { readonly after: number; readonly because: Dropped }>;
+
+export function sweepResult(
+  sweep: Sweep,
+  {
+    drops,
+    failures,
+    isWhole,
+    now,
+    read,
+  }: {
+    readonly drops: Drops;
+    readonly failures: SweepResult['failures'];
+    /** Whether all runs that the method asks for have ended. */
+    readonly isWhole: boolean;
+    readonly now: Date;
+    readonly read: ReadRuns;
+  },
+): SweepResult {
+  const { how, keys, name, seeds } = sweep;
+  const range = rangeOf(sweep.settings);
+  const all = sweep.settings.map((setting) => ({ setting, runs: seeds.map((seed) => read(setting, seed)) }));
+  const settings = all.map(({ setting, runs }): SettingFigures => {
+    const returns = runs.map((run) => run?.confirmed ?? null);
+    const observed = runs.flatMap((run) => run?.observed ?? []);
+    return {
+      name: setting.name,
+      values: setting.values,
+      runs: runs.filter((run) => run?.status === 'completed').length,
+      returns,
+      confirmed:
+        summarize(
+          returns.flatMap((value) => value ?? []),
+          range,
+        ) ?? null,
+      observed: observed.length === 0 ? null : mean(observed),
+      usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
+      dropped: drops.get(setting.name) ?? null,
+    };
+  });
+  const measured = settings.map(({ name, returns, values }) => ({ name, values, confirmed: returns }));
+  const runs = all.flatMap((one) => one.runs);
+  return {
+    version: 1,
+    kind: 'sweep',
+    policyloop: version(),
+    date: now.toISOString(),
+    status: isWhole && failures.length === 0 ? 'completed' : 'incomplete',
+    name,
+    environment: sweep.settings[0]!.config.environment.id,
+    method: how.method,
+    seeds,
+    settings,
+    best: bestOf(settings),
+    effects: effectsOf(sweep, keys, measured, range) ?? null,
+    usage: addUsage(runs.flatMap((run) => run?.usage ?? [])),
+    activeMs: runs.reduce((total, run) => total + (run?.activeMs ?? 0), 0),
+    failures,
+  };
+}
+
+/** The setting of the highest mean; of those with the most seeds, for a few lucky ones prove little. */
+function bestOf(settings: readonly SettingFigures[]): string | null {
+  const most = Math.max(0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0));
+  if (most === 0) return null;
+  const contenders = settings.filter(({ confirmed }) => confirmed?.count === most);
+  return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
+}
+
+/** Halving plays all settings in its first round: what the keys do is told of that. */
+function effectsOf(
+  { how }: Sweep,
+  keys: Sweep['keys'],
+  measured: readonly Measured[],
+  range: Interval,
+): Effects | undefined {
+  if (how.method === 'list') return listEffects(measured, range);
+  const isDrawn = how.method === 'random' || (how.method === 'halving' && how.samples !== undefined);
+  if (!isDrawn) return gridEffects(keys, measured, range);
+  if (how.method !== 'halving') return drawnEffects(keys, measured);
+  const first = measured.map((one) => ({ ...one, confirmed: one.confirmed.slice(0, how.first) }));
+  return drawnEffects(keys, first);
+}

@@ -1,0 +1,175 @@
+/** Plays a sweep: all of its runs, or round after round of those that halving asks for. */
+import { join, resolve } from 'node:path';
+import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { assemble, closeEnvironment } from '../../experiment/assemble.js';
+import { formatDuration, plural } from '../../format/numbers.js';
+import { fitted } from '../../format/width.js';
+import { formatUsage } from '../../runs/facts.js';
+import { runFiles } from '../../runs/reader.js';
+import { replaceFile } from '../../storage/files.js';
+import type { PlayArguments } from '../plan.js';
+import { failureLines, type Played, playPlan } from '../play.js';
+import { type Dropped, dropsAfter, roundsOf } from './halving.js';
+import { sweepDryRun } from './sweep-dry-run.js';
+import { sweepPage } from './sweep-page.js';
+import {
+  loadPlannedSweep,
+  runsOf,
+  type Sweep,
+  type SweepRun,
+  type SweepSetting,
+  sweepPlace,
+  sweepPlan,
+} from './sweep-plan.js';
+import { type ReadRuns, rangeOf, type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
+import { sweepOnTerminal } from './sweep-table.js';
+
+interface SweepArguments extends PlayArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  /** Directory of the sweep; left out, one below `runsDir` that depends on the settings. */
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  readonly dryRun: boolean;
+}
+
+const resultFile = 'sweep.json';
+
+/**
+ * Plays what is left of a sweep, and prints what its keys do. Returns the exit code.
+ * @throws UserError for what can't be played, before anything is
+ */
+export async function playSweep(args: SweepArguments, context: CommandContext): Promise<number> {
+  const sweep = loadPlannedSweep(args.config, args.overrides, context.cwd);
+  for (const note of sweep.notes) context.note(note);
+  if (args.dryRun) return sweepDryRun(sweep, args, context);
+  await checkSettings(sweep, context);
+  const { played, result, directory } = await playRounds(sweep, args, context);
+  report(result, played, directory, args, context);
+  return exitCodeOf(played.status);
+}
+
+/** Each setting is made once before anything is played: what can't be is found now. */
+async function checkSettings({ settings }: Sweep, { env }: CommandContext): Promise<void> {
+  for (const { name, config } of settings) {
+    try {
+      await closeEnvironment(await assemble(config, env));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      throw new UserError(
+        error.problems.map((problem) => ({ ...problem, message: `${problem.message} (setting ${name})` })),
+      );
+    }
+  }
+}
+
+interface Round {
+  readonly settings: readonly SweepSetting[];
+  /** Seeds that have been played before, and after. */
+  readonly from: number;
+  readonly to: number;
+}
+
+async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandContext) {
+  const place = sweepPlace(sweep, { cwd: context.cwd, out: args.out, runsDir: args.runsDir });
+  const { directory } = place;
+  const read = sweepReader(directory);
+  const drops = new Map<string, { readonly after: number; readonly because: Dropped }>();
+  const failures: SweepResult['failures'][number][] = [];
+  const before: SweepRun[] = [];
+  const rounds =
+    sweep.how.method === 'halving' ? roundsOf(sweep.how, sweep.seeds.length) : [sweep.seeds.length];
+  let left: readonly SweepSetting[] = sweep.settings;
+  let from = 0;
+  for (const [i, to] of rounds.entries()) {
+    const isLast = i === rounds.length - 1;
+    const round: Round = { settings: left, from, to };
+    const entries = runsOf(sweep, left, from, to);
+    const plan = sweepPlan(sweep, entries, shapeOf(round, i, rounds.length), before);
+    const played = await playPlan(plan, place, args, context, (failed) => {
+      const now = failed.map(({ entry, message }) => ({ run: entry.path, message }));
+      const isWhole = isLast && entries.every(({ path }) => isRead(sweep, path, read));
+      const facts = { drops, failures: [...failures, ...now], isWhole, now: context.now(), read };
+      return write(sweepResult(sweep, facts), directory);
+    });
+    failures.push(...played.failures.map(({ entry, message }) => ({ run: entry.path, message })));
+    const goesOn = !isLast && played.status !== 'interrupted' && played.limit === undefined;
+    if (!goesOn) return { played: withAll(played, before.length), result: played.result, directory };
+    before.push(...entries);
+    left = survivors(sweep, left, to, read, drops);
+    from = to;
+  }
+  throw new Error('a sweep has a last round');
+}
+
+/** Runs of earlier rounds are complete, too. */
+const withAll = (played: Played<SweepRun>, before: number): Played<SweepRun> => ({
+  ...played,
+  complete: played.complete + before,
+});
+
+function shapeOf({ settings, from, to }: Round, index: number, rounds: number): string {
+  const seeds =
+    rounds === 1
+      ? `${to}: settings, seeds`
+      : `${to - from}: settings, seeds of round ${index + 1} of ${rounds}`;
+  return `${settings.length} × ${seeds}`;
+}
+
+function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boolean {
+  const [name, last] = path.split('/') as [string, string];
+  const setting = settings.find((one) => one.name === name)!;
+  const seed = seeds.find((one) => last === `seed-${one}`)!;
+  return read(setting, seed)?.status === 'completed';
+}
+
+/** The settings that go on after a round; why the others don't is put into `drops`. */
+function survivors(
+  sweep: Sweep,
+  settings: readonly SweepSetting[],
+  after: number,
+  read: ReadRuns,
+  drops: Map<string, { readonly after: number; readonly because: Dropped }>,
+): readonly SweepSetting[] {
+  if (sweep.how.method !== 'halving') return settings;
+  const contenders = settings.map((setting) => ({
+    name: setting.name,
+    confirmed: sweep.seeds.slice(0, after).map((seed) => read(setting, seed)?.confirmed ?? null),
+  }));
+  const dropped = dropsAfter(contenders, sweep.how, sweep.seeds.length, rangeOf(settings));
+  for (const [name, because] of dropped) drops.set(name, { after, because });
+  return settings.filter(({ name }) => !dropped.has(name));
+}
+
+function write(result: SweepResult, directory: string): SweepResult {
+  replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+  replaceFile(join(directory, runFiles.report), sweepPage(result));
+  return result;
+}
+
+function report(
+  result: SweepResult,
+  played: Played,
+  directory: string,
+  { json }: SweepArguments,
+  context: CommandContext,
+): void {
+  const out = shownPath(directory, context.cwd);
+  if (json) {
+    const { status, ...rest } = result;
+    context.print(JSON.stringify({ ...rest, status: played.status, result: status, out }));
+    return;
+  }
+  const lines = [
+    sweepOnTerminal(result, context.columns),
+    '',
+    ...failureLines(played),
+    ...(played.limit ? [`stopped at the limit of ${played.limit}`] : []),
+    `runs        ${plural(played.complete, 'run')} complete, ${formatDuration(result.activeMs)} of play: ${out}`,
+    ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
+    `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
+    ...(played.status === 'completed' ? [] : ['go on       with the same command']),
+  ];
+  context.print(fitted(lines.join('\n'), context.columns));
+}

@@ -1,0 +1,191 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { linesOf, listRuns } from '../../src/archive/listing.js';
+import type { CommandContext } from '../../src/base/context.js';
+import { execute as run } from '../../src/commands/run.js';
+import { execute as sweepCommand } from '../../src/commands/sweep.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
+import { Items } from '../../src/view/items.js';
+import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+
+type SweepArguments = Parameters<typeof sweepCommand>[0];
+
+const place = temporaryDirectory();
+const at = (...parts: readonly string[]) => join(place, ...parts);
+
+const short = `environment: CartPole-v1
+model: { provider: hill-climb }
+iterations: 3
+warmup: 3
+evaluation: { episodes: 2, maxSteps: 60 }
+confirmation: { candidates: 2, episodes: 5 }
+`;
+writeFileSync(at('pole.yaml'), short);
+writeFileSync(
+  at('section.yaml'),
+  `${short}sweep:\n  method: list\n  keys: { model.sigma: [0.5, 2], memory: [all, { best: 2 }], seed: 3..4 }\n`,
+);
+
+type Printed = SweepResult & { readonly out: string; readonly result: string };
+
+async function sweep(
+  overrides: readonly string[],
+  changes: Partial<SweepArguments> = {},
+  outside: Partial<CommandContext> = {},
+) {
+  const { context, printed, noted } = recordingContext(place, outside);
+  const args: SweepArguments = {
+    config: at('pole.yaml'),
+    overrides,
+    runsDir: 'buffers',
+    dryRun: false,
+    quiet: false,
+    json: true,
+    ...changes,
+  };
+  const code = await sweepCommand(args, context);
+  return { code, printed, noted, last: () => JSON.parse(printed.at(-1)!) as Printed };
+}
+
+const grid = ['model.sigma=0.3,2', 'seed=1..3'];
+
+it('plays every setting under every seed, and tells what the keys do; several at once to the same bytes', async () => {
+  const { code, printed, last } = await sweep(grid, { out: 'one' });
+  expect(code).toBe(0);
+  expect(printed).toHaveLength(6 + 1);
+  const { best, effects, seeds, settings, status } = last();
+  expect({ status, seeds }).toEqual({ status: 'completed', seeds: [1, 2, 3] });
+  expect(settings.map(({ name, runs }) => `${name} ${runs}`)).toEqual(['sigma-0.3 3', 'sigma-2 3']);
+  const own = readManifest(at('one', 'sigma-2', 'seed-3'));
+  expect(own).toMatchObject({ seed: 3, status: 'completed' });
+  expect(settings[1]!.returns[2]).toBe(own.confirmations.at(-1)!.mean);
+  expect(effects!.main[0]!.difference).toBeCloseTo(
+    settings[1]!.confirmed!.mean - settings[0]!.confirmed!.mean,
+    9,
+  );
+  expect(effects!.main[0]).toMatchObject({ key: 'model.sigma', of: '2', against: '0.3', verdict: 'too-few' });
+  expect(['sigma-0.3', 'sigma-2']).toContain(best);
+  // The same warm-up for both settings.
+  const warmup = (setting: string) =>
+    readRun(at('one', setting, 'seed-1'))
+      .entries.slice(0, 3)
+      .map(({ returns }) => returns);
+  expect(warmup('sigma-2')).toEqual(warmup('sigma-0.3'));
+  expect(readFileSync(at('one', 'report.html'), 'utf8')).toContain('What the keys do');
+
+  await sweep(grid, { out: 'several', jobs: 3 });
+  for (const setting of ['sigma-0.3', 'sigma-2'])
+    for (const seed of seeds)
+      expect(readRunFile(at('several', setting, `seed-${seed}`), 'evaluations')).toEqual(
+        readRunFile(at('one', setting, `seed-${seed}`), 'evaluations'),
+      );
+});
+
+it('goes on with what is there, and takes more values and seeds, but no other config', async () => {
+  const stop = new AbortController();
+  const finish = { finish: stop.signal, abort: new AbortController().signal };
+  const halted = await sweep(grid, { out: 'stopped' }, { stop: finish, print: () => stop.abort() });
+  expect(halted.code).toBe(130);
+  expect(existsSync(at('stopped', 'sigma-2', 'seed-3'))).toBe(false);
+  const created = readManifest(at('stopped', 'sigma-0.3', 'seed-1')).created;
+  const more = await sweep(['model.sigma=0.3,1,2', 'seed=1..4'], { out: 'stopped' });
+  expect(more.last().settings.map(({ runs }) => runs)).toEqual([4, 4, 4]);
+  expect(readManifest(at('stopped', 'sigma-0.3', 'seed-1')).created).toBe(created);
+  await expect(sweep([...grid, 'iterations=4'], { out: 'stopped' })).rejects.toThrow(
+    /--out: holds runs of sigma-0\.3/,
+  );
+});
+
+it('is one row of a list and of the view', async () => {
+  await sweep(['model.sigma=1,2', 'iterations=1'], { out: 'buffers/row' });
+  const lines = linesOf(listRuns(at('buffers')).runs, at('buffers'));
+  expect(lines.map(([name, runs]) => `${name} ${runs.length}`)).toContain('row 2');
+  const items = new Items([{ path: at('buffers'), prefix: '' }]);
+  items.look();
+  expect(items.find('row')!.item).toMatchObject({ kind: 'sweep', status: 'completed', done: 2, of: 2 });
+});
+
+it('reads a section of a config, which one run is refused', async () => {
+  const { last } = await sweep([], { config: at('section.yaml'), out: 'section' });
+  expect(last()).toMatchObject({ method: 'list', seeds: [3, 4] });
+  expect(last().settings.map(({ values }) => values)).toEqual([
+    { 'model.sigma': '0.5', memory: 'all' },
+    { 'model.sigma': '2', memory: '{"best":2}' },
+  ]);
+  const { context } = recordingContext(place);
+  const args = { runsDir: 'buffers', dryRun: false, quiet: true, json: true };
+  await expect(run({ ...args, config: at('section.yaml'), overrides: [] }, context)).rejects.toThrow(
+    /section\.yaml:7:1: sweep: this config is for many runs[\s\S]*policyloop sweep/,
+  );
+  await expect(run({ ...args, config: at('pole.yaml'), overrides: ['seed=1..3'] }, context)).rejects.toThrow(
+    /seed: lists several values[\s\S]*policyloop sweep/,
+  );
+});
+
+it('halves settings by their confirmed returns, and goes on with the same ones', async () => {
+  const overrides = ['model.sigma=0.05,0.3,1,2', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
+  const { code, last } = await sweep(overrides, { out: 'halved' });
+  expect(code).toBe(0);
+  const { settings } = last();
+  expect(settings.map(({ runs }) => runs).toSorted()).toEqual([1, 1, 2, 4]);
+  const first = settings.map(({ returns }) => returns[0]!);
+  const kept = settings.filter(({ runs }) => runs > 1).map(({ returns }) => returns[0]!);
+  expect(Math.min(...kept)).toBeGreaterThanOrEqual(first.toSorted((a, b) => b - a)[1]!);
+  const dropped = settings.flatMap(({ dropped }) => dropped ?? []);
+  expect(dropped.map(({ after }) => after).toSorted()).toEqual([1, 1, 2]);
+  const again = await sweep(overrides, { out: 'halved' });
+  expect(again.last().settings).toEqual(settings);
+});
+
+it('tells runs, calls, cost and time beforehand, and asks nothing', async () => {
+  const model =
+    'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9", price: {input: 1, output: 2}}';
+  const { code, last } = await sweep(
+    [model, 'corrections=1', 'memory.best=2,4', 'seed=1..3', 'iterations=5'],
+    { dryRun: true },
+  );
+  const told = last() as unknown as Record<string, { expected: number; most: number }> & { runs: number };
+  expect({ code, runs: told.runs, calls: told.calls }).toEqual({
+    code: 0,
+    runs: 6,
+    calls: { expected: 30, most: 60 },
+  });
+  expect(told.cost!.expected).toBeGreaterThan(0);
+  expect(told.playSeconds!.most).toBeGreaterThanOrEqual(told.playSeconds!.expected);
+  expect(told.modelSeconds).toBeNull();
+  const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
+  expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}not known/);
+});
+
+it('shares limits over all of its runs', async () => {
+  const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
+  const server = await startFakeOpenAI({ reply: () => values });
+  const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
+  const { last } = await sweep(
+    [
+      model,
+      'memory.best=2,4',
+      'seed=1..2',
+      'corrections=0',
+      'limits.total.calls=4',
+      'sweep.method=halving',
+      'sweep.first=1',
+    ],
+    { out: 'limited', jobs: 2 },
+  );
+  expect(last().usage.calls).toBe(4);
+  await server.close();
+});
+
+it.each([
+  ['environment=CartPole-v1,Acrobot-v1', /different environments/],
+  ['model.sgma=1,2', /unknown key/],
+  ['confirmation.candidates=0', /compared by their confirmed returns/],
+  ['evaluation.episodes=0,5', /evaluation\.episodes/],
+])('refuses %s before anything is played', async (text, message) => {
+  await expect(sweep([text], { out: 'refused' })).rejects.toThrow(message);
+  expect(existsSync(at('refused'))).toBe(false);
+});

@@ -1,0 +1,277 @@
+/** The parts of a sweep that play nothing: its settings, halving, and what the keys do. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sweepSchema } from '../../../src/config/sweep.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { drawnEffects, gridEffects, listEffects, type Measured } from '../../../src/studies/sweep/effects.js';
+import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
+import { regression } from '../../../src/studies/sweep/regression.js';
+import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
+
+const section = (value: unknown) => sweepSchema.parse(value);
+const settings = (how: unknown, ...texts: readonly string[]) => {
+  const read = section(how);
+  return settingsOf(read, sweptBy(read, texts).keys);
+};
+
+describe('settings', () => {
+  it('of a grid are every combination, named after their values', () => {
+    const found = settings(
+      { method: 'grid' },
+      'model.temperature=0.2,1',
+      'memory.best=choice(4,8)',
+      'seed=1..3',
+    );
+    expect(found.map(({ name }) => name)).toEqual([
+      'temperature-0.2_best-4',
+      'temperature-0.2_best-8',
+      'temperature-1_best-4',
+      'temperature-1_best-8',
+    ]);
+    expect(found[1]!.values).toEqual({ 'model.temperature': '0.2', 'memory.best': '8' });
+  });
+
+  it('take their names from whole keys where the last parts are the same, and a hash where a name says too little', () => {
+    const found = settings({ method: 'grid' }, 'memory.best=1,2', 'other.best=1', 'other.best=3,4');
+    expect(found[0]!.name).toBe('memory.best-1_other.best-3');
+    const [a, b] = settings({ method: 'grid' }, 'model={provider: random},{provider: cma-es}');
+    expect(a!.name).toMatch(/^model-provider-random-[0-9a-f]{8}$/);
+    expect(a!.name).not.toBe(b!.name);
+  });
+
+  it('of a list go side by side, and lists of other lengths are refused', () => {
+    const found = settings({ method: 'list' }, 'a.x=1,1,2', 'a.y=5,6,7');
+    expect(found.map(({ values }) => Object.values(values).join(' '))).toEqual(['1 5', '1 6', '2 7']);
+    expect(() => settings({ method: 'list' }, 'a.x=1,2', 'a.y=5,6,7')).toThrow(/2 \(a\.x\), 3 \(a\.y\)/);
+  });
+
+  it('that are drawn differ, and more of them begin with the same, in whatever order the keys stand', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 9 }), (samples, seed) => {
+        const keys = ['m.a=uniform(0,1)', 'm.b=1..4', 'm.c=loguniform(0.01,1)'];
+        const drawn = settings({ method: 'random', samples, seed }, ...keys);
+        const more = settings({ method: 'random', samples: samples + 5, seed }, ...keys.toReversed());
+        expect(new Set(drawn.map(({ name }) => name)).size).toBe(samples);
+        expect(more.slice(0, samples).map(({ values }) => values)).toEqual(drawn.map(({ values }) => values));
+        for (const { values } of drawn) {
+          expect(Number(values['m.c'])).toBeGreaterThanOrEqual(0.01);
+          expect(Number(values['m.c'])).toBeLessThanOrEqual(1);
+        }
+      }),
+      { numRuns: 20 },
+    );
+    expect(() => settings({ method: 'random', samples: 9 }, 'm.b=1..4')).toThrow(/only 4 different settings/);
+    expect(() => settings({ method: 'grid' }, 'm.a=uniform(0,1)')).toThrow(/is drawn from a range/);
+  });
+
+  it('of a file and of the command line: the latter count, `key=` removes, and so does null in a list', () => {
+    const how = section({
+      method: 'grid',
+      keys: {
+        'model.temperature': [0.2, 1],
+        target: [null, 200],
+        seed: '1..4',
+        'model.name': ['a:b', 'x, y'],
+        warmup: 5,
+      },
+    });
+    const swept = sweptBy(how, ['model.temperature=', 'memory.best=4,8']);
+    expect(swept.seeds).toEqual([1, 2, 3, 4]);
+    expect(swept.fixed).toEqual(['warmup=5', 'model.temperature=']);
+    expect(swept.keys.map(({ key }) => key)).toEqual(['target', 'model.name', 'memory.best']);
+    const [first] = settingsOf(how, swept.keys);
+    expect(overridesOf(first!)).toEqual(['target=', 'model.name=a:b', 'memory.best=4']);
+    expect(settingsOf(how, swept.keys).map(({ values }) => values['model.name'])).toContain('"x, y"');
+  });
+
+  it('refuse what no sweep varies', () => {
+    expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
+    expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/seeds are whole numbers/);
+  });
+});
+
+describe('halving', () => {
+  it('plays more and more seeds, on fewer and fewer settings', () => {
+    expect(roundsOf({ first: 2, factor: 2 }, 10)).toEqual([2, 4, 8, 10]);
+    expect(roundsOf({ first: 8, factor: 2 }, 3)).toEqual([3]);
+    expect(mostRuns({ first: 2, factor: 2 }, 8, 8)).toBe(8 * 2 + 4 * 2 + 2 * 4);
+  });
+
+  const how = { factor: 2, confidence: 0.95 };
+
+  it('keeps the better half, the earlier on ties, and drops what failed', () => {
+    const contender = (name: string, ...confirmed: (number | null)[]) => ({ name, confirmed });
+    const found = dropsAfter(
+      [
+        contender('a', 1, 1),
+        contender('b', 3, 3),
+        contender('c', 2, 2),
+        contender('d', null, 9),
+        contender('e', 2, 2),
+      ],
+      how,
+      8,
+      [0, 1000],
+    );
+    expect(Object.fromEntries(found)).toEqual({ a: 'halved', d: 'failed' });
+  });
+
+  it('drops what can hardly reach the best out of turn, by the test of racing; never where returns have no bounds', () => {
+    const [good, bad] = [Array.from({ length: 12 }, () => 95), Array.from({ length: 12 }, () => 5)];
+    const pair = [
+      { name: 'good', confirmed: good },
+      { name: 'bad', confirmed: bad },
+      { name: 'worse', confirmed: bad },
+      { name: 'worst', confirmed: bad },
+    ];
+    expect(dropsAfter(pair, how, 16, [0, 100]).get('bad')).toBe('lost');
+    expect(dropsAfter(pair, how, 16, [0, Number.POSITIVE_INFINITY]).has('bad')).toBe(false);
+  });
+
+  it('seldom drops out of turn what is as good as the best', () => {
+    let lost = 0;
+    for (let i = 0; i < 400; i++) {
+      const random = createGenerator(i);
+      const returns = () => Array.from({ length: 8 }, () => 100 * random.random());
+      // Two of the same kind, and two that are there to be halved.
+      const low = Array.from({ length: 8 }, () => 0);
+      const drops = dropsAfter(
+        [
+          { name: 'a', confirmed: returns() },
+          { name: 'b', confirmed: returns() },
+          { name: 'c', confirmed: low },
+          { name: 'd', confirmed: low },
+        ],
+        how,
+        16,
+        [0, 100],
+      );
+      lost += [...drops.values()].filter((why) => why === 'lost').length;
+    }
+    expect(lost / 400).toBeLessThan(0.05);
+  });
+});
+
+describe('effects', () => {
+  const a = { key: 'a', values: { kind: 'list', items: ['1', '2'] } } as const;
+  const b = { key: 'b', values: { kind: 'list', items: ['x', 'y', 'z'] } } as const;
+  const seeds = 8;
+
+  /** A grid of a × b whose return is what `of` says, with noise that all settings of a seed share. */
+  const grid = (of: (first: string, second: string) => number, noise = 1): readonly Measured[] => {
+    const random = createGenerator(5);
+    const shared = Array.from({ length: seeds }, () => 20 * random.random());
+    return a.values.items.flatMap((first) =>
+      b.values.items.map((second) => ({
+        name: `${first}${second}`,
+        values: { a: first, b: second },
+        confirmed: shared.map((value) => value + of(first, second) + noise * (random.random() - 0.5)),
+      })),
+    );
+  };
+
+  it('of a grid are found behind the noise that seeds share, and no interaction where there is none', () => {
+    const found = gridEffects(
+      [a, b],
+      grid((first, second) => (first === '2' ? 7 : 0) + (second === 'z' ? -3 : 0)),
+      [-1e3, 1e3],
+    )!;
+    expect(found).toMatchObject({ over: 'seeds', count: seeds });
+    const [first, y, z] = found.main;
+    expect(first).toMatchObject({ key: 'a', of: '2', against: '1', verdict: 'higher' });
+    expect(first!.difference).toBeCloseTo(7, 0);
+    expect(y).toMatchObject({ of: 'y', verdict: 'no-evidence' });
+    expect(z).toMatchObject({ of: 'z', verdict: 'lower' });
+    expect(found.interactions).toHaveLength(2);
+    for (const one of found.interactions) {
+      expect(one.interval![0]).toBeLessThan(0.5);
+      expect(one.interval![1]).toBeGreaterThan(-0.5);
+    }
+    expect(found.pairs).toHaveLength(6);
+    expect(found.levels).toHaveLength(5);
+  });
+
+  it('finds an interaction that no single effect shows', () => {
+    const crossed = grid((first, second) => ((first === '2') === (second === 'z') ? 5 : -5));
+    const found = gridEffects([a, b], crossed, [-1e3, 1e3])!;
+    const own = found.interactions.find(({ of }) => of[1] === 'z')!;
+    expect(own).toMatchObject({ keys: ['a', 'b'], of: ['2', 'z'], against: ['1', 'x'], verdict: 'higher' });
+    expect(own.difference).toBeCloseTo(20, 0);
+  });
+
+  it('uses only seeds under which every setting is complete; without intervals for one', () => {
+    const holed = grid(() => 0).map((one, i) => ({
+      ...one,
+      confirmed: one.confirmed.map((value, seed) => (seed > 0 && i === 0 ? null : value)),
+    }));
+    const found = gridEffects([a, b], holed, [-1e3, 1e3])!;
+    expect(found.count).toBe(1);
+    expect(found.main[0]).toMatchObject({ interval: null, verdict: 'too-few' });
+    expect(
+      gridEffects(
+        [a, b],
+        holed.map((one) => ({ ...one, confirmed: [null] })),
+        [-1, 1],
+      ),
+    ).toBeUndefined();
+  });
+
+  it('of a list are against its first setting', () => {
+    const [first, second] = grid((_, value) => (value === 'y' ? 4 : 0));
+    const found = listEffects([first!, second!], [-1e3, 1e3])!;
+    expect(found.main).toHaveLength(1);
+    expect(found.main[0]).toMatchObject({ of: '1y', against: '1x', verdict: 'higher' });
+  });
+
+  it('of drawn settings are those of least squares, from the low to the high end of a range', () => {
+    const random = createGenerator(3);
+    const x = { key: 'x', values: { kind: 'loguniform', low: 0.01, high: 1 } } as const;
+    const measured = Array.from({ length: 30 }, (_, i): Measured => {
+      const value = Math.exp(random.uniform(Math.log(0.01), 0));
+      const choice = a.values.items[i % 2]!;
+      const level = 6 * (Math.log(value / 0.01) / Math.log(100)) + (choice === '2' ? -2 : 0);
+      const noise = () => 0.4 * (random.random() - 0.5);
+      return {
+        name: `${i}`,
+        values: { x: String(value), a: choice },
+        confirmed: [level + noise(), level + noise()],
+      };
+    });
+    const found = drawnEffects([x, a], measured)!;
+    expect(found).toMatchObject({ over: 'settings', count: 30 });
+    expect(found.main[0]).toMatchObject({ key: 'x', of: '1', against: '0.01', verdict: 'higher' });
+    expect(found.main[0]!.difference).toBeCloseTo(6, 0);
+    expect(found.main[1]).toMatchObject({ key: 'a', of: '2', verdict: 'lower' });
+    expect(drawnEffects([x, a], measured.slice(0, 3))).toBeUndefined();
+  });
+
+  it('least squares agree with a fit by hand, and refuse what does not follow', () => {
+    // y = 1 + 2x, and a residual of 1, −1, −1, 1 that is orthogonal to both.
+    const fit = regression(
+      [
+        [1, 0],
+        [1, 1],
+        [1, 2],
+        [1, 3],
+      ],
+      [2, 2, 4, 8],
+    )!;
+    expect(fit.coefficients.map(({ value }) => value)).toEqual([
+      expect.closeTo(1, 10),
+      expect.closeTo(2, 10),
+    ]);
+    expect(fit.degrees).toBe(2);
+    // s² = 4/2, Sxx = 5: the error of the slope is √0.4, and t₀.₉₇₅(2) = 4.3027.
+    expect(fit.coefficients[1]!.interval[1]).toBeCloseTo(2 + 4.3027 * Math.sqrt(0.4), 3);
+    expect(
+      regression(
+        [
+          [1, 1],
+          [1, 1],
+          [1, 1],
+        ],
+        [1, 2, 3],
+      ),
+    ).toBeUndefined();
+  });
+});
