@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { listRuns } from '../../archive/listing.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatProblem, UserError } from '../../base/errors.js';
-import { type Config, isLanguageModel } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
+import { languageModelOf } from '../../config/model.js';
 import { type Assembly, assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatCompact, formatCost, formatCount, formatDuration, plural } from '../../format/numbers.js';
 import { warningText } from '../../format/progress.js';
@@ -150,7 +151,7 @@ async function forecastOf(assembly: Assembly, said: Set<string>, context: Comman
       }
     | undefined;
   const playMs = await playTime(assembly, context);
-  if (found === undefined || !isLanguageModel(assembly.config.model))
+  if (found === undefined || languageModelOf(assembly.config.model) === undefined)
     return { calls: none, tokens: none, playMs };
   const share = 1 / repeats;
   return {
