@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-describe('policyloop mcp', () => {
+describe('policyloop mcp', { timeout: 400_000 }, () => {
   it('offers what reads, and answers by the schemas', async () => {
     const { call, client } = await connected();
     const { tools } = await client.listTools();

@@ -73,7 +73,7 @@ beforeAll(() => {
   for (const [name, text] of Object.entries(files)) writeFileSync(at(name), text);
 });
 
-describe('what is printed fits its schema', () => {
+describe('what is printed fits its schema', { timeout: 400_000 }, () => {
   it('runs, and what reads them', async () => {
     await holds('run', 'c.yaml', '--run-dir', 'buffers/a');
     await holds('run', 'c.yaml', '--run-dir', 'buffers/b', 'seed=7', 'candidates=2', 'evaluation.racing.block=1');
