@@ -2,6 +2,7 @@
 import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
+import { controlledText } from '../runs/control.js';
 import type { RunEvent } from '../runs/events.js';
 import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
@@ -33,6 +34,9 @@ export function createPlayDisplay(
           progress.update(games.length, [figure, `${event.game.length} steps`]);
           break;
         }
+        case 'controlled':
+          progress.alert(controlledText(event));
+          break;
         case 'warning':
           progress.alert(warningText(event.message));
           break;
