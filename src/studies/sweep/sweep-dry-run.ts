@@ -18,7 +18,7 @@ import { measure } from '../../rollout/evaluation.js';
 import { sum } from '../../statistics/descriptive.js';
 import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
-import type { Sweep } from './sweep-plan.js';
+import type { Sweep, SweepSetting } from './sweep-plan.js';
 
 /** `most`: with every correction, and with episodes of full length. */
 interface Amount {
@@ -34,6 +34,20 @@ interface Forecast {
   readonly cost?: Amount;
   /** Milliseconds of play in one thread, without the model. */
   readonly playMs: Amount;
+}
+
+/** What `--dry-run` prints as JSON. */
+export interface SweepForecast {
+  readonly settings: number;
+  readonly seeds: number;
+  readonly runs: number;
+  readonly calls: Amount;
+  readonly tokens: Amount;
+  readonly cost?: Amount;
+  readonly playSeconds: Amount;
+  /** Null where no earlier call tells how long one takes. */
+  readonly modelSeconds: Amount | null;
+  readonly plan: readonly Pick<SweepSetting, 'name' | 'values'>[];
 }
 
 const none: Amount = { expected: 0, most: 0 };
@@ -79,7 +93,7 @@ export async function sweepDryRun(
     1 / jobs,
   );
   const model = perCall === undefined ? undefined : times(calls, (1000 * perCall.seconds) / jobs);
-  const forecast = {
+  const forecast: SweepForecast = {
     settings: settings.length,
     seeds: seeds.length,
     runs,
@@ -88,11 +102,10 @@ export async function sweepDryRun(
     ...(isPriced && { cost: total(({ cost = none }) => cost) }),
     playSeconds: times(play, 1 / 1000),
     modelSeconds: calls.most === 0 ? none : model === undefined ? null : times(model, 1 / 1000),
+    plan: settings.map(({ name, values }) => ({ name, values })),
   };
   if (json) {
-    context.print(
-      JSON.stringify({ ...forecast, plan: settings.map(({ name, values }) => ({ name, values })) }),
-    );
+    context.print(JSON.stringify(forecast));
     return 0;
   }
   const span = (amount: Amount, format: (value: number) => string) =>

@@ -148,6 +148,16 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
+/** The last line of JSON. */
+export interface SweepSummary extends Omit<SweepResult, 'status'> {
+  /** Of this call. */
+  readonly status: Played['status'];
+  /** Of the sweep as a whole. */
+  readonly result: SweepResult['status'];
+  /** Its directory. */
+  readonly out: string;
+}
+
 function report(
   result: SweepResult,
   played: Played,
@@ -158,7 +168,8 @@ function report(
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { status, ...rest } = result;
-    context.print(JSON.stringify({ ...rest, status: played.status, result: status, out }));
+    const summary: SweepSummary = { ...rest, status: played.status, result: status, out };
+    context.print(JSON.stringify(summary));
     return;
   }
   const lines = [

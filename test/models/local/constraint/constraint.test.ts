@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  constraintVocabulary,
+  createConstraint,
+} from '../../../../src/models/local/constraint/constraint.js';
+import { numberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
+import type { ParameterSpec } from '../../../../src/policies/policy.js';
+import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { createGenerator } from '../../../../src/random/generator.js';
+import {
+  byteFallbackTokenizer,
+  eos,
+  spec,
+  testSampledAnswers,
+  tokenizer,
+  vocabularies,
+  vocabulary,
+} from './sampled-answers.js';
+
+describe('the grammar of one value', () => {
+  test('every text that it completes is an allowed value, and every allowed value can be written', () => {
+    fc.assert(
+      fc.property(spec, fc.integer({ min: 0, max: 1_000_000 }), (given, pick) => {
+        const grammar = numberGrammar(answerGrammar(given).number);
+        const unit = 10 ** given.decimals;
+        const steps = Math.round((given.high - given.low) * unit);
+        const value =
+          given.choices === undefined
+            ? (Math.round(given.low * unit) + (pick % (steps + 1))) / unit
+            : given.choices[pick % given.choices.length]!;
+        const text = (value === 0 ? 0 : value).toFixed(given.decimals);
+        for (let end = 0; end <= text.length; end++) expect(grammar.feasible(text.slice(0, end))).toBe(true);
+        expect(grammar.complete(text)).toBe(true);
+      }),
+    );
+  });
+
+  test('a walk along feasible characters always reaches a value, in as few steps as it says', () => {
+    fc.assert(
+      fc.property(spec, fc.integer(), (given, seed) => {
+        const grammar = numberGrammar(answerGrammar(given).number);
+        const random = createGenerator(Math.abs(seed));
+        let text = '';
+        for (let step = 0; step < 12; step++) {
+          const options = [...'0123456789-.'].filter((next) => grammar.feasible(text + next));
+          if (grammar.complete(text)) {
+            const value = Number(text);
+            expect(given.choices?.includes(value) ?? (value >= given.low && value <= given.high)).toBe(true);
+            expect(Object.is(value, -0)).toBe(false);
+            expect(Number(value.toFixed(given.decimals))).toBe(value);
+            expect(grammar.shortfall(text)).toBe(0);
+          } else {
+            expect(options.length).toBeGreaterThan(0);
+            const after = options.map((next) => grammar.shortfall(text + next));
+            expect(grammar.shortfall(text)).toBe(1 + Math.min(...after));
+          }
+          if (options.length === 0) break;
+          text += random.choice(options);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    ['-0', false],
+    ['-0.0', false],
+    ['1.', false],
+    ['01', false],
+    ['+1', false],
+    ['1e1', false],
+    ['6.1', false],
+    ['6.0', true],
+    ['-6', true],
+    ['.5', false],
+  ])('%s is a value between -6 and 6 with one decimal: %s', (text, allowed) => {
+    expect(numberGrammar({ low: -6, high: 6, decimals: 1 }).complete(text)).toBe(allowed);
+  });
+});
+
+testSampledAnswers(60);
+
+test('free text may stand before and after the answer', () => {
+  const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
+  const state = createConstraint(answerGrammar(given), vocabulary, false).start();
+  const reply = 'I try something new, x < 3 [sic].\nparams[0]: -1.5, params[1]: 6\nThat should do.';
+  tokenizer.encodeText(reply).forEach((id, at) => {
+    const mask = state.mask(500 - at);
+    expect(mask.ids.includes(id), `${tokenizer.decode([id])} at ${at}`).toBe(mask.kind === 'only');
+    state.take(id);
+  });
+  expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
+});
+
+test('fixed parts are spelled in ordinary tokens where there are some', () => {
+  const ids = vocabularies['byte-fallback'].vocabulary.spell('\nparams[0]:');
+  expect(ids.map((id) => byteFallbackTokenizer.bytes.isByte(id))).toEqual([
+    true,
+    ...Array.from('params[0]:', () => false),
+  ]);
+});
+
+test('a tokenizer without single characters is refused', () => {
+  const lacking = {
+    ...tokenizer,
+    bytes: {
+      ...tokenizer.bytes,
+      of: (id: number) => (id < 300 ? new Uint8Array(0) : tokenizer.bytes.of(id)),
+    },
+  };
+  const poor = constraintVocabulary(lacking, 512, eos);
+  const grammar = answerGrammar({ count: 1, kind: 'float', low: 0, high: 1, decimals: 1 });
+  expect(() => createConstraint(grammar, poor, false)).toThrow(/model\.format[\s\S]*no token for/);
+});
