@@ -14,7 +14,7 @@ export const pages: readonly string[] = [
 ];
 
 /** `<!-- first: … -->` may stand several times; the others stand once. */
-export interface Marks {
+interface Marks {
   /** The block becomes this file, so that commands after it find it. */
   readonly file?: string;
   /** Commands that make what the block takes for granted; a reader has it. */
