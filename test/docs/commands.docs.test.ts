@@ -15,7 +15,7 @@ import { type Block, commandsOf, isShell, pages, policyloopWords, readBlocks, ro
 
 let bin: string;
 let ollama: FakeServer;
-let asked = 0;
+let answers = 0;
 beforeAll(async () => {
   bin = temporaryDirectory();
   const cli = `"${process.execPath}" "${built('src/cli.js')}" "$@"`;
@@ -28,8 +28,8 @@ beforeAll(async () => {
     // As slow as a model, so that a run can be steered meanwhile.
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
     reply: () => {
-      asked++;
-      return Array.from({ length: 10 }, (_, i) => `params[${i}]: ${((asked * (i + 1)) % 61) / 10 - 3}`).join(
+      answers++;
+      return Array.from({ length: 10 }, (_, i) => `params[${i}]: ${((answers * (i + 1)) % 61) / 10 - 3}`).join(
         ', ',
       );
     },
@@ -68,10 +68,11 @@ function endless(words: readonly string[], place: string): Promise<void> {
     ...{ cwd: place, env: environment(place), stdio: ['ignore', 'pipe', 'pipe'] },
   });
   let said = '';
+  let asked = false;
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (text: Buffer) => {
       said += String(text);
-      if (/http:\/\//.test(said)) child.kill('SIGINT');
+      if (!asked && /http:\/\//.test(said)) asked = child.kill('SIGINT');
     });
   return new Promise((resolve, reject) =>
     child.once('close', (code) =>
@@ -82,16 +83,20 @@ function endless(words: readonly string[], place: string): Promise<void> {
   );
 }
 
-/** The words that the block has for a command by its name: `train` for `policyloop finetune train`. */
-const addedTo = (given: readonly string[] | undefined, { words }: Block): string =>
-  [...words].find(([name]) => given?.slice(0, 2).includes(name))?.[1] ?? '';
+/** A command with the words that its block has for it, by its name: `train` for `policyloop finetune train`. */
+function smaller(command: string, { words }: Block): string {
+  const given = policyloopWords(command)?.slice(0, 2);
+  const added = [...words].find(([name]) => given?.includes(name))?.[1] ?? '';
+  const options = [...added.matchAll(/--[\w-]+ /g)].map(([option]) => option);
+  // Options are given once.
+  return `${options.reduce((left, option) => left.replace(new RegExp(`${option}\\S+`), ''), command)} ${added}`;
+}
 
 async function runBlock(block: Block, place: string): Promise<void> {
   for (const command of block.first) await shell(command, place);
   for (const command of commandsOf(block)) {
-    const words = policyloopWords(command);
-    if (block.endless) await endless(words!, place);
-    else await shell(`${command} ${addedTo(words, block)}`, place);
+    if (block.endless) await endless(policyloopWords(command)!, place);
+    else await shell(smaller(command, block), place);
   }
 }
 
