@@ -6,12 +6,14 @@ import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
+import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection-config.js';
+import { outputSchemas, schemaTable } from './output-schemas.js';
 
 /** Sections that plays share with experiments are told there. */
 function playReference(): string {
@@ -53,6 +55,11 @@ update('configs/play.schema.json', () => schemaJson(playKind.json, 'play'));
 update('configs/rl.schema.json', () =>
   schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),
 );
+const outputs = outputSchemas();
+for (const { command, schema } of outputs) {
+  writeFileSync(outputSchemaFile(command), `${JSON.stringify(schema, null, 2)}\n`);
+}
+update('docs/json/README.md', (text) => withReference(text, schemaTable(outputs), 'schemas'));
 for (const [name, reference] of Object.entries(references())) {
   update('docs/configuration.md', (text) => withReference(text, reference, name));
 }

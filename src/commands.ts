@@ -5,6 +5,7 @@ import { common, type ListedCommand } from './base/command.js';
 import type { CommandContext } from './base/context.js';
 import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
+import type { Loaded } from './mcp/serve-mcp.js';
 
 /** Commands, or groups of them, as `--help` lists them. A file is loaded when its command is named. */
 export const commands: readonly (ListedCommand | readonly [string, string, readonly ListedCommand[]])[] = [
@@ -140,8 +141,34 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
     'Serve a local model as an OpenAI-compatible endpoint, to programs of this machine',
     () => import('./commands/serve.js'),
   ],
+  [
+    'mcp',
+    'Serve runs, comparisons and checks as tools, by the Model Context Protocol',
+    async () => {
+      const { execute: mcp, finishing, options } = await import('./commands/mcp.js');
+      return {
+        ...{ finishing, options },
+        execute: (args: Parameters<typeof mcp>[0], given: CommandContext) => mcp(args, given, loadTool),
+      };
+    },
+  ],
   ['finetune', 'Train a local model on logged runs', finetuneCommands],
 ];
+
+/** A command by its words, with the values of the arguments that are not given. */
+async function loadTool(words: string): Promise<Loaded> {
+  const listed = namedCommand(words.split(' '))!;
+  const { boolean, default: defaults } = await declaredOptions(listed);
+  const flags = boolean.map((name) => [name, false] as const);
+  return {
+    command: await listed[2](),
+    defaults: Object.fromEntries(
+      [...flags, ...Object.entries(defaults)].map(([name, value]) => [camelCase(name), value]),
+    ),
+  };
+}
+
+const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The command that the first words name. */
 export function namedCommand([first, second]: readonly string[]): ListedCommand | undefined {

@@ -35,6 +35,7 @@ const rooms = [
   'play',
   'serve',
   'view',
+  'mcp',
   'commands',
 ];
 

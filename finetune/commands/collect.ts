@@ -2,6 +2,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
+import type { CollectionSummary } from '../../src/studies/collect.js';
+import type { BulkRunLine } from '../../src/studies/display.js';
 
 export const options = (y: Argv) =>
   y
@@ -31,6 +33,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** A line for each run, then the summary. */
+export type Output = BulkRunLine | CollectionSummary;
 
 export const finishing =
   'finishing the iterations that are being played; the same command goes on (Ctrl-C again stops at once)';

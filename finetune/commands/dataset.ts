@@ -104,6 +104,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The manifest of the dataset. */
+export type Output = { readonly out: string } & DatasetManifest;
+
 /** `policyloop finetune dataset <runs..>`. Fails when there is nothing to train on. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
@@ -156,7 +159,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const manifest = writeDataset(dataset, format, out);
   context.print(
     args.json
-      ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest })
+      ? JSON.stringify({ out: shownPath(out, context.cwd), ...manifest } satisfies Output)
       : fitted(
           described(manifest, join(shownPath(out, context.cwd), datasetFiles.page), context.columns),
           context.columns,

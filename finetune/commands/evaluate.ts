@@ -2,6 +2,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
+import type { StudyRunLine } from '../../src/studies/display.js';
+import type { EvaluationSummary } from '../evaluate/play.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -50,6 +52,9 @@ export const options = (y: Argv) =>
   );
 
 type Args = Arguments<typeof options>;
+
+/** A line for each run, then what changed. */
+export type Output = StudyRunLine | EvaluationSummary;
 
 export const finishing = 'finishing the iteration; the same command goes on (Ctrl-C again stops at once)';
 

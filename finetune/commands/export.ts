@@ -5,6 +5,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../../src/base/context.js';
 import { plainName } from '../../src/storage/files.js';
+import type { FolderFacts } from '../elsewhere/instructions.js';
+import type { TokenCheck } from '../elsewhere/trl-rows.js';
+import type { TrlTrainer } from '../elsewhere/trl-settings.js';
 
 export const options = (y: Argv) =>
   y
@@ -71,6 +74,17 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The folder that was written. */
+export interface Output {
+  readonly out: string;
+  readonly trainer: TrlTrainer;
+  readonly examples: FolderFacts['examples'];
+  /** Answers whose tokens are those of serving; null where the base model's files are not at hand. */
+  readonly tokens: TokenCheck | null;
+  readonly warnings: readonly string[];
+  readonly files: readonly string[];
+}
+
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const gpusPerNode = requireCount('--gpus', args.gpus, 1);
   const nodes = requireCount('--nodes', args.nodes, 1);
@@ -95,7 +109,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const folder = shownPath(out, context.cwd);
   if (args.json) {
     context.print(
-      JSON.stringify({ out: folder, trainer, examples, tokens: tokens ?? null, warnings, files }),
+      JSON.stringify({
+        ...{ out: folder, trainer, examples, tokens: tokens ?? null, warnings, files },
+      } satisfies Output),
     );
     return 0;
   }

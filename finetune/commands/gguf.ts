@@ -8,6 +8,7 @@ import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
+import type { WrittenGguf } from '../export/gguf/gguf.js';
 import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
@@ -41,6 +42,15 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The files that were written. */
+export type Output = {
+  readonly out: string;
+  readonly modelfile: string;
+  /** Whether the Modelfile says how a chat is written. */
+  readonly template: boolean;
+  readonly dtype: string;
+} & WrittenGguf;
+
 export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -70,7 +80,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const ollama = shownPath(modelfile, context.cwd);
     if (args.json) {
       context.print(
-        JSON.stringify({ out: place, modelfile: ollama, template, dtype: args.dtype, ...written }),
+        JSON.stringify({
+          ...{ out: place, modelfile: ollama, template, dtype: args.dtype },
+          ...written,
+        } satisfies Output),
       );
     } else {
       context.print(

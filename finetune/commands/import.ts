@@ -5,6 +5,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import type { Imported } from '../elsewhere/import-adapter.js';
+import type { TrlOutcome } from '../elsewhere/outcome.js';
 
 export const options = (y: Argv) =>
   y
@@ -26,6 +27,17 @@ export const options = (y: Argv) =>
     .example('$0 finetune import cluster', 'what the exported folder came to');
 
 type Args = Arguments<typeof options>;
+
+/** What was taken back, and how a config names it. */
+export interface Output {
+  readonly kind: 'adapter' | 'model';
+  readonly outcome: TrlOutcome;
+  readonly warnings: readonly string[];
+  readonly out: string;
+  readonly model: { readonly provider: string; readonly path: string; readonly adapter?: string };
+  /** Training, base and dataset: what `training.json` holds. */
+  readonly lineage: Readonly<Record<string, unknown>>;
+}
 
 export const finishing = 'stopping';
 
@@ -57,7 +69,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       ? { provider: 'local', path: shown }
       : { provider: 'local', path: shownPath(base, context.cwd), adapter: shown };
   if (args.json) {
-    context.print(JSON.stringify({ kind, out: shown, model, outcome, warnings, lineage }));
+    context.print(JSON.stringify({ kind, out: shown, model, outcome, warnings, lineage } satisfies Output));
     return 0;
   }
   const { step, best, lastLoss } = outcome;

@@ -5,6 +5,7 @@ import { type Arguments, common, kinds, listed } from '../../src/base/command.js
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import type { Merged } from '../export/merge.js';
 import { writingProgress } from '../export/writing.js';
 
 export const options = (y: Argv) =>
@@ -32,6 +33,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The model that was written. */
+export type Output = { readonly out: string; readonly base: string; readonly dtype: string } & Merged;
+
 export const finishing = 'stopping';
 
 /** Above this share of the adapter's change, what rounding did to it is worth a word. */
@@ -55,7 +59,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const place = shownPath(out, context.cwd);
     context.print(
       args.json
-        ? JSON.stringify({ out: place, base: shownPath(model, context.cwd), dtype: args.dtype, ...merged })
+        ? JSON.stringify({
+            ...{ out: place, base: shownPath(model, context.cwd), dtype: args.dtype },
+            ...merged,
+          } satisfies Output)
         : [
             `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
             `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,

@@ -30,6 +30,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The files that were written. */
+export type Output = { readonly out: string; readonly adapter: string; readonly from: string };
+
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { openBase } = await import('../export/base-model.js');
   const { writeGgufAdapter } = await import('../export/gguf/adapter.js');
@@ -57,7 +60,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const place = shownPath(out, context.cwd);
   context.print(
     args.json
-      ? JSON.stringify({ out: place, adapter: shownPath(weights, context.cwd), from: args.from })
+      ? JSON.stringify({
+          ...{ out: place, adapter: shownPath(weights, context.cwd), from: args.from },
+        } satisfies Output)
       : [
           `written     ${place}, ${shownPath(weights, context.cwd)}`,
           `ollama      ollama create ${shellWord(modelName(out, directory))} -f ${shellWord(place)}`,

@@ -2,6 +2,12 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
+import type { Forecast } from '../rl/forecast.js';
+import type { NumericForecast } from '../rl/numeric/forecast-numeric.js';
+import type { NumericSummary } from '../rl/numeric/numeric.js';
+import type { NumericMetric } from '../rl/numeric/numeric-record.js';
+import type { RlSummary } from '../rl/rl.js';
+import type { RlMetric } from '../rl/rl-record.js';
 
 export const options = (y: Argv) =>
   y
@@ -31,6 +37,9 @@ export const options = (y: Argv) =>
     .example('$0 finetune rl mine.yaml', 'learns, or goes on from the checkpoint that is there');
 
 type Args = Arguments<typeof options>;
+
+/** Metrics as they are measured, then the result, of a language model or a policy of numbers; with `--dry-run` the forecast. */
+export type Output = RlMetric | RlSummary | NumericMetric | NumericSummary | Forecast | NumericForecast;
 
 export const finishing = 'writing a checkpoint; the same command goes on from it';
 

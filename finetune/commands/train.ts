@@ -2,6 +2,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
+import type { Metric } from '../train/metrics.js';
+import type { TrainingSummary } from '../train/train.js';
 
 export const options = (y: Argv) =>
   y
@@ -35,6 +37,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** Metrics as they are measured, then the result. */
+export type Output = Metric | TrainingSummary;
 
 export const finishing = 'writing a checkpoint; the same command goes on from it';
 

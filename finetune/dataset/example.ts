@@ -14,7 +14,7 @@ export type ProposalRecipe = (typeof proposalRecipes)[number];
 
 /** The last one learns from games. */
 export const recipes = [...proposalRecipes, 'demonstrations'] as const;
-export type Recipe = (typeof recipes)[number];
+export type Recipe = ProposalRecipe | 'demonstrations';
 
 /** A place in a replay buffer, and the mean return there; of a demonstration: turn and game, and the game's return. */
 interface Evaluated {

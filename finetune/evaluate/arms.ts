@@ -9,9 +9,11 @@ import { type ControlName, controlArm, isControl, requireControl } from '../../s
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
 
+export type ArmName = 'base' | 'tuned' | ControlName;
+
 /** A model that plays all experiments. */
 export interface Arm {
-  readonly name: 'base' | 'tuned' | ControlName;
+  readonly name: ArmName;
   /** As a person calls it. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];

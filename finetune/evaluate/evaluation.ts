@@ -1,12 +1,12 @@
 /** `evaluation.json`: what an evaluation found. */
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
-import type { Arm, TrainedOn } from './arms.js';
+import type { ArmName, TrainedOn } from './arms.js';
 import type { Metric, RunFigures } from './figures.js';
 
 /** A run of the plan, as far as it has come. */
 export interface EvaluatedRun {
   readonly experiment: string;
-  readonly arm: Arm['name'];
+  readonly arm: ArmName;
   /** From 0. */
   readonly repeat: number;
   /** Path below the evaluation's directory. */
@@ -21,8 +21,8 @@ export type Familiarity = 'trained' | 'transfer' | 'unknown';
 export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
 
 export interface ArmDifference<D> {
-  readonly of: Arm['name'];
-  readonly against: Arm['name'];
+  readonly of: ArmName;
+  readonly against: ArmName;
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
@@ -51,7 +51,7 @@ export interface GroupResult {
 
 /** A run or an arm that could not be played. */
 export interface Failure {
-  readonly arm: Arm['name'];
+  readonly arm: ArmName;
   /** Path below the evaluation's directory. */
   readonly run: string;
   readonly message: string;
@@ -65,7 +65,7 @@ export interface Evaluation {
   /** `incomplete` while runs are missing. */
   readonly status: 'completed' | 'incomplete';
   readonly arms: readonly {
-    readonly name: Arm['name'];
+    readonly name: ArmName;
     readonly label: string;
     readonly weights: string | null;
   }[];

@@ -10,7 +10,7 @@ import { replaceFile } from '../../src/storage/files.js';
 import type { PlayArguments } from '../../src/studies/plan.js';
 import { playPlan } from '../../src/studies/play.js';
 import { openArms, trainedOn } from './arms.js';
-import { cautions, conclusions } from './conclusion.js';
+import { type Conclusion, cautions, conclusions } from './conclusion.js';
 import { evaluate } from './evaluate.js';
 import type { EvaluatedRun, Evaluation } from './evaluation.js';
 import { type RunFigures, readFigures } from './figures.js';
@@ -89,6 +89,15 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
   return figures;
 }
 
+/** The last line of `--json`. */
+export interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
+  readonly conclusions: readonly Conclusion[];
+  readonly cautions: readonly string[];
+  /** Directory of the runs. */
+  readonly out: string;
+  readonly page: string;
+}
+
 function report(
   evaluation: Evaluation,
   directory: string,
@@ -100,7 +109,7 @@ function report(
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);
     const said = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
-    context.print(JSON.stringify({ ...rest, ...said, out, page }));
+    context.print(JSON.stringify({ ...rest, ...said, out, page } satisfies EvaluationSummary));
     return;
   }
   context.print(evaluationTables(evaluation, context.columns));

@@ -23,6 +23,7 @@ import { writeResult } from '../train/method.js';
 import { createMeter } from '../train/metrics.js';
 import { failed, failedOutcome } from '../train/pages/frame.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
+import type { Evaluated } from './events.js';
 import { describedForecast, forecast } from './forecast.js';
 import {
   environmentsOf,
@@ -46,15 +47,15 @@ interface RlArguments {
 }
 
 /** The last line of `--json`. */
-interface Summary {
-  readonly ended: OnlineOutcome['ended'];
+export interface RlSummary {
+  readonly ended: 'complete' | 'early' | 'interrupted';
   /** Updates made. */
   readonly step: number;
   /** The mean of the last evaluation, by sampling; null where it was interrupted before one. */
   readonly meanReward: number | null;
   /** Mean return of the policies that were proposed in that evaluation; of proposers. */
   readonly policyReturn?: number;
-  readonly best: OnlineOutcome['best'] | null;
+  readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
   /** Path of the adapter or model directory. */
   readonly result: string | null;
   readonly report: string;
@@ -111,7 +112,7 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
       ? { kind: 'interrupted' }
       : { kind: ended === 'early' ? 'early' : 'complete', result: shownPath(result, cwd) },
   );
-  const summary: Summary = {
+  const summary: RlSummary = {
     ended,
     step,
     meanReward: last?.meanReward ?? null,
@@ -210,7 +211,7 @@ function episodesOf(config: LearningConfig, step: number): DatasetLineage {
 }
 
 function described(
-  { ended, step, best, meanReward, result, report }: Summary,
+  { ended, step, best, meanReward, result, report }: RlSummary,
   config: LearningConfig,
   metrics: readonly RlMetric[],
   command: string,

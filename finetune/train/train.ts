@@ -37,7 +37,7 @@ interface TrainArguments {
 }
 
 /** The last line of `--json`. */
-interface Summary {
+export interface TrainingSummary {
   readonly ended: FineTuned['ended'];
   readonly step: number;
   readonly best: StepLoss | null;
@@ -93,7 +93,7 @@ async function trainOn(
   const lineage = state.end({ ended, step, best });
   if (result !== undefined) writeLineage(result, lineage);
   await record.end(statusOf(outcome, cwd));
-  const summary: Summary = {
+  const summary: TrainingSummary = {
     ended,
     step,
     best: best ?? null,
@@ -166,7 +166,7 @@ function statusOf({ ended, result }: FineTuned, cwd: string): TrainingStatus {
 }
 
 function described(
-  { ended, step, best, result, report }: Summary,
+  { ended, step, best, result, report }: TrainingSummary,
   config: TrainConfig,
   metrics: readonly Metric[],
   { command, cwd }: { readonly command: string; readonly cwd: string },

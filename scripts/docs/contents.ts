@@ -18,6 +18,7 @@ export const contents: readonly Chapter[] = [
       'docs/environments.md',
       'docs/runs.md',
       'docs/view.md',
+      'docs/automation.md',
       'docs/comparing.md',
       'docs/sweeps.md',
       'docs/tasks.md',

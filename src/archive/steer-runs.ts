@@ -35,8 +35,8 @@ export async function steerRuns(
       remedy: 'policyloop list status=running shows those that are played',
     });
   for (const path of live) check(path);
-  const steered: readonly Steered[] = await Promise.all(asked.map((path) => steer(path, request, wait)));
-  const shown = steered.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
+  const steered = await Promise.all(asked.map((path) => steer(path, request, wait)));
+  const shown: readonly Steered[] = steered.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
   print(json ? JSON.stringify(shown) : steered.map((one) => steeredText(one, cwd)).join('\n'));
   return 0;
 }

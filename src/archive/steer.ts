@@ -3,18 +3,18 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import { askOf, type Controlled, type ControlRequest, notPlayed } from '../runs/control.js';
+import { askOf, type Controlled, type ControlRequest, type LoggedControl, notPlayed } from '../runs/control.js';
 import { factsOf } from '../runs/facts.js';
 import { type RunStatus, runFiles } from '../runs/reader.js';
 
 export interface Steered {
   /** Path of the run. */
   readonly run: string;
-  readonly action: ControlRequest['action'];
+  readonly action: Controlled['action'];
   /** `asked`: not done yet, for an iteration is under way; `ended`: the run came to its end before. */
   readonly outcome: 'done' | 'asked' | 'ended';
   /** What the run logged of it. */
-  readonly event?: Controlled;
+  readonly event?: LoggedControl;
   /** What the run is afterwards. */
   readonly status: RunStatus;
 }
@@ -58,7 +58,7 @@ function remedyFor(path: string, request: ControlRequest, status: RunStatus): st
 }
 
 /** What a run logged of requests behind a byte of its events. */
-function controlledIn(file: string, from: number): readonly Controlled[] {
+function controlledIn(file: string, from: number): readonly LoggedControl[] {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= from) return [];
   const bytes = Buffer.alloc(size - from);
@@ -71,6 +71,6 @@ function controlledIn(file: string, from: number): readonly Controlled[] {
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    return [JSON.parse(line) as Controlled];
+    return [JSON.parse(line) as LoggedControl];
   });
 }

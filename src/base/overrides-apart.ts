@@ -6,6 +6,7 @@ export interface DeclaredOptions {
   /** Options that take every value up to the next option. */
   readonly array: readonly string[];
   readonly boolean: readonly string[];
+  readonly default: Readonly<Record<string, unknown>>;
   /** All of them, those without an option's dashes included. */
   readonly key: Readonly<Record<string, unknown>>;
 }

@@ -5,6 +5,7 @@ import { UserError } from '../base/errors.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { plural } from '../format/numbers.js';
 import { describeFindings, errorsIn, type Finding, warningsIn } from '../preflight/findings.js';
+import type { RunEstimate } from '../preflight/run-estimate.js';
 
 export const options = (y: Argv) =>
   y
@@ -26,6 +27,19 @@ export const options = (y: Argv) =>
     .example('$0 check cartpole-semantic model.name=qwen3:8b', 'is the model there, does all fit?');
 
 type Args = Arguments<typeof options>;
+
+/** What was found in each config. */
+export type Output = {
+  readonly configs: readonly {
+    readonly config: string;
+    readonly findings: readonly (Finding & {
+      /** Of calls, tokens and cost. */
+      readonly estimate?: RunEstimate;
+    })[];
+  }[];
+  readonly errors: number;
+  readonly warnings: number;
+};
 
 export const finishing = 'stopping';
 
@@ -54,7 +68,7 @@ export async function execute(
     });
   }
   const { checkConfig } = await import('../preflight/check-config.js');
-  const checked: { readonly config: string; readonly findings: readonly Finding[] }[] = [];
+  const checked: Output['configs'][number][] = [];
   for (const file of files) {
     const config = { file, overrides };
     const findings =
@@ -66,7 +80,7 @@ export async function execute(
   const [errors, warnings] = [errorsIn(all).length, warningsIn(all).length];
   context.print(
     args.json
-      ? JSON.stringify({ configs: checked, errors, warnings })
+      ? JSON.stringify({ configs: checked, errors, warnings } satisfies Output)
       : `\n${plural(errors, 'error')}, ${plural(warnings, 'warning')}`,
   );
   return errors > 0 || (args.strict && warnings > 0) ? exitCodes.usage : 0;

@@ -3,6 +3,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import type { RunComparison } from '../comparison/run-comparison.js';
+import type { PlayComparison } from '../play/compare-plays.js';
 
 export const options = (y: Argv) =>
   y
@@ -32,6 +34,9 @@ export const options = (y: Argv) =>
     .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'what policyloop controls left behind');
 
 type Args = Arguments<typeof options>;
+
+/** Groups of runs, or plays, in figures, and the differences between them. */
+export type Output = RunComparison | PlayComparison;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {

@@ -2,6 +2,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import type { ControlsSummary } from '../studies/controls.js';
+import type { StudyRunLine } from '../studies/display.js';
 import { requireJobs } from '../studies/plan.js';
 
 export const options = (y: Argv) =>
@@ -41,6 +43,9 @@ export const options = (y: Argv) =>
   );
 
 type Args = Arguments<typeof options>;
+
+/** A line for each run, then the table. */
+export type Output = StudyRunLine | ControlsSummary;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
 

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, exitCodes } from '../base/context.js';
+import type { Examination } from '../preflight/doctor.js';
 
 export const options = (y: Argv) =>
   y
@@ -13,6 +14,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** Each check, what was found, and what to do. */
+export type Output = Examination;
 
 /** `policyloop doctor`: 0 where all that is there works, 1 where something is broken. */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {

@@ -16,13 +16,31 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+interface DescribedEnvironment {
+  readonly id: string;
+  /** What differs from the version that was named. */
+  readonly note?: string | undefined;
+  /** Spaces in words. */
+  readonly observation: string;
+  readonly action: string;
+  /** Absent without a limit. */
+  readonly maxSteps?: number | undefined;
+  readonly options: readonly string[];
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** As the prompt set `semantic` tells it. */
+  readonly description: string;
+}
+
+/** Environments: spaces, options and what a model is told. */
+export type Output = readonly DescribedEnvironment[];
+
 /** `policyloop environments [id]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
   const described = await Promise.all(ids.map((id) => describe(id, context)));
   if (args.json) {
-    context.print(JSON.stringify(described));
+    context.print(JSON.stringify(described satisfies Output));
   } else if (args.id === undefined) {
     context.print(
       terminalTable(
@@ -42,7 +60,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
+async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promise<DescribedEnvironment> {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
   const { standFor } = await import('../environments/catalogue/versions.js');
   const { loadPromptSet } = await import('../prompting/templates/prompt-set.js');
@@ -64,7 +82,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>) {
 /** As a config has it that does not say how many (evaluation.maxSteps). */
 const defaultMaxSteps = 1000;
 
-function page(environment: Awaited<ReturnType<typeof describe>>): string {
+function page(environment: DescribedEnvironment): string {
   const { action, defaults, description, id, maxSteps, note, observation, options } = environment;
   const width = Math.max(...options.map((name) => name.length));
   return [

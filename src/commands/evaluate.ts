@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import type { EvaluationFigures } from '../experiment/evaluate-run.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
@@ -19,6 +20,9 @@ export const options = (y: Argv) =>
     .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more exactly');
 
 type Args = Arguments<typeof options>;
+
+/** Returns of the policy on fresh seeds, with the interval of their mean. */
+export type Output = EvaluationFigures;
 
 /** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

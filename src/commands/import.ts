@@ -4,6 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import type { ImportedConfig } from '../config/import/import-config.js';
 
 export const options = (y: Argv) =>
   y
@@ -22,6 +23,9 @@ export const options = (y: Argv) =>
     .example('$0 import theirs.yaml -o ours.yaml', 'write it as a config of policyloop');
 
 type Args = Arguments<typeof options>;
+
+/** The config as one of policyloop, and what became of each key. */
+export type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
 /** `policyloop import <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -46,7 +50,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   if (args.json) {
     context.print(
-      JSON.stringify({ program: imported.program, config: imported.config, notes: imported.notes }),
+      JSON.stringify({
+        ...{ program: imported.program, config: imported.config, notes: imported.notes },
+      } satisfies Output),
     );
   } else if (args.output === undefined) context.print(text.trimEnd());
   return 0;

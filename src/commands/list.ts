@@ -1,7 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
+import type { Labels } from '../archive/labels.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import type { Manifest } from '../runs/manifest.js';
+import type { RunStatus } from '../runs/reader.js';
+import type { TrainingFigures } from '../runs/training-text.js';
 
 export const options = (y: Argv) =>
   y
@@ -29,6 +33,23 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
+  readonly name: string;
+  /** By which commands know it, and the others of its line. */
+  readonly number?: number | undefined;
+  readonly status: RunStatus;
+}
+
+interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
+  readonly number?: number | undefined;
+  readonly tags: Labels['tags'];
+  /** What was noted of it, or why it ended. */
+  readonly note: string | null;
+}
+
+/** The manifests of runs, then the trainings. */
+export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
+
 /** `policyloop list [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../archive/listing.js');
@@ -46,16 +67,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   for (const name of damagedTrainings)
     note(`${name}: its record is damaged; policyloop show ${name} says how`);
   if (args.json) {
-    const figures = runs.map((run) => {
+    const figures = runs.map((run): ListedRunFigures => {
       const { labels, manifest, name, status } = run;
       return { name, number: numberOfRun(run), ...manifest, status, ...labels };
     });
-    const trained = trainings.map((one) => ({
-      ...trainingFigures(one, cwd),
-      number: numberOfTraining(one),
-      ...one.labels,
-    }));
-    print(JSON.stringify([...figures, ...trained]));
+    const trained = trainings.map(({ labels, ...one }): ListedTrainingFigures => {
+      const { note = one.note, tags } = labels;
+      return { ...trainingFigures(one, cwd), number: numberOfTraining(one), tags, note };
+    });
+    print(JSON.stringify([...figures, ...trained] satisfies Output));
     return 0;
   }
   if (found.isEmpty) {

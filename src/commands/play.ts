@@ -1,6 +1,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import type { ShownPlayEvent } from '../play/play-display.js';
+import type { FailedPlay, PlayResult } from '../play/play-result.js';
 
 export const options = (y: Argv) =>
   y
@@ -24,6 +26,9 @@ export const options = (y: Argv) =>
     .example('$0 play agents/cooking --human', 'your turn');
 
 type Args = Arguments<typeof options>;
+
+/** Events as they happen, then what the games say together. */
+export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
   'stopping after the answers under way (Ctrl-C again stops at once; nothing recorded is lost, policyloop resume goes on)';

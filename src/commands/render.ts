@@ -5,6 +5,7 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { NotablePolicy } from '../experiment/choose-policy.js';
+import type { PictureFigures } from '../experiment/picture.js';
 import { formatBytes, formatReturn } from '../format/numbers.js';
 import { type PictureFormat, pictureFormats } from '../render/animation.js';
 
@@ -45,6 +46,9 @@ export const options = (y: Argv) =>
     .example('$0 render cartpole --iteration 7 --format svg', 'the best candidate of iteration 7');
 
 type Args = Arguments<typeof options>;
+
+/** The picture that was written, and the episode that it shows. */
+export type Output = PictureFigures;
 
 /** `policyloop render <run>`: an episode of one of its policies as an animation. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

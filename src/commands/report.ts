@@ -13,6 +13,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The page that was written. */
+export type Output = { readonly run: string; readonly report: string };
+
 /** `policyloop report <run>`. */
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
   const { findRun } = await import('../archive/names.js');
@@ -23,7 +26,7 @@ export async function execute({ json, open, run, runsDir }: Args, context: Comma
     ? (await import('../play/play-page.js')).writePlayPage(path)
     : await (await import('../report/write-report.js')).writeReport(path);
   const report = shownPath(file, cwd);
-  print(json ? JSON.stringify({ run: shownPath(path, cwd), report }) : report);
+  print(json ? JSON.stringify({ run: shownPath(path, cwd), report } satisfies Output) : report);
   if (open) await (await import('../base/open-page.js')).openPage(file, context);
   return 0;
 }

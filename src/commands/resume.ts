@@ -1,6 +1,13 @@
 import type { Argv } from 'yargs';
+import type { Steered } from '../archive/steer.js';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import type { ShownEvent } from '../experiment/progress.js';
+import type { ShownPlayEvent } from '../play/play-display.js';
+import type { FailedPlay, PlayResult } from '../play/play-result.js';
+import type { RunResult } from '../runs/facts.js';
+import type { RepeatsResult } from '../studies/repeats.js';
+import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -14,6 +21,17 @@ export const options = (y: Argv) =>
     .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all');
 
 type Args = Arguments<typeof options>;
+
+/** Events as they happen, then the result, as `run` and `play` print them; of a paused run what became of the request. */
+export type Output =
+  | (ShownEvent & { readonly run?: string })
+  | RunResult
+  | FailedRun
+  | RepeatsResult
+  | ShownPlayEvent
+  | PlayResult
+  | FailedPlay
+  | Steered;
 
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';

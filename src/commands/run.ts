@@ -2,6 +2,11 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import type { ShownEvent } from '../experiment/progress.js';
+import type { RunResult } from '../runs/facts.js';
+import type { FirstPrompt, NoPrompt } from '../studies/dry-run.js';
+import type { RepeatsResult } from '../studies/repeats.js';
+import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -40,6 +45,15 @@ export const options = (y: Argv) =>
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
 type Args = Arguments<typeof options>;
+
+/** Events as they happen, then the result of the run or of its repeats; with `--dry-run` the first prompt. */
+export type Output =
+  | (ShownEvent & { readonly run?: string })
+  | RunResult
+  | FailedRun
+  | RepeatsResult
+  | FirstPrompt
+  | NoPrompt;
 
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';

@@ -4,7 +4,7 @@ import type { CommandContext } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
 import { type LoopbackHost, loopbackHosts, requirePort } from '../serve/http.js';
-import type { NamedAdapter } from '../serve/serve-models.js';
+import type { NamedAdapter, Ready } from '../serve/serve-models.js';
 
 export const options = (y: Argv) =>
   y
@@ -46,6 +46,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** The address, when it is served. */
+export type Output = Ready;
 
 export const finishing = 'answering what was asked for (Ctrl-C again stops at once)';
 

@@ -2,6 +2,11 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import type { PlayResult } from '../play/play-result.js';
+import type { IterationFigures } from '../report/iteration-text.js';
+import type { RunFigures } from '../report/run-text.js';
+import type { GameRecord } from '../runs/events.js';
+import type { TrainingFigures } from '../runs/training-text.js';
 
 export const options = (y: Argv) =>
   y
@@ -26,6 +31,9 @@ export const options = (y: Argv) =>
     .example('$0 show cartpole --iteration 12', 'what the model was asked, and what it answered');
 
 type Args = Arguments<typeof options>;
+
+/** A run, one of its iterations, a play, one of its games, or a training. */
+export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | TrainingFigures;
 
 /** `policyloop show <run>`: a run, a play, or a training. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

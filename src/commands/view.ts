@@ -16,6 +16,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The address, when it is served. */
+export type Output = { readonly url: string };
+
 export const finishing = 'closing the view';
 
 /** `policyloop view [dir]`: serves until Ctrl-C. */
@@ -25,7 +28,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { view } = await import('../view/view.js');
   const port = requirePort(args.port);
   await view({ directory: args.dir, host: '127.0.0.1', port }, context, (url) => {
-    context.print(args.json ? JSON.stringify({ url }) : url);
+    context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
     context.note(
       `${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`,
     );

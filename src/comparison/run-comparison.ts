@@ -2,13 +2,14 @@
 
 import { version } from '../base/package.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
+import type { RunStatus } from '../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
 import { mean, median } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { cautions } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import { confirmedBySeed, differencesOf, type GroupDifference, meanBySeed } from './differences.js';
-import type { RunGroup, TaskGroups } from './run-groups.js';
+import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
 import { medianTime, timeToTarget } from './time-to-target.js';
 
 interface ConfirmedSummary extends Summary {
@@ -35,7 +36,7 @@ interface RunFigures {
   /** Path of the run directory. */
   readonly run: string;
   readonly seed: number;
-  readonly status: ComparedRun['status'];
+  readonly status: RunStatus;
   readonly confirmed: number | null;
   readonly observed: number | null;
   /** See `GroupFigures.area`. */
@@ -70,7 +71,7 @@ export interface GroupFigures {
 
 export interface TaskComparison {
   readonly name: string;
-  readonly environment: TaskGroups['environment'];
+  readonly environment: TaskEnvironment;
   /** Evaluations that the areas are over: the smallest budget of all. */
   readonly horizon: number;
   readonly groups: readonly GroupFigures[];

@@ -13,11 +13,16 @@ export interface RunGroup {
   readonly runs: readonly ComparedRun[];
 }
 
+export interface TaskEnvironment {
+  readonly id: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
 /** The runs of one environment: only they can be compared. */
 export interface TaskGroups {
   /** The id, with its options where the same id comes with others. */
   readonly name: string;
-  readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
+  readonly environment: TaskEnvironment;
   readonly groups: readonly RunGroup[];
   /** Keys that tell the groups apart by their names. */
   readonly named: readonly string[];

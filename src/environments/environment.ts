@@ -9,10 +9,12 @@ export interface DiscreteSpace {
   readonly start?: number;
 }
 
-/** A vector of floats; one bound a dimension, ±Infinity where there is none. */
+/** A vector of floats; one bound a dimension, ±Infinity where there is none, which JSON has as null. */
 export interface BoxSpace {
   readonly kind: 'box';
+  /** @items {"type": ["number", "null"]} */
   readonly low: readonly number[];
+  /** @items {"type": ["number", "null"]} */
   readonly high: readonly number[];
   /** The precision of the numbers, as in Gymnasium; float32 where it is left out. */
   readonly dtype?: 'float32' | 'float64';

@@ -34,8 +34,32 @@ interface EvaluationRequest {
   readonly workers?: number | undefined;
 }
 
+/** What `evaluate --json` prints. */
+export interface EvaluationFigures {
+  readonly run: string;
+  /** The one that the policy is from. */
+  readonly iteration: number;
+  readonly episodes: number;
+  /** Mean return. */
+  readonly mean: number;
+  /** 95 % interval of the mean. */
+  readonly ci95: readonly [number, number];
+  readonly standardDeviation: number;
+  /** Interquartile mean. */
+  readonly iqm: number;
+  readonly min: number;
+  readonly max: number;
+  /** Steps. */
+  readonly meanLength: number;
+  readonly parameters: ParameterVector;
+  readonly returns: readonly number[];
+}
+
 /** Evaluates a policy of a run, and says where its modules were changed since. */
-export async function evaluateRun(request: EvaluationRequest, context: CommandContext) {
+export async function evaluateRun(
+  request: EvaluationRequest,
+  context: CommandContext,
+): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
   const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
   const { iteration, parameters } = choosePolicy(run, request.iteration ?? 'best');
   const { manifest } = run;

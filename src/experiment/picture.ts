@@ -42,8 +42,37 @@ interface PictureRequest {
   readonly json: boolean;
 }
 
+/** What `render --json` prints. */
+export interface PictureFigures {
+  readonly run: string;
+  readonly environment: string;
+  readonly iteration: number;
+  /** From 0. */
+  readonly candidate: number;
+  /** From 0, of the evaluation; null for another seed than its own. */
+  readonly episode: number | null;
+  readonly seed: number;
+  readonly return: number;
+  /** Steps. */
+  readonly length: number;
+  /** The return that the evaluation recorded; null where it recorded none. */
+  readonly recorded: number | null;
+  readonly asRecorded: boolean | null;
+  /** Path of the picture. */
+  readonly out: string;
+  readonly format: PictureFormat;
+  readonly bytes: number;
+  readonly frames: number;
+  readonly seconds: number;
+  /** Times the task's own; null where it has none. */
+  readonly speed: number | null;
+}
+
 /** Plays an episode of one of a run's policies again, and writes its picture. */
-export async function drawPicture(request: PictureRequest, context: CommandContext) {
+export async function drawPicture(
+  request: PictureRequest,
+  context: CommandContext,
+): Promise<{ readonly policy: string; readonly told: PictureFigures }> {
   const { format } = request;
   const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
   const entry = choosePolicy(run, request.iteration, request.candidate);

@@ -11,7 +11,7 @@ import { createProgress, type Progress, type ProgressMode, warningText } from '.
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
 import { type Controlled, controlledText } from '../runs/control.js';
-import type { Confirmation, RunEvent } from '../runs/events.js';
+import type { CallRecord, Confirmation, RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
@@ -33,8 +33,19 @@ export function createDisplay(
   };
 }
 
-/** Trajectories and messages stay in the run directory. */
-function withoutBulk(event: RunEvent): object {
+type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
+
+/** An event as `--json` prints it: trajectories and messages stay in the run directory. */
+export type ShownEvent =
+  | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
+  | {
+      readonly kind: 'call-finished';
+      readonly call: Omit<CallRecord, 'messages' | 'completion'> & Partial<CompletionFigures>;
+    }
+  | Omit<Of<'warmup-evaluated'>, 'episodes'>
+  | Omit<Of<'candidate-evaluated'>, 'episodes'>;
+
+function withoutBulk(event: RunEvent): ShownEvent {
   switch (event.kind) {
     case 'call-finished': {
       const { messages: _messages, completion, ...call } = event.call;
@@ -53,11 +64,11 @@ function withoutBulk(event: RunEvent): object {
   }
 }
 
-function withoutText({ text: _text, reasoning: _reasoning, ...rest }: Completion): object {
+type CompletionFigures = Omit<Completion, 'text' | 'reasoning'>;
+
+function withoutText({ text: _text, reasoning: _reasoning, ...rest }: Completion): CompletionFigures {
   return rest;
 }
-
-type WarmupEvaluated = Extract<RunEvent, { kind: 'warmup-evaluated' }>;
 
 class RunDisplay {
   readonly #progress: Progress;
@@ -133,7 +144,7 @@ class RunDisplay {
     });
   }
 
-  #warmUp({ entry, of }: WarmupEvaluated): void {
+  #warmUp({ entry, of }: Of<'warmup-evaluated'>): void {
     if (!this.#warmingUp) this.#progress.begin({ label: 'warm-up', total: of, value: entry.candidate });
     this.#warmingUp = true;
     this.#progress.update(entry.candidate + 1, this.#figures(entry.score));
@@ -177,7 +188,7 @@ class RunDisplay {
     this.#iterate();
   }
 
-  #count({ score, iteration, lengths, planned = lengths.length }: WarmupEvaluated['entry']): void {
+  #count({ score, iteration, lengths, planned = lengths.length }: Of<'warmup-evaluated'>['entry']): void {
     this.#saved += planned - lengths.length;
     if (this.#best === undefined || score > this.#best.score) this.#best = { score, iteration };
   }

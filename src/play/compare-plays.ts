@@ -29,6 +29,12 @@ type PlayDifference = PairedDifference &
     readonly measure: 'score' | 'return';
   };
 
+/** What `compare --json` prints of plays. */
+export interface PlayComparison {
+  readonly plays: readonly ComparedPlay[];
+  readonly differences: readonly PlayDifference[];
+}
+
 interface Request {
   readonly runs: readonly string[];
   readonly runsDir: string;
@@ -74,7 +80,7 @@ export function comparePlays(
   );
   if (request.csv !== undefined)
     replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
-  if (request.json) return JSON.stringify({ plays: compared, differences });
+  if (request.json) return JSON.stringify({ plays: compared, differences } satisfies PlayComparison);
   const table = terminalTable(compared, playColumns(compared), columns);
   return [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)].join('\n\n');
 }

@@ -2,7 +2,8 @@
 import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
-import type { RunEvent } from '../runs/events.js';
+import type { Completion } from '../models/language-model.js';
+import type { CallRecord, GameRecord, RunEvent } from '../runs/events.js';
 import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
 
@@ -45,14 +46,25 @@ export function createPlayDisplay(
 
 const callsBetween = 20;
 
-/** Messages stay in the run directory. */
-function withoutBulk(event: RunEvent): object {
+/** An event as `--json` prints it: what was said stays in the run directory. */
+export type ShownPlayEvent =
+  | Exclude<RunEvent, { readonly kind: 'call-finished' | 'game-finished' }>
+  | { readonly kind: 'game-finished'; readonly game: Omit<GameRecord, 'last' | 'turns'> }
+  | {
+      readonly kind: 'call-finished';
+      readonly call: Omit<CallRecord, 'messages' | 'completion'> & {
+        readonly completion?: Omit<Completion, 'text' | 'reasoning' | 'scores'>;
+      };
+    };
+
+function withoutBulk(event: RunEvent): ShownPlayEvent {
   if (event.kind === 'game-finished') {
     const { last: _last, turns: _turns, ...game } = event.game;
     return { kind: event.kind, game };
   }
   if (event.kind !== 'call-finished') return event;
   const { completion, messages: _messages, ...call } = event.call;
-  const { text: _text, reasoning: _reasoning, scores: _scores, ...rest } = completion ?? {};
-  return { kind: event.kind, call: { ...call, ...(completion && { completion: rest }) } };
+  if (completion === undefined) return { kind: event.kind, call };
+  const { text: _text, reasoning: _reasoning, scores: _scores, ...rest } = completion;
+  return { kind: event.kind, call: { ...call, completion: rest } };
 }

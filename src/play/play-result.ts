@@ -26,6 +26,12 @@ export interface PlayResult extends PlayFigures {
   readonly report: string;
 }
 
+/** The last line of `--json` where games end in an error. */
+export interface FailedPlay extends Omit<PlayResult, 'status'> {
+  readonly status: 'failed';
+  readonly error: string;
+}
+
 /** @param cwd what paths are given relative to */
 export function playResult(path: string, cwd: string): PlayResult {
   const { manifest, status } = factsOf(path);

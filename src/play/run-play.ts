@@ -16,7 +16,7 @@ import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
 import { writePlayPage } from './play-page.js';
-import { playResult, playText } from './play-result.js';
+import { type FailedPlay, playResult, playText } from './play-result.js';
 import { type PlaySetup, playManifest, setUpPlay } from './play-setup.js';
 
 interface PlayArguments {
@@ -146,7 +146,11 @@ async function finish(
   } catch (error) {
     if (json)
       context.print(
-        JSON.stringify({ ...playResult(path, context.cwd), status: 'failed', error: messageOf(error) }),
+        JSON.stringify({
+          ...playResult(path, context.cwd),
+          status: 'failed',
+          error: messageOf(error),
+        } satisfies FailedPlay),
       );
     throw error;
   }

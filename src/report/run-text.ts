@@ -1,18 +1,36 @@
 /** A run on a terminal, and in figures for programs. */
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { readLabels } from '../archive/labels.js';
+import { type Labels, readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
-import { linearWeights, type PolicyDescription, type PolicyFamily } from '../policies/policy.js';
+import {
+  linearWeights,
+  type ParameterVector,
+  type PolicyDescription,
+  type PolicyFamily,
+} from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
-import { adaptationsIn, adaptationText, adaptationTotals } from '../runs/adaptations.js';
-import { controlledText } from '../runs/control.js';
+import {
+  type AdaptationTotals,
+  adaptationsIn,
+  adaptationText,
+  adaptationTotals,
+} from '../runs/adaptations.js';
+import { controlledText, type LoggedControl } from '../runs/control.js';
 import type { CallRecord } from '../runs/events.js';
-import { factsOf, formatCaps, formatFaults, formatUsage, racingText, resultOf } from '../runs/facts.js';
+import {
+  factsOf,
+  formatCaps,
+  formatFaults,
+  formatUsage,
+  type RunResult,
+  racingText,
+  resultOf,
+} from '../runs/facts.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
@@ -28,8 +46,32 @@ interface Shown {
   readonly columns?: number | undefined;
 }
 
-/** What `show --json` prints. */
-export function runFigures({ path, config, manifest, family, recorded }: OpenedRun, { top, cwd }: Shown) {
+/** What `show --json` prints of a run. */
+export interface RunFigures extends RunResult, Labels {
+  readonly environment: string;
+  readonly model: string;
+  readonly seed: number;
+  /** What the model has learnt; absent where it was not trained. */
+  readonly learning?: AdaptationTotals;
+  /** The best evaluations. */
+  readonly top: readonly {
+    readonly iteration: number;
+    readonly candidate: number;
+    readonly return: number;
+    readonly parameters: ParameterVector;
+    /** Of a policy whose parameters are a random subspace of its weights. */
+    readonly weights?: ParameterVector;
+  }[];
+  /** Rejected and failed calls by what was wrong. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** What others asked of the run while it went. */
+  readonly controlled: readonly LoggedControl[];
+}
+
+export function runFigures(
+  { path, config, manifest, family, recorded }: OpenedRun,
+  { top, cwd }: Shown,
+): RunFigures {
   const { description } = family;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const members = membersIn({ config, recorded });
@@ -51,7 +93,7 @@ export function runFigures({ path, config, manifest, family, recorded }: OpenedR
     })),
     ...(members.length > 0 && { members }),
     failures: countFailures(recorded.calls),
-    controlled: [...recorded.events].filter(({ kind }) => kind === 'controlled'),
+    controlled: [...recorded.events].filter((event) => event.kind === 'controlled'),
   };
 }
 

@@ -80,6 +80,9 @@ export const requestText = (request: ControlRequest): string =>
 
 export type Controlled = Extract<RunEvent, { kind: 'controlled' }>;
 
+/** As it stands in the log; `time` is ISO 8601. */
+export type LoggedControl = Controlled & { readonly time: string };
+
 /** What a run did that was asked for, in words. */
 export function controlledText({ action, changes = [], iteration }: Controlled): string {
   const when = iteration === 0 ? 'before iteration 1' : `after iteration ${iteration}`;

@@ -212,12 +212,12 @@ export interface Adaptation {
   readonly seconds: number;
 }
 
-/** A setting that was changed while the run went; undefined where it was or is left out. */
+/** A setting that was changed while the run went; absent where it was or is left out. */
 export interface SettingChange {
   /** Dotted. */
   readonly key: string;
-  readonly was: unknown;
-  readonly now: unknown;
+  readonly was?: unknown;
+  readonly now?: unknown;
 }
 
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */

@@ -155,11 +155,21 @@ export function describeRepeats(results: readonly RunResult[], range: Interval, 
   return lines.join('\n');
 }
 
+/** Statistics of the confirmed means over repeats. */
+export interface RepeatsSummary {
+  readonly repeats: number;
+  readonly mean: number;
+  /** 95 % interval of the mean; absent for a single one. */
+  readonly ci95?: Interval;
+  /** Interquartile mean. */
+  readonly iqm: number;
+}
+
 /** Statistics of the confirmed means over repeats, with intervals within `range`; undefined when none was confirmed. */
 export function summarizeRepeats(
   results: readonly Pick<RunResult, 'confirmed'>[],
   range: Interval = unbounded,
-) {
+): RepeatsSummary | undefined {
   const summary = summarize(
     results.flatMap(({ confirmed }) => confirmed?.mean ?? []),
     range,

@@ -35,7 +35,12 @@ export function trainingTable(
 }
 
 /** What `list --json` and `show --json` print, paths relative to the working directory. */
-export function trainingFigures(facts: TrainingFacts, cwd: string) {
+export interface TrainingFigures extends TrainingFacts {
+  readonly name: string;
+  readonly report: string;
+}
+
+export function trainingFigures(facts: TrainingFacts, cwd: string): TrainingFigures {
   const { path, result } = facts;
   return {
     name: shownPath(path, cwd),

@@ -27,6 +27,8 @@ interface ControlRecord {
   create(config: { readonly provider: string }): Control;
 }
 
+export type ControlName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp';
+
 export const controls = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
   { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
@@ -34,15 +36,13 @@ export const controls = [
   { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
   { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
-] as const satisfies readonly ControlRecord[];
+] as const satisfies readonly (ControlRecord & { readonly name: ControlName })[];
 
 /** They propose to be learnt from, not to be compared with: one, by its name and by its former one. */
 export const teachers = [
   { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
   { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
 ] as const satisfies readonly ControlRecord[];
-
-export type ControlName = (typeof controls)[number]['name'];
 
 export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
 

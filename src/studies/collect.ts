@@ -16,7 +16,7 @@ import { type PlayArguments, requireJobs } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 
 /** The last line of `--json`. */
-interface Summary {
+export interface CollectionSummary {
   readonly output: string;
   readonly status: 'completed' | 'interrupted' | 'failed';
   /** Runs that the config asks for. */
@@ -76,7 +76,7 @@ function report(
   const { complete, evaluations, failures, seconds, status } = played;
   const shown = shownPath(output, cwd);
   if (json) {
-    const summary: Summary = {
+    const summary: CollectionSummary = {
       output: shown,
       status,
       runs,

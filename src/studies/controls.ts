@@ -147,6 +147,12 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
   });
 }
 
+/** The last line of `--json`. */
+export interface ControlsSummary extends Omit<ControlsResult, 'runs'> {
+  /** Directory of the runs. */
+  readonly out: string;
+}
+
 function report(
   result: ControlsResult,
   played: Played,
@@ -159,7 +165,7 @@ function report(
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { runs: _runs, ...rest } = result;
-    context.print(JSON.stringify({ ...rest, out }));
+    context.print(JSON.stringify({ ...rest, out } satisfies ControlsSummary));
     return;
   }
   const lines = [controlsOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];

@@ -7,7 +7,7 @@ import { formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
-import { factsOf, resultOf } from '../runs/facts.js';
+import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
 
@@ -21,6 +21,25 @@ export interface PlanDisplay<Entry extends PlanEntry> {
   note(text: string): void;
   /** Leaves the terminal as it was. */
   close(): void;
+}
+
+/** A run of a study, as `--json` prints it when it has ended. */
+export interface StudyRunLine extends RunResult {
+  readonly kind: 'run';
+  readonly experiment?: string | undefined;
+  readonly arm?: string | undefined;
+  /** From 0. */
+  readonly repeat?: number | undefined;
+  readonly seed: number;
+}
+
+/** The same of thousands. */
+export interface BulkRunLine {
+  readonly kind: 'run';
+  readonly run: string;
+  readonly status: RunEnd['kind'];
+  /** Why it failed. */
+  readonly error?: string;
 }
 
 interface Shown<Entry extends PlanEntry> extends PlayArguments {
@@ -134,7 +153,8 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     if (end.kind === 'failed') this.note(failureText(plan, entry, end.message));
     if (isBulk(plan)) {
       const error = 'message' in end ? { error: end.message } : {};
-      this.#progress.emit({ kind: 'run', run: entry.path, status: end.kind, ...error });
+      const line: BulkRunLine = { kind: 'run', run: entry.path, status: end.kind, ...error };
+      this.#progress.emit(line);
     } else if (end.kind !== 'failed') {
       this.#tell(entry);
     }
@@ -146,7 +166,8 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     const { context, directory, plan } = this.#shown;
     const result = resultOf(factsOf(join(directory, entry.path)), context.cwd);
     const { arm, config, experiment, repeat } = entry;
-    this.#progress.emit({ kind: 'run', experiment, arm, repeat, seed: config.seed, ...result });
+    const line: StudyRunLine = { kind: 'run', experiment, arm, repeat, seed: config.seed, ...result };
+    this.#progress.emit(line);
     const { confirmed, iterations } = result;
     const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
     const place = `run ${this.#ended}/${plan.entries.length}`;

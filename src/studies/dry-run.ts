@@ -6,6 +6,8 @@ import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
+import type { ChatMessage } from '../models/language-model.js';
+import type { ParameterSpec } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
@@ -22,6 +24,23 @@ export interface DryRunHistory {
 
 type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: string };
 
+/** What `--dry-run --json` prints. */
+export interface FirstPrompt {
+  /** As `configs/schema.json` describes it, resolved. */
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly model: string;
+  readonly parameters: ParameterSpec;
+  /** Of the prompt that is shown. */
+  readonly iteration: number;
+  readonly messages: readonly ChatMessage[];
+}
+
+/** The same where the prompt can't be made without importing modules. */
+export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
+  /** Why. */
+  readonly notShown: string;
+}
+
 /** @throws UserError where there is no such run, or its parameters are others */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;
@@ -31,8 +50,8 @@ export async function dryRun(assembly: Assembly, args: Arguments, context: Comma
   const iteration = Math.min(recorded.iteration + 1, config.iterations);
   const messages = prompter.messages(iteration);
   if (args.json) {
-    const said = { config, model: model.id, parameters: family.parameters, iteration, messages };
-    context.print(JSON.stringify(said));
+    const said = { model: model.id, parameters: family.parameters, iteration, messages };
+    context.print(JSON.stringify({ config: { ...config }, ...said } satisfies FirstPrompt));
     return 0;
   }
   context.print(resolvedYaml(config).trimEnd());

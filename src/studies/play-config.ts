@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
-import { steer } from '../archive/steer.js';
+import { type Steered, steer } from '../archive/steer.js';
 import { steeredText } from '../archive/steered-text.js';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
@@ -22,7 +22,7 @@ import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readGroup, readImported, readManifest, runFiles, statusOf } from '../runs/reader.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
-import { type DryRunHistory, dryRun } from './dry-run.js';
+import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
 import { runName } from './library-run.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
@@ -148,7 +148,8 @@ async function goOn(
     await steer(path, { action: 'set', overrides: [...overrides] }, secondsToAnswer);
   }
   const steered = await steer(path, { action: 'resume' }, secondsToAnswer);
-  print(json ? JSON.stringify({ ...steered, run: shownPath(path, cwd) }) : steeredText(steered, cwd));
+  const shown: Steered = { ...steered, run: shownPath(path, cwd) };
+  print(json ? JSON.stringify(shown) : steeredText(steered, cwd));
   return 0;
 }
 
@@ -209,7 +210,7 @@ function showConfig(
 ): number {
   const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
   const reason = `the prompt is not shown: a dry run imports no module but the environment's, and it needs ${modules}`;
-  if (json) context.print(JSON.stringify({ config, notShown: reason }));
+  if (json) context.print(JSON.stringify({ config: { ...config }, notShown: reason } satisfies NoPrompt));
   else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
   return 0;
 }

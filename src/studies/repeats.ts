@@ -9,11 +9,14 @@ import { addUsage } from '../experiment/usage.js';
 import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
 import { createGroupDirectory } from '../runs/create.js';
+import type { LimitName } from '../runs/events.js';
 import {
   describeRepeats,
   factsOf,
   formatFaults,
   formatUsage,
+  type RepeatsSummary,
+  type RunResult,
   resultOf,
   summarizeRepeats,
 } from '../runs/facts.js';
@@ -78,13 +81,28 @@ export async function finishGroup(
 }
 
 /** The last line of `--json` for repeats: totals over them, and the best of them. */
+export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
+  /** Path of the directory that holds them. */
+  readonly run: string;
+  /** A limit of all of them. */
+  readonly reason?: { readonly kind: 'limit'; readonly limit: LimitName };
+  readonly status: 'completed' | 'interrupted' | 'failed';
+  /** Of all together. */
+  readonly iterations: number;
+  /** Of the confirmed means; null where none was confirmed. */
+  readonly summary: RepeatsSummary | null;
+  readonly repeats: readonly RunResult[];
+  /** Absent without any. */
+  readonly failures?: readonly { readonly run: string; readonly message: string }[];
+}
+
 function groupResult(
   path: string,
   { entries }: Plan,
   { failures, limit, status }: Played,
   range: Interval,
   cwd: string,
-) {
+): RepeatsResult {
   const repeats = entries
     .map((entry) => join(path, entry.path))
     .filter((run) => existsSync(join(run, runFiles.manifest)))
@@ -107,5 +125,5 @@ function groupResult(
       failures: failures.map(({ entry, message }) => ({ run: entry.path, message })),
     }),
     report: shownPath(join(path, runFiles.report), cwd),
-  } as const;
+  };
 }

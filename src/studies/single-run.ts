@@ -179,6 +179,11 @@ export async function finishRun(
 }
 
 /** The last line of `--json` when a run ends in an error of ours or of the system. */
-function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown) {
-  return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) } as const;
+export interface FailedRun extends Omit<RunResult, 'status'> {
+  readonly status: 'failed';
+  readonly error: string;
+}
+
+function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown): FailedRun {
+  return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
 }

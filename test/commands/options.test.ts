@@ -26,7 +26,7 @@ describe.each(files)('%s', (file) => {
   });
 
   it('prints JSON where it prints more than a path', async () => {
-    expect((await helpOf(file)).includes('--json')).toBe(!/\/init\.ts$/.test(file));
+    expect((await helpOf(file)).includes('--json')).toBe(!/\/(init|mcp)\.ts$/.test(file));
   });
 });
 

@@ -7,7 +7,7 @@ import { evaluate } from '../../../src/rollout/evaluation.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { type ControlName, findControl } from '../../../src/search/controls.js';
 
-export interface Baseline {
+export interface NumericBaseline {
   readonly name: ControlName;
   /** For tables. */
   readonly label: string;
@@ -41,7 +41,7 @@ export async function playBaseline(
     readonly finalSeeds: readonly number[];
   },
   signal?: AbortSignal,
-): Promise<Baseline> {
+): Promise<NumericBaseline> {
   const record = findControl(name)!;
   const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
   const family = createPolicyFamily(

@@ -4,7 +4,7 @@ import type { LearnerState } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 import { finalSeeds, type Training, update, withTraining } from './train-numeric.js';
 
-interface NumericForecast {
+export interface NumericForecast {
   /** Parameters of the policy and the value function. */
   readonly parameters: number;
   /** Steps of the environment in all updates: in each about as many as in the one that was tried. */

@@ -36,7 +36,13 @@ interface NumericArguments {
 }
 
 /** The last line of `--json`. */
-interface Summary extends Pick<NumericOutcome, 'ended' | 'step' | 'episodes' | 'steps'> {
+export interface NumericSummary {
+  readonly ended: 'complete' | 'interrupted';
+  /** Updates made. */
+  readonly step: number;
+  /** Those that it was trained on, and their steps. */
+  readonly episodes: number;
+  readonly steps: number;
   /** The mean of the best policy, over episodes that nothing else saw; null where it was interrupted. */
   readonly meanReturn: number | null;
   /** The same of each search over simple policies, by its name. */
@@ -90,7 +96,7 @@ async function trainInto(
   if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
   const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
   await record.end(result === null ? { kind: 'interrupted' } : { kind: 'complete', result });
-  const summary: Summary = {
+  const summary: NumericSummary = {
     ...{ ended, step, episodes, steps },
     meanReturn: returns === undefined ? null : mean(returns),
     baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
@@ -205,7 +211,7 @@ function show(progress: Progress, metric: NumericMetric, secondsLeft: number | u
 }
 
 function described(
-  { baselines, ended, episodes, meanReturn, report, result, step }: Summary,
+  { baselines, ended, episodes, meanReturn, report, result, step }: NumericSummary,
   metrics: readonly NumericMetric[],
   command: string,
 ): string {

@@ -8,7 +8,7 @@ import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
-import { type Baseline, playBaseline } from './baselines.js';
+import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 import {
@@ -44,7 +44,7 @@ export type NumericEvent =
       readonly episodes: number;
       readonly returns: readonly number[];
     }
-  | ({ readonly kind: 'baseline'; readonly step: number } & Baseline);
+  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline);
 
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
@@ -60,7 +60,7 @@ export interface NumericOutcome {
   readonly steps: number;
   /** What the best policy reached on seeds that nothing else saw; undefined where it was interrupted. */
   readonly returns: readonly number[] | undefined;
-  readonly baselines: readonly Baseline[];
+  readonly baselines: readonly NumericBaseline[];
   /** Directory of the policy. */
   readonly result: string | undefined;
 }
@@ -136,7 +136,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
   const returns = await play(training, best!, finalSeeds(config));
   if (returns === undefined) return interrupted();
   hooks.onEvent?.({ kind: 'final', step: state.updates, episodes: state.episodes, returns });
-  const baselines: Baseline[] = [];
+  const baselines: NumericBaseline[] = [];
   for (const name of config.baselines) {
     if (hooks.stop?.()) return interrupted();
     const { episodes } = state;

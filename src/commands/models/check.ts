@@ -2,6 +2,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
+import type { AdapterFacts } from '../../models/local/facts/adapter-facts.js';
+import type { ModelFacts } from '../../models/local/facts/model-facts.js';
 import type { Quantization } from '../../models/local/weights/quantization.js';
 
 export const options = (y: Argv) =>
@@ -22,6 +24,9 @@ export const options = (y: Argv) =>
     .example('$0 models check tuned/adapter', 'does the adapter fit its base?');
 
 type Args = Arguments<typeof options>;
+
+/** A model or an adapter: what it is, what it needs, and what keeps it from being run. */
+export type Output = ModelFacts | AdapterFacts;
 
 /** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -3,6 +3,7 @@ import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatBytes, formatCount } from '../../format/numbers.js';
 import { number, terminalTable, text } from '../../format/table.js';
+import type { ModelSummary } from '../../models/local/facts/model-summary.js';
 
 export const options = (y: Argv) =>
   y
@@ -11,6 +12,15 @@ export const options = (y: Argv) =>
     .example('$0 run my.yaml model.path=ollama:qwen3:0.6b', 'plays with one of them, here, without Ollama');
 
 type Args = Arguments<typeof options>;
+
+/** Models of this machine. */
+export type Output = readonly ({
+  /** What a config says: `model.path`. */
+  readonly reference: string;
+  readonly store: string;
+  /** Directory or GGUF file. */
+  readonly path: string;
+} & ModelSummary)[];
 
 /** `policyloop models list`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -23,7 +33,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     ...summariseModel(model.path),
   }));
   if (args.json) {
-    context.print(JSON.stringify(models));
+    context.print(JSON.stringify(models satisfies Output));
     return 0;
   }
   context.print(

@@ -20,6 +20,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** Where the model lies now. */
+export type Output = { readonly model: string; readonly path: string };
+
 /** `policyloop models pull <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
@@ -37,7 +40,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     progress.close();
     context.print(
       args.json
-        ? JSON.stringify({ model: args.model, path })
+        ? JSON.stringify({ model: args.model, path } satisfies Output)
         : [`pulled  ${path}`, `run it  model.provider=local model.path=${args.model}`].join('\n'),
     );
     return 0;

@@ -11,12 +11,15 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The folder that was removed. */
+export type Output = { readonly removed: string };
+
 /** `policyloop models remove <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
   const { removeModel } = await import('../../models/local/stores/hf-download.js');
   const reference = withoutScheme(args.model);
   const folder = removeModel(reference, context.env);
-  context.print(args.json ? JSON.stringify({ removed: folder }) : `removed  ${folder}`);
+  context.print(args.json ? JSON.stringify({ removed: folder } satisfies Output) : `removed  ${folder}`);
   return 0;
 }

@@ -3,6 +3,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import type { ExportedTable } from '../../data/export.js';
 import { plural } from '../../format/numbers.js';
 
 export const options = (y: Argv) =>
@@ -15,6 +16,9 @@ export const options = (y: Argv) =>
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls');
 
 type Args = Arguments<typeof options>;
+
+/** The files that were written. */
+export type Output = readonly ExportedTable[];
 
 /** `policyloop export <runs…>`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
@@ -31,7 +35,7 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
   print(
     args.json
-      ? JSON.stringify(shown)
+      ? JSON.stringify(shown satisfies Output)
       : shown.map(({ file, rows }) => `${file}  ${plural(rows, 'row')}`).join('\n'),
   );
   return 0;

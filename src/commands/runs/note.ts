@@ -1,4 +1,5 @@
 import type { Argv } from 'yargs';
+import type { Labels } from '../../archive/labels.js';
 import { type Arguments, common } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 
@@ -16,6 +17,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The labels as they are now, run by run. */
+export type Output = readonly ({ readonly run: string } & Labels)[];
+
 /** `policyloop note <run> [text]`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../archive/names.js');
@@ -27,7 +31,7 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   }));
   print(
     args.json
-      ? JSON.stringify(labelled)
+      ? JSON.stringify(labelled satisfies Output)
       : labelled.map(({ note, run }) => `${run}  ${note ?? 'no note'}`).join('\n'),
   );
   return 0;

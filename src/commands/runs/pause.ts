@@ -1,4 +1,5 @@
 import type { Argv } from 'yargs';
+import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 
@@ -14,6 +15,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** What became of the request, run by run. */
+export type Output = readonly Steered[];
 
 /** `policyloop pause <runs…>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

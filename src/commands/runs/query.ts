@@ -2,6 +2,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import type { Value } from '../../data/query.js';
 
 export const options = (y: Argv) =>
   y
@@ -18,6 +19,9 @@ export const options = (y: Argv) =>
     .example("$0 query 'SELECT outcome, count(*) FROM calls GROUP BY ALL' latest", 'of one run');
 
 type Args = Arguments<typeof options>;
+
+/** The rows: an object each, by the names of the columns. */
+export type Output = readonly Readonly<Record<string, Value>>[];
 
 /** `policyloop query <sql> [runs…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -22,6 +22,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** Where each lies in the trash; `run` is absent where the trash was emptied. */
+export type Output = readonly { readonly run?: string; readonly trash: string }[];
+
 /** `policyloop remove <runs…>`: into the trash. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   return args.emptyTrash ? emptyAll(args, context) : removeRuns(args, context);
@@ -57,7 +60,7 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
   }));
   print(
     args.json
-      ? JSON.stringify(removed)
+      ? JSON.stringify(removed satisfies Output)
       : removed
           .map(({ run, trash }) => `removed  ${run}; back by: mv ${shellWord(trash)} ${shellWord(run)}`)
           .join('\n'),
@@ -87,7 +90,7 @@ async function emptyAll(args: Args, context: CommandContext): Promise<number> {
   for (const { folder } of all) emptyTrash(folder);
   print(
     args.json
-      ? JSON.stringify(found.map((trash) => ({ trash })))
+      ? JSON.stringify(found.map((trash) => ({ trash })) satisfies Output)
       : found.map((name) => `removed  ${name}`).join('\n'),
   );
   return 0;

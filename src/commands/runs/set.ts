@@ -1,4 +1,5 @@
 import type { Argv } from 'yargs';
+import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -19,6 +20,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** What became of the request, run by run. */
+export type Output = readonly Steered[];
 
 /** `policyloop set <run> key=value…`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Argv } from 'yargs';
+import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 
@@ -12,6 +13,9 @@ export const options = (y: Argv) =>
     .example('$0 stop latest', 'as a Ctrl-C where it was started; policyloop resume latest goes on with it');
 
 type Args = Arguments<typeof options>;
+
+/** What became of the request, run by run. */
+export type Output = readonly Steered[];
 
 /** `policyloop stop <runs…>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Argv } from 'yargs';
+import type { Labels } from '../../archive/labels.js';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 
@@ -19,6 +20,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
+/** The labels as they are now, run by run. */
+export type Output = readonly ({ readonly run: string } & Labels)[];
+
 /** `policyloop tag <run> [tags…]`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../archive/names.js');
@@ -33,7 +37,7 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   }));
   print(
     args.json
-      ? JSON.stringify(labelled)
+      ? JSON.stringify(labelled satisfies Output)
       : labelled
           .map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`)
           .join('\n'),

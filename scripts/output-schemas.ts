@@ -1,0 +1,71 @@
+/** JSON schemas of what commands print with `--json`: from the types `Output` of their files, with their docstrings. */
+import { basename, join } from 'node:path';
+import {
+  type CompletedConfig,
+  createFormatter,
+  createParser,
+  createProgram,
+  DEFAULT_CONFIG,
+  SchemaGenerator,
+} from 'ts-json-schema-generator';
+import { outputSchemaFile } from '../src/base/output-schema.js';
+import { packageRoot } from '../src/base/package.js';
+
+export interface OutputSchema {
+  /** The words behind the program's name. */
+  readonly command: string;
+  readonly schema: { readonly description?: string };
+}
+
+const folders = [
+  ['src/commands', ''],
+  ['src/commands/runs', ''],
+  ['src/commands/models', 'models '],
+  ['finetune/commands', 'finetune '],
+] as const;
+
+const config: CompletedConfig = {
+  ...DEFAULT_CONFIG,
+  ...{ tsconfig: join(packageRoot(), 'tsconfig.json'), skipTypeCheck: true },
+  ...{ topRef: false, expose: 'export', additionalProperties: false },
+};
+
+/** In the order of their names. A program that is made of all files at once takes seconds, not minutes. */
+export function outputSchemas(): readonly OutputSchema[] {
+  const path = join(packageRoot(), '{src,finetune}/commands/**/*.ts');
+  const program = createProgram({ ...config, path });
+  const parser = createParser(program, config);
+  const generator = new SchemaGenerator(program, parser, createFormatter(config), config);
+  const found = program.getRootFileNames().flatMap((file) => {
+    const [, folder, name] = /((?:src|finetune)\/commands(?:\/\w+)?)\/([\w-]+)\.ts$/.exec(file)!;
+    const prefix = folders.find(([place]) => place === folder)![1];
+    const source = program.getSourceFile(file)!;
+    const output = source.statements.find(
+      (statement) => (statement as { name?: { text?: string } }).name?.text === 'Output',
+    );
+    if (output === undefined) return [];
+    const command = `${prefix}${name}`;
+    return [{ command, schema: described(command, () => generator.createSchemaFromNodes([output])) }];
+  });
+  return found.toSorted((a, b) => (a.command < b.command ? -1 : 1));
+}
+
+/** Types that the compiler infers, such as those of a zod schema, can't be described: they are to be written down. */
+function described(command: string, create: () => object): OutputSchema['schema'] {
+  try {
+    return create();
+  } catch (cause) {
+    throw new Error(`the Output of ${command} holds a type that is inferred`, { cause });
+  }
+}
+
+/** The table of `docs/json/README.md`. */
+export const schemaTable = (schemas: readonly OutputSchema[]): string =>
+  [
+    '| command | a line of its output | schema |',
+    '| --- | --- | --- |',
+    ...schemas.map(({ command, schema: { description = '' } }) => {
+      const file = basename(outputSchemaFile(command));
+      return `| \`${command}\` | ${description.replaceAll(/\s+/g, ' ')} | [${file}](${file}) |`;
+    }),
+  ].join('\n');

@@ -1,0 +1,106 @@
+/** Experiments that a client of the MCP server begins: each in a process of its own, which outlives the server. */
+import { spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, extname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { findRun } from '../archive/names.js';
+import { type CommandContext, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { claimDirectory, plainName } from '../storage/files.js';
+
+/** What a client is told of it. */
+export const launched = z.strictObject({
+  run: z.string().describe('By which the other tools know it'),
+  pid: z.int().describe('Process that plays it'),
+  ended: z.int().nullable().describe('Exit code of a run that is over already'),
+});
+
+export type Launched = z.output<typeof launched>;
+
+type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
+
+/** Begins an experiment below the runs directory. */
+export async function launchRun(
+  { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
+  runsDir: string,
+  outside: Outside,
+): Promise<Launched> {
+  const [day, time] = outside.now().toISOString().replaceAll(/[-:]/g, '').split(/[T.]/);
+  const stem = plainName(basename(config, extname(config)), 'run');
+  const path = claimDirectory(resolve(outside.cwd, runsDir), `${stem}-${day}-${time}`);
+  const isBegun = () => readdirSync(path).length > 0;
+  try {
+    return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, outside);
+  } finally {
+    if (existsSync(path) && !isBegun()) rmdirSync(path);
+  }
+}
+
+/** Goes on with one. A paused one goes on in the process that it is paused in. */
+export async function launchResumption(
+  { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
+  runsDir: string,
+  outside: Outside,
+): Promise<Launched> {
+  const path = findRun(run, { cwd: outside.cwd, runsDir });
+  const from = outside.now().getTime();
+  const isBegun = () => outside.now().getTime() > from + 1000;
+  return launch(['resume', path, ...overrides], path, isBegun, outside);
+}
+
+/** Milliseconds: a model may have to be loaded before a run begins. */
+const longestStart = 60_000;
+
+/** @throws UserError with what the process said where it ends without a run */
+async function launch(
+  words: readonly string[],
+  path: string,
+  isBegun: () => boolean,
+  { cwd, env }: Outside,
+): Promise<Launched> {
+  const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
+  const log = join(folder, 'said');
+  const said = openSync(log, 'w');
+  // Pipes to this server would end the run with it.
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
+    {
+      ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },
+    },
+  );
+  try {
+    let code: number | undefined;
+    child.on('error', () => {
+      code = 1;
+    });
+    child.on('exit', (status) => {
+      code = status ?? 1;
+    });
+    for (let waited = 0; waited < longestStart && code === undefined && !isBegun(); waited += 50)
+      await delay(50);
+    if (code !== undefined && code !== 0)
+      throw new UserError({
+        message: readFileSync(log, 'utf8')
+          .trim()
+          .replace(/^error /, ''),
+      });
+    return { run: shownPath(path, cwd), pid: child.pid ?? 0, ended: code ?? null };
+  } finally {
+    child.unref();
+    closeSync(said);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

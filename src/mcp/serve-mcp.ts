@@ -1,0 +1,171 @@
+/** `policyloop mcp`: commands as tools of the Model Context Protocol, over the standard input and output. */
+import { readFileSync } from 'node:fs';
+import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Command } from '../base/command.js';
+import type { CommandContext } from '../base/context.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { outputSchemaFile } from '../base/output-schema.js';
+import { version } from '../base/package.js';
+import { type Launched, launched, launchResumption, launchRun } from './launch.js';
+import { type Tool, tools } from './tools.js';
+
+/** A command, and what its arguments are where nobody gives them. */
+export interface Loaded {
+  readonly command: Command<unknown>;
+  readonly defaults: Readonly<Record<string, unknown>>;
+}
+
+export type LoadCommand = (words: string) => Promise<Loaded>;
+
+export interface McpRequest {
+  readonly runsDir: string;
+  readonly allowRuns: boolean;
+}
+
+/** Bytes of an answer, of which a client's model reads every one. */
+const longestAnswer = 4 * 2 ** 20;
+
+/**
+ * Serves until the client closes the input, or the first signal.
+ * @throws UserError without the library of the protocol
+ */
+export async function serveMcp(
+  request: McpRequest,
+  load: LoadCommand,
+  context: CommandContext,
+): Promise<void> {
+  const { fromJsonSchema, McpServer, serveStdio } = await loadProtocol();
+  const offered = tools.filter(({ reads }) => reads || request.allowRuns);
+  const served = serveStdio(
+    () => {
+      const server = new McpServer(
+        { name: 'policyloop', version: version() },
+        { instructions: instructions(request) },
+      );
+      for (const tool of offered) {
+        const { description, input, launches, name, reads } = tool;
+        const outputSchema = launches
+          ? z.strictObject({ result: launched })
+          : fromJsonSchema<Answer>(answerSchema(tool.command));
+        const annotations = { readOnlyHint: reads, destructiveHint: false, openWorldHint: false };
+        server.registerTool(
+          name,
+          {
+            description,
+            inputSchema: input,
+            outputSchema: outputSchema as StandardSchemaWithJSON,
+            annotations,
+          },
+          (given: unknown) => answered(tool, given as Record<string, unknown>, request, load, context),
+        );
+      }
+      return server;
+    },
+    { onerror: (error) => context.note(messageOf(error)) },
+  );
+  await new Promise<void>((resolve) => {
+    process.stdin.once('close', () => resolve());
+    process.stdin.once('end', () => resolve());
+    context.stop.finish.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await served.close();
+}
+
+async function loadProtocol() {
+  try {
+    const [{ fromJsonSchema, McpServer }, { serveStdio }] = await Promise.all([
+      import('@modelcontextprotocol/server'),
+      import('@modelcontextprotocol/server/stdio'),
+    ]);
+    return { fromJsonSchema, McpServer, serveStdio };
+  } catch {
+    throw new UserError({
+      message: 'the protocol is spoken by the package @modelcontextprotocol/server, which is not installed',
+      remedy:
+        'npm install @modelcontextprotocol/server; every command prints JSON with --json, which needs none',
+    });
+  }
+}
+
+const instructions = ({ allowRuns, runsDir }: McpRequest) =>
+  `Experiments of policyloop below ${runsDir}. A run is judged by its confirmed return and its 95 % interval (show_run), against controls of the same budget (compare_runs); the best observed return is selected on noise.${allowRuns ? '' : ' Runs can be begun and stopped where the server is started with --allow-runs.'}`;
+
+interface Answer extends Record<string, unknown> {
+  readonly result: unknown;
+  readonly notes?: readonly string[];
+}
+
+/** What the command prints, and what it says beside. The protocol wants an object. */
+function answerSchema(command: string): Record<string, unknown> {
+  const { $schema, definitions, ...result } = JSON.parse(
+    readFileSync(outputSchemaFile(command), 'utf8'),
+  ) as Record<string, unknown>;
+  const notes = { type: 'array', items: { type: 'string' } };
+  return {
+    ...{ $schema, type: 'object', properties: { result, notes } },
+    ...{ required: ['result'], additionalProperties: false, definitions },
+  };
+}
+
+/** Never throws: what goes wrong is an answer, too. */
+async function answered(
+  tool: Tool,
+  given: Record<string, unknown>,
+  request: McpRequest,
+  load: LoadCommand,
+  context: CommandContext,
+): Promise<CallToolResult> {
+  try {
+    const answer = await (tool.launches
+      ? launch(tool, given, request, context)
+      : execute(tool, given, request, load, context));
+    const text = JSON.stringify(answer);
+    if (Buffer.byteLength(text) > longestAnswer)
+      throw new UserError({
+        message: 'the answer is too long',
+        remedy: 'ask for less: a limit, fewer runs or columns',
+      });
+    return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };
+  } catch (error) {
+    return { content: [{ type: 'text', text: messageOf(error) }], isError: true };
+  }
+}
+
+async function launch(
+  { name }: Tool,
+  given: Record<string, unknown>,
+  { runsDir }: McpRequest,
+  context: CommandContext,
+): Promise<{ readonly result: Launched }> {
+  const result = await (name === 'run'
+    ? launchRun(given as Parameters<typeof launchRun>[0], runsDir, context)
+    : launchResumption(given as Parameters<typeof launchResumption>[0], runsDir, context));
+  return { result };
+}
+
+/** The command, as its own line would call it; of what it prints, the last line is the result. */
+async function execute(
+  tool: Tool,
+  given: Record<string, unknown>,
+  { runsDir }: McpRequest,
+  load: LoadCommand,
+  outside: CommandContext,
+): Promise<Answer> {
+  const { command, defaults } = await load(tool.command);
+  const [printed, notes]: [string[], string[]] = [[], []];
+  const { cwd, env, milliseconds, now, stop } = outside;
+  const context: CommandContext = {
+    ...{ cwd, env, milliseconds, now, stop, terminal: undefined },
+    print: (text) => printed.push(text),
+    note: (text) => notes.push(text),
+  };
+  const { overrides = [], ...own } = given;
+  // A list of configs takes overrides, too.
+  const configs =
+    'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
+  await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);
+  const last = printed.at(-1);
+  if (last === undefined) throw new UserError({ message: notes.join('\n') || 'there is no answer' });
+  return { result: JSON.parse(last) as unknown, ...(notes.length > 0 && { notes }) };
+}

@@ -1,0 +1,178 @@
+/** The MCP server as a client meets it: by the protocol's own library, over the input and output of a process. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { execute as mcpCommand } from '../../src/commands/mcp.js';
+import { readManifest } from '../../src/runs/reader.js';
+import { built } from '../support/built.js';
+import { startCommand } from '../support/command.js';
+import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
+
+const cwd = temporaryDirectory();
+const clients: Client[] = [];
+
+interface Answer {
+  readonly isError: boolean;
+  readonly text: string;
+  readonly result: unknown;
+}
+
+/** A client of a server that was started in the directory of the runs. */
+async function connected(...options: readonly string[]) {
+  const client = new Client({ name: 'test', version: '1' });
+  const env = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+  const args = [built('src/cli.js'), 'mcp', ...options];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd, env }));
+  clients.push(client);
+  const call = async (name: string, given: Record<string, unknown> = {}): Promise<Answer> => {
+    const { content, isError = false, structuredContent } = await client.callTool({ name, arguments: given });
+    const [first] = content as readonly { readonly text: string }[];
+    return { isError, text: first?.text ?? '', result: (structuredContent as { result?: unknown })?.result };
+  };
+  return { client, call };
+}
+
+beforeAll(async () => {
+  writeFileSync(
+    join(cwd, 'c.yaml'),
+    'environment: CartPole-v1\nmodel: { provider: hill-climb }\niterations: 3\n',
+  );
+  const model = { provider: 'hill-climb' } as const;
+  await runExperimentFrom({ ...quick, model }, { path: join(cwd, 'buffers', 'a') });
+  await runExperimentFrom({ ...quick, model, seed: 1 }, { path: join(cwd, 'buffers', 'b') });
+});
+
+afterAll(() => Promise.all(clients.map((client) => client.close())));
+
+describe('policyloop mcp', { timeout: 400_000 }, () => {
+  it('offers what reads, and answers by the schemas', async () => {
+    const { call, client } = await connected();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...['list_runs', 'show_run', 'show_iteration', 'compare_runs', 'query_runs', 'environments'],
+      ...['check_config', 'doctor'],
+    ]);
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    const read = async (name: string, given?: Record<string, unknown>) => {
+      const answer = await call(name, given);
+      expect(answer).toMatchObject({ isError: false });
+      return answer.result;
+    };
+    expect(await read('list_runs', { sort: 'confirmed' })).toMatchObject([{}, {}]);
+    expect(await read('show_run', { run: 'a', top: 2 })).toMatchObject({
+      ...{
+        run: join('buffers', 'a'),
+        status: 'completed',
+        confirmed: { ci95: [expect.any(Number), expect.any(Number)] },
+      },
+    });
+    expect(await read('show_iteration', { run: 'latest', iteration: 1 })).toMatchObject({ iteration: 1 });
+    expect(await read('compare_runs', { runs: ['a', 'b'] })).toMatchObject({ kind: 'comparison' });
+    expect(await read('query_runs', { sql: 'SELECT count(*) AS n FROM runs' })).toEqual([{ n: 2 }]);
+    expect(await read('environments', { id: 'CartPole-v1' })).toMatchObject([{ id: 'CartPole-v1' }]);
+    expect(await read('check_config', { configs: ['c.yaml'], overrides: ['iterations=5'] })).toMatchObject({
+      errors: 0,
+    });
+    expect(await read('doctor')).toMatchObject({ checks: expect.any(Array) });
+  });
+
+  it('refuses what leads elsewhere, tells what is wrong, and goes on', async () => {
+    const { call } = await connected('--allow-runs');
+    const hostile: readonly (readonly [string, Record<string, unknown>])[] = [
+      ['show_run', { run: '/etc' }],
+      ['show_run', { run: '../../etc' }],
+      ['show_run', { run: 'a/../../b' }],
+      ['show_run', { run: '~/x' }],
+      ['show_run', { run: 'a', json: false, runsDir: '/' }],
+      ['show_run', { run: { $ne: 1 } }],
+      ['show_run', {}],
+      ['compare_runs', { runs: ['a'], html: '/tmp/x.html' }],
+      ['query_runs', { sql: "SELECT * FROM read_text('/etc/passwd')" }],
+      ['query_runs', { sql: "COPY (SELECT 1) TO '/tmp/x'" }],
+      ['query_runs', { sql: 'DROP TABLE runs' }],
+      ['environments', { id: 'gymnasium:os:system' }],
+      ['environments', { id: './evil.js' }],
+      ['check_config', { configs: ['../c.yaml'] }],
+      ['run', { config: '/etc/passwd' }],
+      ['run', { config: 'c.yaml', overrides: ['environment=./evil.js'] }],
+      ['run', { config: 'c.yaml', overrides: ['environment.python=/bin/sh'] }],
+      ['run', { config: 'c.yaml', overrides: ['model.provider=openai'] }],
+      ['run', { config: 'c.yaml', overrides: ['model.baseUrl=http://127.0.0.1:1'] }],
+      ['run', { config: 'c.yaml', overrides: ['evaluation={reward: ./evil.js}'] }],
+      ['run', { config: 'c.yaml', overrides: ['limits.calls=1\nmodel.apiKeyEnv=HOME'] }],
+      ['run', { config: 'c.yaml', overrides: ['--run-dir=/tmp/x'] }],
+      ['evaluate_run', { run: 'a', episodes: -1 }],
+    ];
+    for (const [name, given] of hostile) {
+      const answer = await call(name, given).catch((error: Error) => ({
+        isError: true,
+        text: error.message,
+      }));
+      expect({ name, given, isError: answer.isError }).toEqual({ name, given, isError: true });
+      expect(answer.text).not.toMatch(/root:|at .*\.js:\d+/);
+    }
+    await expect(call('remove_runs', {})).rejects.toThrow();
+    expect((await call('show_run', { run: 'none' })).text).toMatch(/there is no such run/);
+    expect(await call('show_run', { run: 'a' })).toMatchObject({ isError: false });
+    expect(readdirSync(join(cwd, 'buffers')).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('begins no run unless it is allowed to', async () => {
+    const { call } = await connected();
+    for (const name of ['run', 'resume_run', 'pause_run', 'stop_run', 'evaluate_run'])
+      await expect(call(name, { config: 'c.yaml', run: 'a', runs: ['a'] })).rejects.toThrow(
+        /not found|unknown/i,
+      );
+  });
+
+  it('begins, pauses, resumes, stops and evaluates where it is, in processes that outlive it', async () => {
+    const { call, client } = await connected('--allow-runs');
+    const begun = await call('run', { config: 'c.yaml', overrides: ['iterations=100000'] });
+    expect(begun).toMatchObject({ isError: false, result: { ended: null } });
+    const { run } = begun.result as { run: string };
+    expect(await call('pause_run', { runs: [run] })).toMatchObject({ result: [{ status: 'paused' }] });
+    await client.close();
+    const later = await connected('--allow-runs');
+    expect(await later.call('show_run', { run })).toMatchObject({ result: { status: 'paused' } });
+    expect(await later.call('resume_run', { run })).toMatchObject({ isError: false });
+    expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ action: 'stop' }] });
+    await expect.poll(() => readManifest(join(cwd, run)).status, { timeout: 60_000 }).toBe('interrupted');
+    expect(await later.call('evaluate_run', { run, episodes: 5 })).toMatchObject({ result: { episodes: 5 } });
+    const wrong = await later.call('run', { config: 'none.yaml' });
+    expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('none.yaml') });
+    expect(readdirSync(join(cwd, 'buffers'))).toHaveLength(3);
+  });
+
+  it('prints nothing but the protocol, survives lines that are none, and ends with its input', async () => {
+    const { child, ended } = startCommand(cwd, ['mcp']);
+    const params = {
+      ...{ protocolVersion: '2025-06-18', capabilities: {} },
+      clientInfo: { name: 'test', version: '1' },
+    };
+    const ping = (id: number) => `${JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })}\n`;
+    child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    child.stdin!.write('no JSON\n{"jsonrpc":"1.0"}\n[]\n\n{"jsonrpc":"2.0","id":7,"method":"no/such"}\n');
+    child.stdin!.write(ping(2));
+    let answered = '';
+    child.stdout!.on('data', (chunk: Buffer) => (answered += chunk.toString()));
+    await vi.waitFor(() => expect(answered).toContain('"id":2'), { timeout: 60_000 });
+    child.stdin!.end();
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    for (const line of stdout.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+  });
+
+  it('says what is missing where the library of the protocol is not installed', async () => {
+    vi.doMock('@modelcontextprotocol/server', () => {
+      throw new Error('not installed');
+    });
+    const { context } = recordingContext(cwd);
+    const load = () => Promise.reject(new Error('asked for nothing'));
+    await expect(mcpCommand({ allowRuns: false, runsDir: 'buffers' }, context, load)).rejects.toThrow(
+      /npm install @modelcontextprotocol\/server/,
+    );
+    vi.doUnmock('@modelcontextprotocol/server');
+  });
+});
