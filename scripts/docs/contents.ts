@@ -42,7 +42,7 @@ export const contents: readonly Chapter[] = [
   },
   {
     title: 'Programs',
-    pages: ['docs/modules.md', 'docs/library.md'],
+    pages: ['docs/modules.md', 'docs/library.md', 'docs/json/README.md', 'SKILL.md', 'AGENTS.md'],
   },
   {
     title: 'Background',
