@@ -22,6 +22,9 @@ const shared = [
 /** Learnings to their end, processes that are killed again and again: `npm run test:slow`. */
 const slow = ['test/**/*.slow.test.ts'];
 
+/** Every command of the documents, pasted and run: `npm run test:docs`. */
+const docs = ['test/**/*.docs.test.ts'];
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -41,9 +44,10 @@ export default defineConfig({
       { extends: true, test: { name: 'shared', include: shared, exclude: slow, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...slow] },
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...slow, ...docs] },
       },
       { extends: true, test: { name: 'slow', include: slow } },
+      { extends: true, test: { name: 'docs', include: docs } },
     ],
   },
 });

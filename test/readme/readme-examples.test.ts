@@ -1,4 +1,4 @@
-/** The examples of the README, run as a user runs them: by Node, with the package built. */
+/** Modules and programs of the documents, run as a user runs them: by Node, with the package built. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,11 +8,10 @@ import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const cwd = temporaryDirectory();
-const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
 
-/** The blocks of a language in a section. */
-function blocks(section: string, language: string): readonly string[] {
-  const text = readme.split(`\n## ${section}\n`)[1]!.split('\n## ')[0]!;
+/** The blocks of a language in a page. */
+function blocks(page: string, language: string): readonly string[] {
+  const text = readFileSync(join(packageRoot(), page), 'utf8');
   return [...text.matchAll(new RegExp(`\\n\`\`\`${language}\\n([^]*?)\`\`\`\\n`, 'g'))].map(
     ([, code]) => code!,
   );
@@ -39,10 +38,10 @@ function readRun(name: string) {
   expect(readFileSync(join(cwd, 'buffers', name, 'report.html'), 'utf8')).toContain('</html>');
 }
 
-describe('README', () => {
+describe('the documents', () => {
   it('an environment of one’s own ends as a completed run that every command reads', () => {
-    const [code] = blocks('Your own environment, model, …', 'js');
-    const [config] = blocks('Your own environment, model, …', 'yaml');
+    const [code] = blocks('docs/modules.md', 'js');
+    const [config] = blocks('docs/modules.md', 'yaml');
     writeFileSync(join(cwd, 'my-env.js'), code!);
     writeFileSync(join(cwd, 'my-env.yaml'), config!);
     const told = policyloop('run', 'my-env.yaml', '--run-dir', 'buffers/own', '--json');
@@ -56,7 +55,7 @@ describe('README', () => {
   });
 
   it('a library run by a model of one’s own does, too', () => {
-    const [code] = blocks('As a library', 'js');
+    const [code] = blocks('docs/library.md', 'js');
     writeFileSync(join(cwd, 'library.mjs'), code!);
     expect(node('library.mjs')).toMatch(/^completed [\d.]+ .*buffers[\\/]mine\n$/);
     readRun('mine');

@@ -1,0 +1,64 @@
+/**
+ * Plays the run that the documents show, and writes what they show of it: `npm run docs:pictures`. Screenshots need a
+ * Chromium on the PATH; without one those that are there stay.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { packageRoot } from '../../src/base/package.js';
+import { writeReport } from '../../src/report/write-report.js';
+import type { OpenedRun } from '../../src/runs/open-run.js';
+import { findChromium, openBrowser } from '../../test/support/browser.js';
+import { drawn, oneIteration, playShownRun } from './one-iteration.js';
+
+const docs = join(packageRoot(), 'docs');
+const place = mkdtempSync(join(tmpdir(), 'policyloop-pictures-'));
+
+/** The README's three: the first policy, one on the way, the best. */
+async function writeEpisodes(run: OpenedRun): Promise<void> {
+  const { entries } = run.recorded;
+  const shown = {
+    first: entries[0]!,
+    middle: entries.find(({ iteration }) => iteration === 43)!,
+    best: entries.reduce((a, b) => (b.score > a.score ? b : a)),
+  };
+  for (const [name, entry] of Object.entries(shown)) writePicture(`${name}.svg`, await drawn(run, entry));
+}
+
+async function writeScreenshot(run: OpenedRun): Promise<void> {
+  const chromium = findChromium();
+  if (chromium === undefined) {
+    process.stderr.write('no Chromium on the PATH: docs/pictures/report.png stays as it is\n');
+    return;
+  }
+  const report = await writeReport(run.path);
+  const browser = await openBrowser(chromium);
+  try {
+    await browser.open(report, { width: 1280 });
+    // So that the whole curve is in the picture.
+    await browser.evaluate(`document.documentElement.style.zoom = 0.8`);
+    await browser.evaluate(
+      `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`,
+    );
+    writePicture('report.png', await browser.screenshot());
+  } finally {
+    await browser.close();
+  }
+}
+
+function writePicture(name: string, content: string | Buffer): void {
+  mkdirSync(join(docs, 'pictures'), { recursive: true });
+  writeFileSync(join(docs, 'pictures', name), content);
+}
+
+try {
+  const run = await playShownRun(join(place, 'quickstart'));
+  const { page, picture } = await oneIteration(run);
+  writeFileSync(join(docs, 'one-iteration.md'), page);
+  writePicture('one-iteration.svg', picture);
+  await writeEpisodes(run);
+  await writeScreenshot(run);
+} finally {
+  rmSync(place, { recursive: true });
+}

@@ -1,0 +1,132 @@
+/** `npm run docs`: the README and the documents as a static site in `dist/site`, which works from the disk as it is. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { packageRoot, version } from '../../src/base/package.js';
+import { html, render, trusted } from '../../src/format/html.js';
+import { addressOf, contents, pages } from './contents.js';
+import { type RenderedPage, relative, renderPage } from './markdown.js';
+
+const root = packageRoot();
+const here = import.meta.dirname;
+
+/** @throws Error that names every link without an aim, and every document that the contents lack */
+export function writeSite(folder: string): void {
+  const rendered = new Map(
+    pages.map((page) => [page, renderPage(page, readFileSync(join(root, page), 'utf8'))]),
+  );
+  const problems = [...missingPages(), ...brokenLinks(rendered)];
+  if (problems.length > 0) throw new Error(`the site is not whole:\n${problems.join('\n')}`);
+  rmSync(folder, { recursive: true, force: true });
+  const write = (name: string, text: string) => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  };
+  for (const [page, one] of rendered) write(addressOf(page), layout(page, one, rendered));
+  for (const picture of new Set([...rendered.values()].flatMap(({ pictures }) => pictures)))
+    cpSync(join(root, picture), join(folder, picture));
+  write('site.css', `${colours()}\n${readFileSync(join(here, 'site.css'), 'utf8')}`);
+  write('search.js', readFileSync(join(here, 'search.js'), 'utf8'));
+  write('minisearch.js', minisearch());
+  write('parts.js', `globalThis.parts = ${JSON.stringify(searched(rendered))};\n`);
+}
+
+/** Documents that no chapter has. */
+const missingPages = () =>
+  readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md') && !pages.includes(`docs/${name}`))
+    .map((name) => `docs/${name} is in no chapter of scripts/docs/contents.ts`);
+
+export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readonly string[] {
+  return [...rendered].flatMap(([page, { links }]) =>
+    links.flatMap((link) => {
+      const [path = '', id] = link.split('#');
+      const target = rendered.get(path);
+      if (target === undefined) return [`${page}: ${link} is no page`];
+      return id === undefined || target.anchors.has(decodeURIComponent(id))
+        ? []
+        : [`${page}: ${link} has no such heading`];
+    }),
+  );
+}
+
+/** Those of reports, so that the site looks like them. */
+function colours(): string {
+  const style = readFileSync(join(root, 'src/report/page/page.css'), 'utf8');
+  return style.slice(style.indexOf(':root'), style.indexOf('\n* {'));
+}
+
+/** The library as one script, without the line that names a map of its source. */
+function minisearch(): string {
+  const file = join(dirname(createRequire(import.meta.url).resolve('minisearch')), '../umd/index.js');
+  return readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL.*$/m, '');
+}
+
+const searched = (rendered: ReadonlyMap<string, RenderedPage>) =>
+  [...rendered].flatMap(([page, { title, parts }]) =>
+    parts.map(({ id, text, words }) => ({ id: `${addressOf(page)}#${id}`, page: title, title: text, words })),
+  );
+
+const titleOf = (page: string, { title }: RenderedPage) => (page === 'README.md' ? 'Overview' : title);
+
+function layout(
+  page: string,
+  { title, html: content, parts }: RenderedPage,
+  all: ReadonlyMap<string, RenderedPage>,
+): string {
+  const up = '../'.repeat(addressOf(page).split('/').length - 1);
+  const at = pages.indexOf(page);
+  const link = (to: string, relation?: string) =>
+    html`<a href="${relative(page, to)}"${to === page && html` aria-current="page"`}${relation !== undefined && html` rel="${relation}"`}>${titleOf(to, all.get(to)!)}</a>`;
+  const headings = parts.filter(({ level }) => level === 2 || level === 3);
+  const [before, behind] = [pages[at - 1], pages[at + 1]];
+  return render(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src 'self' file: data:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${page === 'README.md' ? 'policyloop' : `${title} · policyloop`}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${up}site.css">
+<script defer src="${up}search.js" data-site="${up}"></script>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header>
+<a class="name" href="${relative(page, 'README.md')}">policyloop</a>
+<search class="scripted"><label for="query">Search</label> <input id="query" type="search" autocomplete="off" placeholder="/ searches">
+<div id="found" hidden><p role="status"></p><ol></ol></div></search>
+<a class="to-contents" href="#contents">Contents</a>
+</header>
+<div class="columns">
+<main id="content" tabindex="-1">
+${trusted(content)}
+<nav class="steps" aria-label="Pages before and behind this one">${before !== undefined && html`<span>← ${link(before, 'prev')}</span>`}${behind !== undefined && html`<span class="next">${link(behind, 'next')} →</span>`}</nav>
+</main>
+<nav id="contents" aria-label="Contents">
+${contents.map(
+  (chapter) => html`<h2>${chapter.title}</h2>
+<ul>${chapter.pages.map((one) => html`<li>${link(one)}</li>`)}</ul>
+`,
+)}</nav>
+${
+  headings.length > 2 &&
+  html`<nav id="headings" aria-label="On this page"><h2>On this page</h2>
+<ul>${headings.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>
+`
+}</div>
+<footer>policyloop ${version()}, MIT licence. Nothing on these pages is loaded from elsewhere.</footer>
+</body>
+</html>
+`);
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const folder = join(root, 'dist', 'site');
+  writeSite(folder);
+  process.stdout.write(`${pages.length} pages: ${join(folder, 'index.html')}\n`);
+}

@@ -1,0 +1,121 @@
+/**
+ * Every command of the README and of `docs/`, pasted and run: `npm run test:docs`. A page is read from its beginning in a
+ * folder of its own, with the package built; the marks of blocks.ts make what a reader has, and say what is not run.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { built } from '../support/built.js';
+import { startFakeOllama } from '../support/fake-ollama.js';
+import type { FakeServer } from '../support/fake-server.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { type Block, commandsOf, isShell, pages, policyloopWords, readBlocks, root } from './blocks.js';
+
+let bin: string;
+let ollama: FakeServer;
+let answers = 0;
+beforeAll(async () => {
+  bin = temporaryDirectory();
+  const cli = `"${process.execPath}" "${built('src/cli.js')}" "$@"`;
+  writeFileSync(join(bin, 'policyloop'), `#!/bin/sh\nexec ${cli}\n`);
+  writeFileSync(join(bin, 'npx'), `#!/bin/sh\n[ "$1" = policyloop ] || exit 127\nshift\nexec ${cli}\n`);
+  // Nothing opens a browser of who runs the tests.
+  for (const name of ['xdg-open', 'open']) writeFileSync(join(bin, name), '#!/bin/sh\n');
+  for (const name of ['policyloop', 'npx', 'xdg-open', 'open']) chmodSync(join(bin, name), 0o755);
+  ollama = await startFakeOllama({
+    // As slow as a model, so that a run can be steered meanwhile.
+    faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
+    reply: () => {
+      answers++;
+      return Array.from({ length: 10 }, (_, i) => `params[${i}]: ${((answers * (i + 1)) % 61) / 10 - 3}`).join(
+        ', ',
+      );
+    },
+  });
+});
+afterAll(() => ollama.close());
+
+/** What a shell of the reader's would have, without keys of whoever runs the tests. */
+function environment(place: string): NodeJS.ProcessEnv {
+  return {
+    ...{ PATH: [bin, process.env.PATH].join(delimiter), HOME: place, TMPDIR: process.env.TMPDIR },
+    ...{ OLLAMA_HOST: ollama.url, PACKAGE: root, CI: 'true' },
+  };
+}
+
+function shell(command: string, place: string): Promise<void> {
+  const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', command], {
+    ...{ cwd: place, env: environment(place), stdio: ['ignore', 'pipe', 'pipe'] },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text: Buffer) => {
+      said += String(text);
+    });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`${command}\nended with ${code}:\n${said.slice(-3000)}`)),
+    );
+  });
+}
+
+/** Starts what goes on until a Ctrl-C, and gives it one as soon as it says where it listens. */
+function endless(words: readonly string[], place: string): Promise<void> {
+  const child = spawn(process.execPath, [built('src/cli.js'), ...words], {
+    ...{ cwd: place, env: environment(place), stdio: ['ignore', 'pipe', 'pipe'] },
+  });
+  let said = '';
+  let asked = false;
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text: Buffer) => {
+      said += String(text);
+      if (!asked && /http:\/\//.test(said)) asked = child.kill('SIGINT');
+    });
+  return new Promise((resolve, reject) =>
+    child.once('close', (code) =>
+      /http:\/\//.test(said) && (code === 0 || code === 130)
+        ? resolve()
+        : reject(new Error(`${words.join(' ')}\nended with ${code}:\n${said.slice(-3000)}`)),
+    ),
+  );
+}
+
+/** A command with the words that its block has for it, by its name: `train` for `policyloop finetune train`. */
+function smaller(command: string, { words }: Block): string {
+  const given = policyloopWords(command)?.slice(0, 2);
+  const added = [...words].find(([name]) => given?.includes(name))?.[1] ?? '';
+  const options = [...added.matchAll(/--[\w-]+ /g)].map(([option]) => option);
+  // Options are given once.
+  return `${options.reduce((left, option) => left.replace(new RegExp(`${option}\\S+`), ''), command)} ${added}`;
+}
+
+async function runBlock(block: Block, place: string): Promise<void> {
+  for (const command of block.first) await shell(command, place);
+  for (const command of commandsOf(block)) {
+    if (block.endless) await endless(policyloopWords(command)!, place);
+    else await shell(smaller(command, block), place);
+  }
+}
+
+describe.each(pages)('%s', (page) => {
+  const blocks = readBlocks(page);
+  const place = temporaryDirectory();
+  beforeAll(() => {
+    for (const { file, code } of blocks) if (file !== undefined) writeFileSync(join(place, file), code);
+  });
+  for (const block of blocks.filter(isShell)) {
+    const { line, notRun } = block;
+    const name = `${page}:${line} ${commandsOf(block)[0]}`;
+    if (notRun === undefined) it(name, { timeout: 600_000 }, () => runBlock(block, place));
+    else it.skip(`${name} (${notRun})`, () => undefined);
+  }
+  it.skipIf(blocks.some(isShell))('has no commands', () => expect(blocks.filter(isShell)).toEqual([]));
+});
+
+it('ran in a shell that knows nothing of this machine', () => {
+  const seen = execFileSync('bash', ['-c', 'env'], { env: environment('/nowhere'), encoding: 'utf8' });
+  expect(seen).not.toMatch(/_KEY=|_TOKEN=/);
+});

@@ -1,0 +1,178 @@
+/** What the README and `docs/` tell a reader to type is there: commands, options, configs and their keys. */
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { overridesApart } from '../../src/base/overrides-apart.js';
+import { commands, declaredOptions, namedCommand } from '../../src/commands.js';
+import { type ConfigKindName, isLearningConfig, openConfig } from '../../src/config/file.js';
+import { loadConfig } from '../../src/config/load.js';
+import {
+  type Block,
+  blocksOf,
+  commandsOf,
+  isShell,
+  pages,
+  policyloopWords,
+  readBlocks,
+  root,
+} from './blocks.js';
+
+const kindOf: Readonly<Record<string, ConfigKindName>> = {
+  play: 'agents',
+  collect: 'collection',
+  train: 'training',
+  rl: 'rl',
+  trl: 'training',
+};
+
+/** Reads what a page has a reader write, else what is there. */
+const reader = (files: ReadonlyMap<string, string>) => (path: string) =>
+  files.get(basename(path)) ?? readFileSync(path, 'utf8');
+
+function checkConfig(
+  name: string,
+  config: string,
+  overrides: readonly string[],
+  files: ReadonlyMap<string, string>,
+) {
+  const options = { cwd: '/page', readFile: reader(files) };
+  // A shell finds files by it.
+  if (config.includes('*')) return;
+  const kind = kindOf[name] ?? 'experiment';
+  if (kind !== 'experiment' || (name === 'check' && isLearningConfig(config, root)))
+    openConfig(kind, config, options);
+  // The overrides of a sweep are lists, a run for each value.
+  else loadConfig({ file: config, overrides: name === 'sweep' ? [] : overrides, ...options });
+}
+
+/** What is wrong with a command line, as its reader would see it; undefined where nothing is. */
+async function problemOf(
+  given: readonly string[],
+  files: ReadonlyMap<string, string>,
+): Promise<string | undefined> {
+  if (given[0]?.startsWith('-') || given[0] === 'completion') return undefined;
+  const named = namedCommand(given);
+  if (named === undefined) return 'no such command';
+  const declared = await declaredOptions(named);
+  const isGroup = Array.isArray(commands.find(([name]) => name === given[0])?.[2]);
+  const args = overridesApart(given.slice(isGroup ? 2 : 1), declared);
+  const strange = args.find(
+    (word) => word.startsWith('--') && !(word.slice(2).split('=')[0]! in declared.key),
+  );
+  if (strange !== undefined) return `no option ${strange}`;
+  const firstOption = args.findIndex((word) => word.startsWith('-'));
+  const places = named[0].split(' ').slice(1);
+  const words = args.slice(0, firstOption === -1 ? undefined : firstOption);
+  const isOverride = (word: string) => /^[A-Za-z][\w.]*=/.test(word);
+  const overrides = words.filter(isOverride);
+  const free = words.filter((word) => !isOverride(word));
+  const needed = places.filter((place) => place.startsWith('<')).length;
+  if (free.length < needed && firstOption === -1) return `${needed} words are needed: ${named[0]}`;
+  const name = given[isGroup ? 1 : 0]!;
+  const listed = given.includes('--configs') ? given.slice(given.indexOf('--configs') + 1) : [];
+  const ends = listed.findIndex((word) => word.startsWith('--') || isOverride(word));
+  const configs = /^<configs/.test(places[0] ?? '')
+    ? free
+    : /^<config>/.test(places[0] ?? '') && name !== 'import'
+      ? free.slice(0, 1)
+      : /^<config>/.test(places[1] ?? '')
+        ? free.slice(1, 2)
+        : listed.slice(0, ends === -1 ? undefined : ends);
+  try {
+    for (const config of configs) checkConfig(name === 'export' ? free[0]! : name, config, overrides, files);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return undefined;
+}
+
+/** `npm run x`, `npm x`: a script of the package. */
+function npmProblem(command: string): string | undefined {
+  const script = /^npm run ([\w:-]+)/.exec(command)?.[1];
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
+  return script === undefined || script in scripts ? undefined : `no script ${script}`;
+}
+
+async function problemsIn(blocks: readonly Block[]): Promise<readonly string[]> {
+  const files = new Map(
+    blocks.flatMap(({ file, code }) => (file === undefined ? [] : [[file, code] as const])),
+  );
+  const problems: string[] = [];
+  for (const block of blocks.filter(isShell)) {
+    for (const command of [...block.first, ...commandsOf(block)]) {
+      const words = policyloopWords(command);
+      const problem = words === undefined ? npmProblem(command) : await problemOf(words, files);
+      if (problem !== undefined) problems.push(`${block.page}:${block.line} ${command}: ${problem}`);
+    }
+  }
+  return problems;
+}
+
+describe('what a reader pastes', () => {
+  it.each(pages)('is there: %s', async (page) => {
+    expect(await problemsIn(readBlocks(page))).toEqual([]);
+  });
+
+  it('says why, where it is not run', () => {
+    const blocks = pages.flatMap(readBlocks).filter(isShell);
+    expect(blocks.length).toBeGreaterThan(30);
+    const unexplained = blocks.filter(({ notRun }) => notRun !== undefined && notRun.split(' ').length < 2);
+    expect(unexplained).toEqual([]);
+    expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(blocks.length / 2);
+  });
+
+  it('would be told where it is wrong', async () => {
+    const page = [
+      '<!-- file: a.yaml -->',
+      '```yaml\nenvironment: CartPole-v1\nmodel: { provider: random }\n```',
+      '<!-- not run: a test -->\n',
+      '```sh',
+      'npx policyloop run a.yaml iterations=3   # right',
+      'policyloop rnu a.yaml',
+      'policyloop run b.yaml',
+      'policyloop run a.yaml iteratoins=3',
+      'policyloop show latest --iteratoin 3',
+      'policyloop finetune merge',
+      'npm run tset',
+      '```',
+    ].join('\n');
+    const found = await problemsIn(blocksOf('p.md', page));
+    expect(found.map((problem) => problem.split(': ')[0])).toEqual([
+      'p.md:8 policyloop rnu a.yaml',
+      'p.md:8 policyloop run b.yaml',
+      'p.md:8 policyloop run a.yaml iteratoins=3',
+      'p.md:8 policyloop show latest --iteratoin 3',
+      'p.md:8 policyloop finetune merge',
+      'p.md:8 npm run tset',
+    ]);
+    expect(() => blocksOf('p.md', '<!-- not-run: x -->\n```sh\nls\n```\n')).toThrow('no mark');
+  });
+});
+
+/** Names of commands and options in running text; words in capitals and brackets stand for something. */
+async function problemsInText(page: string): Promise<readonly string[]> {
+  const text = readFileSync(join(root, page), 'utf8').replaceAll(/^ {0,3}```[\s\S]*?^ {0,3}```$/gm, '');
+  const problems: string[] = [];
+  for (const [, code] of text.matchAll(/`policyloop ([^`\n]+)`/g)) {
+    const words = code!.replaceAll('…', '').split(/\s+/);
+    const named = namedCommand(words);
+    const isGroup = commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
+    if (named === undefined) {
+      if (!(isGroup && words.length < 3) && !/^(--|completion|<|COMMAND)/.test(words[0]!))
+        problems.push(`${page}: policyloop ${code}`);
+      continue;
+    }
+    const { key } = await declaredOptions(named);
+    for (const [, option] of code!.matchAll(/(?:^|\s|\[)--([a-z][\w-]*)/g))
+      if (!(option! in key) && !['help', 'version'].includes(option!))
+        problems.push(`${page}: policyloop ${code}`);
+  }
+  return problems;
+}
+
+it.each(pages.filter((page) => page !== 'docs/log.md'))(
+  'commands named in the text of %s are there',
+  async (page) => {
+    expect(await problemsInText(page)).toEqual([]);
+  },
+);

@@ -1,0 +1,14 @@
+/** docs/one-iteration.md says what the run says: the run is played again. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { oneIteration, playShownRun, shownIteration } from '../../scripts/docs/one-iteration.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { root } from './blocks.js';
+
+it('is what the embedded model does', async () => {
+  const run = await playShownRun(join(temporaryDirectory(), 'one'), shownIteration + 1);
+  const { page, picture } = await oneIteration(run);
+  expect(page).toBe(readFileSync(join(root, 'docs/one-iteration.md'), 'utf8'));
+  expect(picture).toBe(readFileSync(join(root, 'docs/pictures/one-iteration.svg'), 'utf8'));
+});
