@@ -3,7 +3,13 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
-import { askOf, type Controlled, type ControlRequest, type LoggedControl, notPlayed } from '../runs/control.js';
+import {
+  askOf,
+  type Controlled,
+  type ControlRequest,
+  type LoggedControl,
+  notPlayed,
+} from '../runs/control.js';
 import { factsOf } from '../runs/facts.js';
 import { type RunStatus, runFiles } from '../runs/reader.js';
 
