@@ -27,6 +27,11 @@ export interface Steered {
 
 const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
 
+/** The manifest is written behind the log that has the event. */
+function shows({ action }: ControlRequest, status: RunStatus): boolean {
+  return action === 'pause' || action === 'resume' ? (status === 'paused') === (action === 'pause') : true;
+}
+
 /** The runs among these that a process plays. */
 export const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(factsOf(path).status));
@@ -51,7 +56,8 @@ export async function steer(path: string, request: ControlRequest, seconds: numb
     await delay(100);
     const event = controlledIn(events, from).find((one) => one.request === number);
     const { status: now } = factsOf(path);
-    if (event !== undefined) return { ...told, outcome: 'done', event, status: now };
+    const isShown = !isLive(now) || shows(request, now);
+    if (event !== undefined && isShown) return { ...told, outcome: 'done', event, status: now };
     if (!isLive(now)) return { ...told, outcome: 'ended', status: now };
   }
   return { ...told, outcome: 'asked', status: factsOf(path).status };
