@@ -2,7 +2,10 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import type { StudyRunLine } from '../studies/display.js';
 import { requireJobs } from '../studies/plan.js';
+import type { SweepSummary } from '../studies/sweep/sweep.js';
+import type { SweepForecast } from '../studies/sweep/sweep-dry-run.js';
 
 export const options = (y: Argv) =>
   y
@@ -37,6 +40,9 @@ export const options = (y: Argv) =>
     );
 
 type Args = Arguments<typeof options>;
+
+/** A line for each run, then the settings by confirmed return; with `--dry-run` the forecast. */
+export type Output = StudyRunLine | SweepSummary | SweepForecast;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
 

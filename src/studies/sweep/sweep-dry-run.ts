@@ -36,6 +36,22 @@ interface Forecast {
   readonly playMs: Amount;
 }
 
+/** What `--dry-run --json` prints. */
+export interface SweepForecast {
+  readonly settings: number;
+  readonly seeds: number;
+  readonly runs: number;
+  readonly calls: Amount;
+  readonly tokens: Amount;
+  /** Absent without a price. */
+  readonly cost?: Amount;
+  /** Without the model. */
+  readonly playSeconds: Amount;
+  /** Null where it is not known how long a call takes. */
+  readonly modelSeconds: Amount | null;
+  readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
+}
+
 const none: Amount = { expected: 0, most: 0 };
 const plus = (a: Amount, b: Amount): Amount => ({ expected: a.expected + b.expected, most: a.most + b.most });
 const times = ({ expected, most }: Amount, factor: number): Amount => ({
@@ -91,7 +107,10 @@ export async function sweepDryRun(
   };
   if (json) {
     context.print(
-      JSON.stringify({ ...forecast, plan: settings.map(({ name, values }) => ({ name, values })) }),
+      JSON.stringify({
+        ...forecast,
+        plan: settings.map(({ name, values }) => ({ name, values })),
+      } satisfies SweepForecast),
     );
     return 0;
   }

@@ -148,6 +148,16 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
+/** The last line of `--json`. */
+export interface SweepSummary extends Omit<SweepResult, 'status'> {
+  /** Of this command. */
+  readonly status: 'completed' | 'interrupted' | 'failed';
+  /** `incomplete` while runs are missing. */
+  readonly result: SweepResult['status'];
+  /** Directory of the runs. */
+  readonly out: string;
+}
+
 function report(
   result: SweepResult,
   played: Played,
@@ -158,7 +168,8 @@ function report(
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { status, ...rest } = result;
-    context.print(JSON.stringify({ ...rest, status: played.status, result: status, out }));
+    const summary: SweepSummary = { ...rest, status: played.status, result: status, out };
+    context.print(JSON.stringify(summary));
     return;
   }
   const lines = [

@@ -109,6 +109,8 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
 
   it('studies, configs, environments, models and this machine', async () => {
     await holds('controls', 'c.yaml', '--iterations', '2', '--episodes', '2', '--repeats', '2');
+    await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2', '--dry-run');
+    await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2');
     await holds('check', 'c.yaml', 'quickstart', '--offline');
     await holds('import', 'theirs.yaml');
     await holds('environments');
