@@ -8,10 +8,10 @@ import { commands, declaredOptions } from '../../../src/commands.js';
 import { readManifest } from '../../../src/runs/reader.js';
 import { propsLinear } from '../../config/import/fixtures.js';
 import { tinyConfig } from '../../finetune/rl/tiny-learning.js';
-import { commandLine } from './command-line.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { runExperimentFrom, seededModel, temporaryDirectory } from '../../support/experiments.js';
 import { expectSchema, misfit } from '../../support/output-schema.js';
+import { commandLine } from './command-line.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
@@ -76,7 +76,15 @@ beforeAll(() => {
 describe('what is printed fits its schema', { timeout: 400_000 }, () => {
   it('runs, and what reads them', async () => {
     await holds('run', 'c.yaml', '--run-dir', 'buffers/a');
-    await holds('run', 'c.yaml', '--run-dir', 'buffers/b', 'seed=7', 'candidates=2', 'evaluation.racing.block=1');
+    await holds(
+      'run',
+      'c.yaml',
+      '--run-dir',
+      'buffers/b',
+      'seed=7',
+      'candidates=2',
+      'evaluation.racing.block=1',
+    );
     await holds('run', 'c.yaml', '--run-dir', 'buffers/r', 'repeats=2');
     await holds('run', 'c.yaml', '--dry-run', '--history', '3');
     await holds('resume', 'a', 'iterations=3');
@@ -101,6 +109,8 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
 
   it('studies, configs, environments, models and this machine', async () => {
     await holds('controls', 'c.yaml', '--iterations', '2', '--episodes', '2', '--repeats', '2');
+    await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2', '--dry-run');
+    await holds('sweep', 'c.yaml', 'model.sigma=0.5,1', 'seed=1..2');
     await holds('check', 'c.yaml', 'quickstart', '--offline');
     await holds('import', 'theirs.yaml');
     await holds('environments');
@@ -175,7 +185,14 @@ describe('what is printed fits its schema', { timeout: 400_000 }, () => {
     await holds('finetune merge', adapter, '--out', 'merged', '--quiet');
     await holds('finetune gguf', adapter, '--out', 'tuned.gguf', '--quiet');
     const llama = referenceDirectory('llama3-rope-bf16');
-    await holds('finetune ollama', join(llama, 'adapter-after-12-steps'), '--from', 'llama', '--model', llama);
+    await holds(
+      'finetune ollama',
+      join(llama, 'adapter-after-12-steps'),
+      '--from',
+      'llama',
+      '--model',
+      llama,
+    );
     await holds('finetune export', 'trl', 'tune.yaml', '--out', 'cluster');
     await holds('finetune import', adapter, '--model', model, '--out', 'back');
     const study = ['--configs', 'c.yaml', prompts, 'memory.best=1', 'memory.recent=1', '--repeats', '2'];
