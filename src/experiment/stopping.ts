@@ -1,4 +1,5 @@
 /** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
+import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { lowestLimit, ModelError } from '../models/language-model.js';
@@ -75,13 +76,12 @@ export function callsUnderway(
   );
   /** When each call under way must have ended, on the clock of the run. */
   const ends = new Set<{ readonly atMs: number }>();
-  const onFinish = () => {
+  const close = onAbort(finish, () => {
     if (ends.size === 0) return;
     const last = Math.max(...[...ends].map(({ atMs }) => atMs));
     const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
     emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
-  };
-  finish.addEventListener('abort', onFinish);
+  });
   return {
     async ask(request: AskedRequest): Promise<SentRequest> {
       const sent = await ask(request);
@@ -95,7 +95,7 @@ export function callsUnderway(
         },
       };
     },
-    close: () => finish.removeEventListener('abort', onFinish),
+    close,
   };
 }
 

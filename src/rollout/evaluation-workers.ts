@@ -1,6 +1,8 @@
 /** Threads that play episodes, with the same results as in this thread; they start when that pays. */
+
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
+import { onAbort } from '../base/abortable.js';
 import { type Problem, UserError } from '../base/errors.js';
 import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
@@ -92,8 +94,7 @@ export class EvaluationWorkers {
         results[index] = await playIn(worker, { parameters, task: tasks[index]! });
       }
     };
-    const onAbort = () => void this.#end(players);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const endWait = onAbort(signal, () => void this.#end(players));
     try {
       await Promise.all(players.map(serve));
     } catch (error) {
@@ -101,7 +102,7 @@ export class EvaluationWorkers {
       signal?.throwIfAborted();
       throw error;
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      endWait();
     }
     return results;
   }

@@ -1,3 +1,4 @@
+import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
 import { plural } from '../format/numbers.js';
 import { openLocalModels } from '../models/local/process/local-model.js';
@@ -79,7 +80,6 @@ async function untilStopped(server: RunningServer, { finish, abort }: CommandCon
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((done) => {
-    if (signal.aborted) done(undefined);
-    else signal.addEventListener('abort', () => done(undefined), { once: true });
+    onAbort(signal, () => done(undefined));
   });
 }

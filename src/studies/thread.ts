@@ -1,5 +1,7 @@
 /** A thread that plays runs, one after the other; `player-thread.ts` is its other side. */
+
 import type { Worker } from 'node:worker_threads';
+import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
 import type { RunEvent } from '../runs/events.js';
 import { startThread } from '../storage/thread.js';
@@ -24,14 +26,17 @@ export type FromThread =
 export class PlayerThread {
   readonly #worker: Worker;
   readonly #context: CommandContext;
+  readonly #endWaits: readonly (() => void)[];
 
   constructor(context: CommandContext) {
     const { cwd, env, now, stop } = context;
     const setting: ThreadSetting = { cwd, env: { ...env }, time: now().getTime() };
     this.#context = context;
     this.#worker = startThread(new URL('./player-thread', import.meta.url), setting);
-    stop.finish.addEventListener('abort', this.#finish);
-    stop.abort.addEventListener('abort', this.#abort);
+    this.#endWaits = [
+      onAbort(stop.finish, () => this.#tell({ kind: 'finish' })),
+      onAbort(stop.abort, () => this.#tell({ kind: 'abort' })),
+    ];
   }
 
   /** @throws what the system refuses the thread, and what ends it */
@@ -50,14 +55,10 @@ export class PlayerThread {
   }
 
   async close(): Promise<void> {
-    const { stop } = this.#context;
-    stop.finish.removeEventListener('abort', this.#finish);
-    stop.abort.removeEventListener('abort', this.#abort);
+    for (const endWait of this.#endWaits) endWait();
     this.#worker.removeAllListeners();
     await this.#worker.terminate();
   }
 
-  readonly #finish = () => this.#tell({ kind: 'finish' });
-  readonly #abort = () => this.#tell({ kind: 'abort' });
   readonly #tell = (message: ToThread) => this.#worker.postMessage(message);
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { trainingsFolder } from '../runs/training-files.js';
@@ -34,8 +35,7 @@ export async function view(
   const running = await startView({ roots, place, host, port, milliseconds, note });
   onReady(running.url);
   await new Promise<void>((done) => {
-    if (stop.finish.aborted) done();
-    else stop.finish.addEventListener('abort', () => done(), { once: true });
+    onAbort(stop.finish, done);
   });
   await running.close();
 }

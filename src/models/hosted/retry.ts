@@ -2,7 +2,9 @@
  * The one place where calls are tried again. The client libraries' own retries are off: they obey a server's
  * Retry-After without a limit, and some can't be interrupted while they wait.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
+import { onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
 import { ModelError, type ModelErrorKind } from '../language-model.js';
@@ -84,16 +86,14 @@ const longestTimerMs = 2 ** 31 - 1;
  */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const end = new AbortController();
-  const onAbort = () => end.abort('aborted');
   const timeoutMs = Math.min(call.policy.timeoutSeconds * 1000, longestTimerMs);
   const deadline = setTimeout(() => end.abort('timeout'), timeoutMs);
-  call.signal?.addEventListener('abort', onAbort, { once: true });
-  if (call.signal?.aborted) onAbort();
+  const endWait = onAbort(call.signal, () => end.abort('aborted'));
   try {
     return await new Tries(call, end.signal).run();
   } finally {
     clearTimeout(deadline);
-    call.signal?.removeEventListener('abort', onAbort);
+    endWait();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import { onAbort } from '../../../base/abortable.js';
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import { ModelError } from '../../language-model.js';
@@ -72,21 +73,20 @@ export class ModelProcess {
     if (signal?.aborted) throw aborted();
     const { child, jobs } = this.#start();
     const id = this.#nextJob++;
-    let onAbort: (() => void) | undefined;
+    let endWait = () => {};
     holdOpen(child, true);
     try {
       return await new Promise<JobResult>((resolve, reject) => {
         jobs.set(id, { resolve, reject, onText, started });
-        onAbort = () => {
+        endWait = onAbort(signal, () => {
           tell(child, { kind: 'abort', id });
           reject(aborted());
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
+        });
         tell(child, { kind: 'generate', id, job });
       });
     } finally {
       jobs.delete(id);
-      if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort);
+      endWait();
       if (jobs.size === 0) holdOpen(child, false);
     }
   }

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { abortable, onAbort } from '../../src/base/abortable.js';
+
+it('as many wait for one signal as like, each is told once, and none is left', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  const { signal, ...controller } = waited();
+  const told: number[] = [];
+  const waits = Array.from({ length: 40 }, (_, i) => onAbort(signal, () => told.push(i)));
+  const works = Array.from({ length: 40 }, () => abortable(new Promise<never>(() => {}), signal));
+  for (const endWait of waits.slice(3)) endWait();
+  controller.abort();
+  expect(await Promise.allSettled(works)).toEqual(
+    works.map(() => ({ status: 'rejected', reason: 'enough' })),
+  );
+  expect(told).toEqual([0, 1, 2]);
+  onAbort(signal, () => told.push(99));
+  expect(told.at(-1)).toBe(99);
+  await new Promise(setImmediate);
+  process.off('warning', onWarning);
+  expect(warnings).toEqual([]);
+});
+
+function waited() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort('enough') };
+}
