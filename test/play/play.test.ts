@@ -40,16 +40,6 @@ describe('players without a model', () => {
     expect(expert.calls).toEqual([]);
   });
 
-  it('no gold path of its fold is longer than its limit of steps', async () => {
-    const { games } = await played('agents/cooking', [
-      'player=expert',
-      'episodes=300',
-      'seed=9',
-      'parallel=50',
-    ]);
-    expect(playFigures(games)).toMatchObject({ meanScore: 1, truncated: 0 });
-  });
-
   it.each(['cartpole', 'frozenlake', 'blackjack', 'taxi', 'cliffwalking'])(
     'chance plays agents/%s, and gets no score',
     async (name) => {

@@ -1,69 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { execute as collectCommand } from '../../finetune/commands/collect.js';
 import { findRuns } from '../../src/archive/names.js';
-import type { CommandContext } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { readManifest, readRun, runFiles } from '../../src/runs/reader.js';
+import { readManifest, runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
-import { isComplete } from '../../src/studies/open.js';
-import { built } from '../support/built.js';
-import {
-  readRunFile,
-  recordingContext,
-  runExperimentFrom,
-  temporaryDirectory,
-} from '../support/experiments.js';
-
-type CollectArguments = Parameters<typeof collectCommand>[0];
-
-const place = temporaryDirectory();
-const at = (...parts: readonly string[]) => join(place, ...parts);
-
-const text = `
-output: OUTPUT
-runs: 6
-seed: 3
-experiment:
-  candidates: 4
-  warmup: 2
-  evaluation: { episodes: 2, maxSteps: 40 }
-  confirmation: { candidates: 0 }
-  memory: { best: 3 }
-  record: none
-  iterations: 4
-tasks:
-  - { weight: 2, environment: CartPole-v1 }
-  - { weight: 1, name: Swing, environment: Pendulum-v1, policy: { kind: linear, low: -3, high: { from: 2, to: 5.5 } } }
-proposers:
-  - { weight: 1, model: { provider: hill-climb, sigma: { from: 0.5, to: 2.5 } }, memory: { recent: 2 } }
-  - { weight: 1, model: { provider: cma-es }, iterations: { from: 2, to: 5 } }
-`;
-
-let files = 0;
-function write(output: string, change: (text: string) => string = (same) => same): string {
-  const file = at(`collection-${files++}.yaml`);
-  writeFileSync(file, change(text.replace('OUTPUT', output)));
-  return file;
-}
-
-async function collect(
-  config: string,
-  changes: Partial<CollectArguments> = {},
-  outside: Partial<CommandContext> = {},
-) {
-  const { context, printed, noted } = recordingContext(place, outside);
-  const code = await collectCommand(
-    { config, overrides: [], jobs: 1, quiet: false, json: true, ...changes },
-    context,
-  );
-  return { code, printed, noted, summary: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
-}
+import { readRunFile, recordingContext, runExperimentFrom } from '../support/experiments.js';
+import { at, collect, contents, place, write } from './collecting.js';
 
 async function refusal(work: () => unknown): Promise<string> {
   try {
@@ -73,21 +18,6 @@ async function refusal(work: () => unknown): Promise<string> {
     throw error;
   }
   throw new Error('was accepted');
-}
-
-/** Config, evaluations and calls of every run, without the clock. */
-function contents(output: string) {
-  return readdirSync(at(output))
-    .filter((name) => /^\d/.test(name))
-    .toSorted()
-    .map((name) => {
-      const path = at(output, name);
-      const calls = readRun(path).calls.map(({ time: _time, completion, ...call }) => ({
-        ...call,
-        text: completion?.text,
-      }));
-      return [name, readRunFile(path, 'config'), readRunFile(path, 'evaluations'), calls] as const;
-    });
 }
 
 describe('what a collection plays', () => {
@@ -322,30 +252,6 @@ describe('finetune collect', { timeout: 300_000 }, () => {
     },
   );
 
-  it('a killed collection goes on to the same bytes', async () => {
-    const long = (same: string) =>
-      same
-        .replace('iterations: 4', 'iterations: 300')
-        .replace('{ from: 2, to: 5 }', '{ from: 250, to: 300 }')
-        .replace('runs: 6', 'runs: 2');
-    const file = write('killed', long);
-    const child = spawnCollect(file);
-    const begun = () =>
-      existsSync(at('killed'))
-        ? readdirSync(at('killed')).filter((name) => existsSync(at('killed', name, runFiles.events)))
-        : [];
-    while (begun().length === 0 && child.exitCode === null) await pause(5);
-    child.kill('SIGKILL');
-    await new Promise((done) => child.once('close', done));
-    const torn = begun().filter((name) => !isComplete(at('killed', name)));
-    expect(torn.length).toBeGreaterThan(0);
-    // A crash of the machine may leave a run that can't be read: it starts anew.
-    writeFileSync(at('killed', torn[0]!, runFiles.evaluations), '\0\0\0\n{}\n');
-    expect((await collect(file, { jobs: 2 })).summary).toMatchObject({ status: 'completed', complete: 2 });
-    await collect(write('whole', long));
-    expect(contents('killed')).toEqual(contents('whole'));
-  });
-
   it('a run that fails is told of, and the others are played', async () => {
     const file = write('failing', (same) =>
       same.replace(
@@ -361,8 +267,3 @@ describe('finetune collect', { timeout: 300_000 }, () => {
     expect(failures[0]!.message).toContain('127.0.0.1:9');
   });
 });
-
-function spawnCollect(file: string): ChildProcess {
-  const args = [built('src/cli.js'), 'finetune', 'collect', file, '--jobs', '2', '--quiet'];
-  return spawn(process.execPath, args, { cwd: place, env: { PATH: process.env.PATH }, stdio: 'ignore' });
-}
