@@ -63,7 +63,15 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
   [
     'view [dir]',
     'Look at runs, trainings and games in a browser, live while they go on',
-    () => import('./commands/view.js'),
+    async () => {
+      const { execute: view, finishing, options } = await import('./commands/view.js');
+      const { shownTraining } = await import('../finetune/rl/shown-training.js');
+      return {
+        ...{ finishing, options },
+        execute: (args: Parameters<typeof view>[0], given: CommandContext) =>
+          view(args, given, shownTraining),
+      };
+    },
   ],
   [
     'compare <runs..>',

@@ -1,5 +1,6 @@
 /** What happens in a reinforcement learning, for console, log and page. */
 
+import type { ControlledTraining } from '../train/steering.js';
 import type { Improvement } from './improvement.js';
 import type { Baseline } from './learning/task.js';
 
@@ -60,6 +61,7 @@ export type RlEvent =
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
   | ({ readonly kind: 'baseline'; readonly step: number } & Baseline)
   | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm);
+  | ({ readonly kind: 'alarm'; readonly step: number } & RlAlarm)
+  | ControlledTraining;
 
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;

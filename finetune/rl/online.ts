@@ -58,6 +58,8 @@ export interface OnlineHooks {
   earlier?(): readonly RlEventOf<'step'>[];
   /** Asked after every update; true writes a checkpoint and ends the learning. */
   stop?(): boolean;
+  /** Waited for after every update, before `stop` is asked. */
+  rest?(): Promise<void>;
   /** Asked after every update; true ends it with its result. */
   isSpent?(): boolean;
 }
@@ -104,6 +106,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     const step = await playAndLearn(run, state, done(), hooks);
     hooks.onEvent?.(step);
     for (const alarm of watch.step(step)) hooks.onEvent?.({ kind: 'alarm', step: step.step, ...alarm });
+    await hooks.rest?.();
     const interrupted = hooks.stop?.() === true;
     const spent = hooks.isSpent?.() === true;
     const isLast = spent || done() === settings.updates;

@@ -11,6 +11,7 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, text } from '../../src/format/table.js';
+import type { Page } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { methodText } from '../train/method.js';
@@ -28,8 +29,8 @@ export interface RlReport {
   readonly status: TrainingStatus;
 }
 
-/** The whole page is one file, which loads nothing; texts from outside are escaped. */
-export function renderRlPage(report: RlReport): string {
+/** Texts from outside are escaped. */
+export function rlPage(report: RlReport): Page {
   const { command, config, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const evaluations = metrics.filter((metric) => metric.kind === 'evaluation');

@@ -1,5 +1,6 @@
 /** The record of a reinforcement learning beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
+import { type Page, page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../train/metrics.js';
@@ -16,16 +17,25 @@ const pageEvery = 5;
 /** Updates that the time left is computed from. */
 const recentUpdates = 20;
 
+/** Undefined before the first update. */
+export function secondsLeftOf(metrics: readonly RlMetric[]): number | undefined {
+  const steps = metrics.filter((metric) => metric.kind === 'step').slice(-recentUpdates);
+  const last = steps.at(-1);
+  if (last === undefined) return undefined;
+  const seconds = steps.reduce((sum, step) => sum + step.seconds, 0) / steps.length;
+  return seconds * (last.totalSteps - last.step);
+}
+
 export class RlRecord {
   readonly #output: string;
-  readonly #render: (metrics: readonly RlMetric[], status: TrainingStatus) => string;
+  readonly #render: (metrics: readonly RlMetric[], status: TrainingStatus) => Page;
   readonly #log: MetricsLog<RlMetric>;
   readonly #events: EventFile<RlMetric>;
   /** Seconds since the page was written. */
   #unwritten = 0;
 
   /** @param render the page */
-  constructor(output: string, render: (metrics: readonly RlMetric[], status: TrainingStatus) => string) {
+  constructor(output: string, render: (metrics: readonly RlMetric[], status: TrainingStatus) => Page) {
     this.#output = output;
     this.#render = render;
     this.#log = new MetricsLog(join(output, trainingFiles.metrics));
@@ -39,11 +49,7 @@ export class RlRecord {
 
   /** Undefined before the first update. */
   get secondsLeft(): number | undefined {
-    const steps = this.metrics.filter((metric) => metric.kind === 'step').slice(-recentUpdates);
-    const last = steps.at(-1);
-    if (last === undefined) return undefined;
-    const seconds = steps.reduce((sum, step) => sum + step.seconds, 0) / steps.length;
-    return seconds * (last.totalSteps - last.step);
+    return secondsLeftOf(this.metrics);
   }
 
   /** @throws UserError when the log of an earlier session is damaged */
@@ -65,7 +71,7 @@ export class RlRecord {
   #writePage(status: TrainingStatus): void {
     if (this.metrics.length === 0) return;
     this.#unwritten = 0;
-    replaceFile(join(this.#output, trainingFiles.page), this.#render(this.metrics, status));
+    replaceFile(join(this.#output, trainingFiles.page), page(this.#render(this.metrics, status)));
   }
 }
 

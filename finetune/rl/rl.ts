@@ -22,6 +22,7 @@ import { orOutOfMemory } from '../engine/training-session.js';
 import { writeResult } from '../train/method.js';
 import { createMeter } from '../train/metrics.js';
 import { failed, failedOutcome } from '../train/pages/frame.js';
+import { steeredTraining } from '../train/steering.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import type { Evaluated } from './events.js';
 import { describedForecast, forecast } from './forecast.js';
@@ -35,7 +36,7 @@ import {
 } from './learning-config.js';
 import { learnOnline, type OnlineOutcome } from './online.js';
 import { createRlDisplay } from './rl-display.js';
-import { renderRlPage } from './rl-page.js';
+import { rlPage } from './rl-page.js';
 import { type RlMetric, RlRecord } from './rl-record.js';
 
 interface RlArguments {
@@ -94,7 +95,7 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
   const file = shownPath(resolve(cwd, args.config), cwd);
   const command = ['policyloop finetune rl', ...[file, ...args.overrides].map(shellWord)].join(' ');
   const record = new RlRecord(config.output, (metrics, status) =>
-    renderRlPage({ command, config, metrics, status }),
+    rlPage({ command, config, metrics, status }),
   );
   const state = trainingState(config.output, aboutOf(config), { command, folder: cwd });
   const outcome = await recorded(plan, record, state, args, context).catch((error: unknown) => {
@@ -145,6 +146,12 @@ async function recorded(
   const { now, milliseconds } = context;
   const display = createRlDisplay(args, wordsOf(config), context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const steered = steeredTraining(config.output, context, (event) => {
+    // A pause takes no time of the training's.
+    const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
+    record.add(metric);
+    display.show(metric, record.secondsLeft);
+  });
   try {
     const learning = await openLearning(plan);
     try {
@@ -152,7 +159,10 @@ async function recorded(
         learnOnline(learning, {
           onEvent(event) {
             const metric: RlMetric = measured(event);
-            if (metric.kind === 'start') state.begin();
+            if (metric.kind === 'start') {
+              state.begin();
+              steered.begin(() => record.metrics.at(-1)?.step ?? 0);
+            }
             record.add(metric);
             if (metric.kind === 'start' && !args.json && !args.quiet)
               context.note(`follow it in ${shownPath(join(config.output, trainingFiles.page), context.cwd)}`);
@@ -160,7 +170,8 @@ async function recorded(
           },
           milliseconds,
           earlier: () => record.metrics.filter((metric) => metric.kind === 'step'),
-          stop: () => context.stop.finish.aborted,
+          stop: steered.stop,
+          rest: steered.rest,
           isSpent: () => isSpent(config, record.metrics),
         }),
       );
@@ -175,6 +186,7 @@ async function recorded(
     await record.end(failed(error));
     throw error;
   } finally {
+    steered.close();
     display.close();
   }
 }

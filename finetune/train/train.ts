@@ -25,6 +25,7 @@ import { createMeter, type Metric } from './metrics.js';
 import { failed, failedOutcome, type TrainingStatus } from './pages/frame.js';
 import { createTrainingDisplay } from './progress.js';
 import { type FineTuned, type FineTuning, fineTune } from './sft.js';
+import { steeredTraining } from './steering.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
 import { TrainingRecord } from './training-record.js';
 
@@ -122,20 +123,30 @@ async function recorded(
   const display = createTrainingDisplay(args, config, context);
   const { now, milliseconds } = context;
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const steered = steeredTraining(output, context, (event) => {
+    // A pause takes no time of the training's.
+    const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
+    record.add(metric);
+    display.show(metric);
+  });
   try {
     return await fineTune(
       { model, method, training, validation, settings, template, output, ignoredKeys, device, threads },
       {
         onEvent(event) {
           const metric = measured(event);
-          if (metric.kind === 'start') state.begin();
+          if (metric.kind === 'start') {
+            state.begin();
+            steered.begin(() => record.metrics.at(-1)?.step ?? 0);
+          }
           record.add(metric);
           if (metric.kind === 'start' && !args.json && !args.quiet)
             context.note(`follow it in ${shownPath(join(output, trainingFiles.page), context.cwd)}`);
           display.show(metric);
         },
         onMemory: (estimate) => showMemory(estimate, args, context),
-        stop: () => context.stop.finish.aborted,
+        stop: steered.stop,
+        rest: steered.rest,
         finish: args.finish,
       },
     );
@@ -143,6 +154,7 @@ async function recorded(
     await record.end(failed(error));
     throw error;
   } finally {
+    steered.close();
     display.close();
   }
 }

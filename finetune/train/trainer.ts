@@ -21,6 +21,7 @@ import {
 import { type Learned, learned } from './learned.js';
 import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
+import type { ControlledTraining } from './steering.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
@@ -57,12 +58,15 @@ export type TrainingEvent =
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm);
+  | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm)
+  | ControlledTraining;
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
   /** Asked after every step; true writes a checkpoint and ends the training. */
   stop?(): boolean;
+  /** Waited for after every step, before `stop` is asked. */
+  rest?(): Promise<void>;
   /** Makes no more steps: the result is what the checkpoint has. */
   readonly finish?: boolean;
 }
@@ -183,6 +187,7 @@ async function makeSteps(
       const alarm = divergence.validation(await validate(sessions.validation, state, heldOut, goal, hooks));
       if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
     }
+    await hooks.rest?.();
     const interrupted = hooks.stop?.() === true;
     if (interrupted || step % settings.checkpointEvery === 0 || step === totalSteps) keep();
     if (interrupted && step < totalSteps) return 'interrupted';

@@ -11,6 +11,7 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../src/format/table.js';
+import type { Page } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest, quantile } from '../../src/statistics/descriptive.js';
 import { sourceColumns } from '../dataset/dataset-page.js';
@@ -31,8 +32,8 @@ export interface TrainingReport {
   readonly status: TrainingStatus;
 }
 
-/** The whole page is one file, which loads nothing; texts from outside are escaped. */
-export function renderTrainingPage(report: TrainingReport): string {
+/** Texts from outside are escaped. */
+export function supervisedPage(report: TrainingReport): Page {
   const { command, config, dataset, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const validations = metrics.filter((metric) => metric.kind === 'validation');

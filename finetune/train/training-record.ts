@@ -1,12 +1,13 @@
 /** The record of a training beside its result: the log of metrics, event files for TensorBoard, a page. */
 import { join } from 'node:path';
+import { page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { Pace } from './pace.js';
 import type { TrainingStatus } from './pages/frame.js';
 import { EventFile, trainingScalars } from './tensorboard.js';
-import { renderTrainingPage, type TrainingReport } from './training-page.js';
+import { supervisedPage, type TrainingReport } from './training-page.js';
 
 /** Seconds of training between two pages. */
 const pageEvery = 5;
@@ -52,7 +53,7 @@ export class TrainingRecord {
   #writePage(status: TrainingStatus): void {
     if (this.metrics.length === 0) return;
     this.#unwritten = 0;
-    const page = renderTrainingPage({ ...this.#about, metrics: this.metrics, status });
-    replaceFile(join(this.#about.config.output, trainingFiles.page), page);
+    const shown = supervisedPage({ ...this.#about, metrics: this.metrics, status });
+    replaceFile(join(this.#about.config.output, trainingFiles.page), page(shown));
   }
 }

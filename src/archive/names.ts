@@ -27,6 +27,12 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
+/** Path of the training that a name means; undefined where it means none, or a run. */
+export function findTraining(name: string, places: RunPlaces): string | undefined {
+  const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
+  return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
+}
+
 /**
  * The one thing of these kinds that a name means.
  * @throws UserError with the candidates where it means none, or several
@@ -53,15 +59,22 @@ const isOneOf =
  * Paths of the runs that names mean, each once, in the order given.
  * @throws UserError where a name means no run, or begins the names of several
  */
-export function findRuns(names: readonly string[], places: RunPlaces): readonly string[] {
-  const found = names.flatMap((name) => runsMeant(name, places));
+export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
+  findEach(names, places, ['run', 'repeats', 'folder']);
+
+/** The same, and trainings. */
+export const findPlayed = (names: readonly string[], places: RunPlaces): readonly string[] =>
+  findEach(names, places, ['run', 'repeats', 'folder', 'training']);
+
+function findEach(names: readonly string[], places: RunPlaces, kinds: readonly Kind[]): readonly string[] {
+  const found = names.flatMap((name) => runsMeant(name, places, kinds));
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
 }
 
-function runsMeant(name: string, places: RunPlaces): readonly string[] {
-  const found = meant(name, places, isOneOf(['run', 'repeats', 'folder']));
+function runsMeant(name: string, places: RunPlaces, kinds: readonly Kind[]): readonly string[] {
+  const found = meant(name, places, isOneOf(kinds));
   if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
-  const runs = found.flatMap(({ path }) => runsBelow(path));
+  const runs = found.flatMap(({ kind, path }) => (kind === 'training' ? [path] : runsBelow(path)));
   if (runs.length > 0) return runs;
   if (isPattern(name)) throw nothing(name, 'no run matches this pattern', places);
   const isThere = pathsOf(name, places).some((path) => existsSync(path));

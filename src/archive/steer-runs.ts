@@ -2,8 +2,9 @@
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { ControlRequest } from '../runs/control.js';
-import { findRuns } from './names.js';
-import { playedOf, type Steered, steer } from './steer.js';
+import { trainingFacts } from '../runs/trainings.js';
+import { findPlayed } from './names.js';
+import { isPlainRun, playedOf, requirePaused, type Steered, secondsToAnswer, steer } from './steer.js';
 import { steeredText } from './steered-text.js';
 
 interface SteerArguments {
@@ -25,7 +26,7 @@ export async function steerRuns(
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
   if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'give seconds, 0 or more' });
-  const found = findRuns(runs, { cwd, runsDir });
+  const found = findPlayed(runs, { cwd, runsDir });
   const live = playedOf(found);
   // Where several are named, those that nobody plays are no mistake.
   const asked = found.length === 1 ? found : live;
@@ -34,9 +35,54 @@ export async function steerRuns(
       ...{ field: 'run', value: runs.join(' '), message: 'no process plays any of these runs' },
       remedy: 'policyloop list status=running shows those that are played',
     });
-  for (const path of live) check(path);
+  for (const path of live) if (isPlainRun(path)) check(path);
   const steered = await Promise.all(asked.map((path) => steer(path, request, wait)));
   const shown: readonly Steered[] = steered.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
   print(json ? JSON.stringify(shown) : steered.map((one) => steeredText(one, cwd)).join('\n'));
   return 0;
+}
+
+/**
+ * Lets the process that something is paused in go on with it. @returns the exit code
+ * @throws UserError where it is not paused
+ */
+export async function goOn(
+  path: string,
+  json: boolean,
+  { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
+): Promise<number> {
+  requirePaused(path);
+  const steered = await steer(path, { action: 'resume' }, secondsToAnswer);
+  const shown: Steered = { ...steered, run: shownPath(path, cwd) };
+  print(json ? JSON.stringify(shown) : steeredText(steered, cwd));
+  return 0;
+}
+
+/**
+ * Lets a paused training go on. @returns the exit code
+ * @throws UserError where no process holds it: only its own command has all that it goes on with
+ */
+export async function goOnTraining(
+  path: string,
+  { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
+  context: Pick<CommandContext, 'cwd' | 'print'>,
+): Promise<number> {
+  const { command, status } = trainingFacts(path);
+  if (status !== 'running' && status !== 'paused')
+    throw new UserError({
+      ...{ field: 'run', value: path, message: `no process holds this training: it is ${status}` },
+      remedy: `${command ?? 'the command that began it'} goes on with it`,
+    });
+  refuseChanges(overrides);
+  return goOn(path, json, context);
+}
+
+/** @throws UserError for settings, which only runs take over while they go on */
+export function refuseChanges(overrides: readonly string[]): void {
+  if (overrides.length === 0) return;
+  throw new UserError({
+    ...{ field: 'overrides', value: overrides.join(' ') },
+    message: 'nothing of it can change while a process holds it',
+    remedy: 'leave them out, or stop it first',
+  });
 }

@@ -6,6 +6,8 @@ import { UserError } from '../base/errors.js';
 import { askOf, type Controlled, type ControlRequest, type LoggedControl, notPlayed } from '../runs/control.js';
 import { factsOf } from '../runs/facts.js';
 import { type RunStatus, runFiles } from '../runs/reader.js';
+import { isTraining, trainingFiles } from '../runs/training-files.js';
+import { trainingFacts } from '../runs/trainings.js';
 
 export interface Steered {
   /** Path of the run. */
@@ -21,34 +23,70 @@ export interface Steered {
 
 const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
 
-/** The runs among these that a process plays. */
+/** What a process may hold open: a run, the games of a play, a training. */
+interface Played {
+  readonly kind: 'run' | 'play' | 'training';
+  readonly status: RunStatus;
+  /** File of the log that tells what was heeded. */
+  readonly events: string;
+  /** What is counted in it, where these are no iterations. */
+  readonly unit?: 'step' | 'update';
+}
+
+function playedAt(path: string): Played {
+  if (isTraining(path)) {
+    const { status, unit } = trainingFacts(path);
+    return { kind: 'training', status, unit, events: join(path, trainingFiles.metrics) };
+  }
+  const { manifest, status } = factsOf(path);
+  const kind = manifest.play === undefined ? 'run' : 'play';
+  return { kind, status, events: join(path, runFiles.events) };
+}
+
+/** Within which a paused process answers: it looks for requests several times a second. */
+export const secondsToAnswer = 10;
+
+/** Whether it is an experiment, of which `set` may change something. */
+export const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
+
+/** @throws UserError where a process plays it that is not paused */
+export function requirePaused(path: string): void {
+  const { kind, status } = playedAt(path);
+  if (status === 'paused') return;
+  const change = kind === 'run' ? `; policyloop set ${path} key=value changes it while it goes` : '';
+  throw new UserError({
+    ...{ field: 'run', value: path, message: `a process is playing this ${kind}` },
+    remedy: `policyloop stop ${path} ends that${change}`,
+  });
+}
+
+/** Those among these that a process plays. */
 export const playedOf = (paths: readonly string[]): readonly string[] =>
-  paths.filter((path) => isLive(factsOf(path).status));
+  paths.filter((path) => isLive(playedAt(path).status));
 
 /**
  * Asks the process that plays the run at `path`, and waits for at most `seconds` until that is done.
  * @throws UserError where no process plays it
  */
 export async function steer(path: string, request: ControlRequest, seconds: number): Promise<Steered> {
-  const { manifest, status } = factsOf(path);
+  const { events, kind, status, unit } = playedAt(path);
   if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status));
-  if (manifest.play !== undefined)
+  if (request.action === 'set' && kind !== 'run')
     throw new UserError({
-      ...{ field: 'run', value: path, message: 'games of an agent take no requests' },
-      remedy: 'Ctrl-C where they are played ends them',
+      ...{ field: 'run', value: path, message: `nothing of a ${kind} can change while it goes on` },
+      remedy: 'policyloop stop ends it, so that it can go on with other settings, where these may change',
     });
-  const events = join(path, runFiles.events);
   const from = statSync(events, { throwIfNoEntry: false })?.size ?? 0;
   const number = askOf(path, request);
   const told = { run: path, action: request.action };
   for (let tries = Math.max(1, Math.ceil(10 * seconds)); tries > 0; tries--) {
     await delay(100);
-    const event = controlledIn(events, from).find((one) => one.request === number);
-    const { status: now } = factsOf(path);
+    const event = controlledIn(events, from, unit).find((one) => one.request === number);
+    const { status: now } = playedAt(path);
     if (event !== undefined) return { ...told, outcome: 'done', event, status: now };
     if (!isLive(now)) return { ...told, outcome: 'ended', status: now };
   }
-  return { ...told, outcome: 'asked', status: factsOf(path).status };
+  return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
 function remedyFor(path: string, request: ControlRequest, status: RunStatus): string {
@@ -58,7 +96,7 @@ function remedyFor(path: string, request: ControlRequest, status: RunStatus): st
 }
 
 /** What a run logged of requests behind a byte of its events. */
-function controlledIn(file: string, from: number): readonly LoggedControl[] {
+function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= from) return [];
   const bytes = Buffer.alloc(size - from);
@@ -71,6 +109,8 @@ function controlledIn(file: string, from: number): readonly LoggedControl[] {
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    return [JSON.parse(line) as LoggedControl];
+    // A training counts in steps.
+    const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
+    return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
   });
 }

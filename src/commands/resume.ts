@@ -43,6 +43,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const { resumePlay } = await import('../play/run-play.js');
     return resumePlay(args, context);
   }
+  const { findTraining } = await import('../archive/names.js');
+  const training = findTraining(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  if (training !== undefined) {
+    const { goOnTraining } = await import('../archive/steer-runs.js');
+    return goOnTraining(training, args, context);
+  }
   const { resumeRun } = await import('../studies/play-config.js');
   return resumeRun(args, context);
 }

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import type { TrainingPage } from '../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -21,18 +22,23 @@ export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** `policyloop view [dir]`: serves until Ctrl-C. */
-export async function execute(args: Args, context: CommandContext): Promise<number> {
+/** `policyloop view [dir]`: serves until Ctrl-C. @param trainingPage the fine-tuner's */
+export async function execute(
+  args: Args,
+  context: CommandContext,
+  trainingPage: TrainingPage,
+): Promise<number> {
   const { openPage } = await import('../base/open-page.js');
   const { requirePort } = await import('../serve/http.js');
   const { view } = await import('../view/view.js');
   const port = requirePort(args.port);
-  await view({ directory: args.dir, host: '127.0.0.1', port }, context, (url) => {
+  const given = { directory: args.dir, host: '127.0.0.1', port, isOpened: args.open, trainingPage } as const;
+  await view(given, context, (url, file) => {
     context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
     context.note(
       `${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`,
     );
-    if (args.open) void openPage(url, context);
+    if (file !== undefined) void openPage(file, context);
   });
   return 0;
 }

@@ -1,4 +1,5 @@
 import type { CommandContext } from '../base/context.js';
+import type { Config } from '../config/config.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -50,7 +51,7 @@ export async function runInDirectory(
       ...{ emit, activeMs, now: context.now, learner },
       heed: () => control.heed(),
     });
-    control.begin(experiment);
+    control.begin(steerable(experiment));
     await learnAgain(experiment, directory.recorded.calls);
     catchUp(directory, experiment);
     drawUpTo(experiment.completed);
@@ -69,6 +70,20 @@ export async function runInDirectory(
     await languageModelIn(assembly.model)?.close?.();
   }
 }
+
+/** What `set` changes of an experiment; see `changeable`. */
+const steerable = (experiment: Experiment) => ({
+  get completed() {
+    return experiment.completed;
+  },
+  emit: experiment.emit,
+  commit: experiment.commit,
+  adopt({ confirmation, iterations, limits, target }: Config) {
+    experiment.config = { ...experiment.config, confirmation, iterations, limits, target };
+    experiment.ledger.limit(limits);
+    experiment.prompter.expect(iterations);
+  },
+});
 
 /** Undefined where the model is not trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {

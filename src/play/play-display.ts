@@ -3,6 +3,7 @@ import type { CommandContext } from '../base/context.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
+import { controlledText } from '../runs/control.js';
 import type { CallRecord, GameRecord, RunEvent } from '../runs/events.js';
 import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
@@ -34,6 +35,9 @@ export function createPlayDisplay(
           progress.update(games.length, [figure, `${event.game.length} steps`]);
           break;
         }
+        case 'controlled':
+          progress.alert(controlledText(event));
+          break;
         case 'warning':
           progress.alert(warningText(event.message));
           break;

@@ -4,6 +4,7 @@ import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { Control } from '../experiment/control/control.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
@@ -41,13 +42,15 @@ export async function playInDirectory(
   display: PlayDisplay,
   outside: Outside,
 ): Promise<void> {
-  const play = new Play(setup, directory, display, outside);
+  const control = new Control(directory.path, outside.stop, outside.milliseconds);
+  const play = new Play(setup, directory, display, { ...outside, stop: control.stop }, control);
   try {
     await play.run();
   } catch (error) {
     directory.update({ status: 'failed', activeMs: play.activeMs() });
     throw error;
   } finally {
+    control.close();
     display.close();
     // First what must not be lost: a user's environment or model may not end.
     await directory.close();
@@ -61,6 +64,7 @@ class Play {
   readonly #directory: RunDirectory;
   readonly #display: PlayDisplay;
   readonly #outside: Outside;
+  readonly #control: Control;
   readonly #started: number;
   readonly #earlierMs: number;
   readonly #games: GameRecord[];
@@ -72,12 +76,19 @@ class Play {
   #wave: number;
   #isReached = false;
 
-  constructor(setup: PlaySetup, directory: RunDirectory, display: PlayDisplay, outside: Outside) {
+  constructor(
+    setup: PlaySetup,
+    directory: RunDirectory,
+    display: PlayDisplay,
+    outside: Outside,
+    control: Control,
+  ) {
     const { recorded } = directory;
     this.#setup = setup;
     this.#directory = directory;
     this.#display = display;
     this.#outside = outside;
+    this.#control = control;
     this.#started = outside.milliseconds();
     this.#earlierMs = directory.manifest.activeMs;
     this.#games = [...gamesOf(recorded)];
@@ -92,11 +103,12 @@ class Play {
     for (const call of this.#arrived) setup.ledger.record(call);
   }
 
-  activeMs = (): number => this.#earlierMs + this.#outside.milliseconds() - this.#started;
+  activeMs = (): number =>
+    this.#earlierMs + this.#outside.milliseconds() - this.#started - this.#control.pausedMs;
 
   async run(): Promise<void> {
     const { arena, config, ledger, model } = this.#setup;
-    this.#keep({ status: 'running', reason: undefined });
+    this.#keep({ status: 'running', paused: undefined, reason: undefined });
     this.#emit({
       kind: 'run-started',
       run: this.#directory.manifest.run,
@@ -106,9 +118,11 @@ class Play {
       iterations: config.episodes,
       ...(this.#games.length > 0 && { resumedAt: this.#games.length }),
     });
+    this.#control.begin(this.#steerable());
     let reason: StopReason = { kind: 'iterations' };
     try {
       while (this.#games.length < config.episodes) {
+        await this.#control.heed();
         this.#requireTime();
         await this.#playWave(Math.min(config.parallel, arena.batch.slots));
       }
@@ -118,6 +132,21 @@ class Play {
     const caps = ledger.caps(this.activeMs());
     this.#keep({ status: statusAfter(reason), reason });
     this.#emit({ kind: 'run-finished', reason, usage: ledger.totals, ...(caps.length > 0 && { caps }) });
+  }
+
+  #steerable() {
+    const games = this.#games;
+    return {
+      get completed() {
+        return games.length;
+      },
+      emit: (event: RunEvent) => {
+        this.#emit(event.kind === 'controlled' ? { ...event, unit: 'game' } : event);
+        if (event.kind !== 'controlled' || event.action === 'set') return;
+        this.#directory.update({ paused: event.action === 'pause' ? true : undefined });
+      },
+      commit: () => this.#directory.commit(),
+    };
   }
 
   /** @throws StopError when the user has asked to stop, or the time is up */

@@ -1,6 +1,7 @@
 /** Plays a config of games in a run directory, and goes on with one. */
 import { basename, join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
+import { goOn, refuseChanges } from '../archive/steer-runs.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { fitted } from '../format/width.js';
@@ -12,6 +13,7 @@ import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
+import { isLocked } from '../storage/lock.js';
 import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
@@ -63,6 +65,10 @@ export async function resumePlay(
   context: CommandContext,
 ): Promise<number> {
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
+  if (isLocked(join(path, runFiles.lock))) {
+    refuseChanges(args.overrides);
+    return goOn(path, args.json, context);
+  }
   const file = requireConfig(join(path, runFiles.config));
   const was = loadPlayConfig(file, [], context.cwd, true).config;
   const loaded = loadPlayConfig(file, args.overrides, context.cwd, true);

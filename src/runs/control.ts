@@ -84,8 +84,9 @@ export type Controlled = Extract<RunEvent, { kind: 'controlled' }>;
 export type LoggedControl = Controlled & { readonly time: string };
 
 /** What a run did that was asked for, in words. */
-export function controlledText({ action, changes = [], iteration }: Controlled): string {
-  const when = iteration === 0 ? 'before iteration 1' : `after iteration ${iteration}`;
+export function controlledText({ action, changes = [], iteration, ...event }: Controlled): string {
+  const unit = event.unit ?? 'iteration';
+  const when = iteration === 0 ? `before ${unit} 1` : `after ${unit} ${iteration}`;
   switch (action) {
     case 'pause':
       return `paused ${when}`;

@@ -275,6 +275,8 @@ export type RunEvent =
       readonly request: number;
       readonly action: 'pause' | 'resume' | 'stop' | 'set';
       readonly iteration: number;
+      /** What `iteration` counts, where these are no iterations. */
+      readonly unit?: 'game' | 'step' | 'update';
       /** Of `set`; empty where nothing could be changed. */
       readonly changes?: readonly SettingChange[];
     }

@@ -15,7 +15,7 @@ export interface TrainingFacts {
   readonly kind: 'training';
   readonly path: string;
   /** `crashed`: no process holds it, and none came to its end. */
-  readonly status: 'running' | 'crashed' | 'interrupted' | 'failed' | 'completed';
+  readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why it failed, or that it ended before its last step. */
   readonly note: string | null;
   /** Path of the model that was trained, or what a policy of numbers is; null where that was never written. */
@@ -98,6 +98,7 @@ const metricShape = z.looseObject({
   ...{ reward: amount, meanReward: amount, meanReturn: amount, margin: amount, loss: amount },
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
+  action: z.string().optional(),
   ...{ label: z.string().optional(), message: z.string().optional(), remedy: z.string().optional() },
 });
 
@@ -159,7 +160,7 @@ export function trainingFacts(path: string): TrainingFacts {
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
-  const status = statusOf(path, about?.outcome.ended);
+  const status = statusOf(path, about?.outcome.ended, metrics);
   return {
     kind: 'training',
     ...{ path, status },
@@ -209,8 +210,15 @@ const quantizationOf = (method: { readonly quantization?: string | undefined } |
   method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
 
 /** What was running, and is held by nobody, was cut off. */
-function statusOf(path: string, ended: string | undefined): TrainingFacts['status'] {
-  if (isLocked(join(path, trainingFiles.lock))) return 'running';
+function statusOf(
+  path: string,
+  ended: string | undefined,
+  metrics: readonly Metric[],
+): TrainingFacts['status'] {
+  if (isLocked(join(path, trainingFiles.lock))) {
+    const last = metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start');
+    return last?.action === 'pause' ? 'paused' : 'running';
+  }
   if (ended === 'interrupted' || ended === 'failed') return ended;
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
 }

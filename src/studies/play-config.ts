@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
-import { type Steered, steer } from '../archive/steer.js';
-import { steeredText } from '../archive/steered-text.js';
+import { requirePaused, secondsToAnswer, steer } from '../archive/steer.js';
+import { goOn } from '../archive/steer-runs.js';
 import { withWorkers } from '../base/command.js';
-import { type CommandContext, shownPath } from '../base/context.js';
+import type { CommandContext } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, resolvedYaml } from '../config/load.js';
@@ -19,7 +19,7 @@ import { preflight } from '../preflight/preflight.js';
 import { describeReason } from '../runs/facts.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readImported, readManifest, runFiles, statusOf } from '../runs/reader.js';
+import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
@@ -95,7 +95,7 @@ export async function resumeRun(
 ): Promise<number> {
   requireJobs(args);
   const path = findRun(args.run, { cwd: context.cwd, runsDir: args.runsDir });
-  if (isPlayed(path)) return goOn(path, args, context);
+  if (isPlayed(path)) return goOnWith(path, args, context);
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const { config } = loadConfig({
@@ -129,32 +129,19 @@ export async function resumeRun(
 /** Whether a process plays the run at `path`, or is paused in it. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
-/**
- * Lets the process that a run is paused in go on with it.
- * @throws UserError where it is not paused
- */
-async function goOn(
+/** @throws UserError where it is not paused */
+async function goOnWith(
   path: string,
   { json, overrides }: ConfigArguments,
-  { cwd, print }: CommandContext,
+  context: CommandContext,
 ): Promise<number> {
-  if (statusOf(path, readManifest(path)) !== 'paused')
-    throw new UserError({
-      ...{ field: 'run', value: path, message: 'a process is playing this run' },
-      remedy: `policyloop stop ${path} ends that; policyloop set ${path} key=value changes it while it goes`,
-    });
+  requirePaused(path);
   if (overrides.length > 0) {
     readChanges(path, overrides);
     await steer(path, { action: 'set', overrides: [...overrides] }, secondsToAnswer);
   }
-  const steered = await steer(path, { action: 'resume' }, secondsToAnswer);
-  const shown: Steered = { ...steered, run: shownPath(path, cwd) };
-  print(json ? JSON.stringify(shown) : steeredText(steered, cwd));
-  return 0;
+  return goOn(path, json, context);
 }
-
-/** A paused process looks for requests several times a second. */
-const secondsToAnswer = 10;
 
 function isReadable(run: string): boolean {
   try {

@@ -134,8 +134,9 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
       join(path, trainingFiles.metrics),
       join(path, labelsFile),
     ]);
-    const isHeld = before?.item.status === 'running' && isLocked(join(path, trainingFiles.lock));
-    if (before?.version === version && (before.item.status !== 'running' || isHeld)) return before;
+    const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
+    const isHeld = isLive && isLocked(join(path, trainingFiles.lock));
+    if (before?.version === version && (!isLive || isHeld)) return before;
     return { path, version, item: trainingItem(sight) };
   }
   const version = versionOf(holderFiles.map((file) => join(path, file)));

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
+import { messageOf } from '../base/errors.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   formatCompact,
@@ -23,15 +24,18 @@ import { type Place, savedPage } from './items.js';
 import type { Item } from './messages.js';
 import { shownRunPage } from './shown-run.js';
 
+/** The page that the fine-tuner makes of a training's directory; undefined where it knows nothing of it. */
+export type TrainingPage = (path: string) => Page | undefined;
+
 /** @throws UserError where its files are damaged */
-export async function pageOf({ item, path }: Place): Promise<Page> {
+export async function pageOf({ item, path }: Place, trainingPage: TrainingPage): Promise<Page> {
   switch (item.kind) {
     case 'run':
       return shownRunPage(item.name, path);
     case 'play':
       return playPage(path);
     case 'training':
-      return trainingPage(item, path);
+      return trainingPageOf(item, path, trainingPage);
     case 'repeats':
       return repeatsPage(path, (name) => `${basename(path)}/${name}`);
     case 'collection':
@@ -56,7 +60,20 @@ function saved({ name }: Item, path: string): Section | undefined {
   };
 }
 
-function trainingPage(item: Item, path: string): Page {
+function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): Page {
+  let fault: string;
+  try {
+    const page = trainingPage(path);
+    if (page !== undefined) return page;
+    fault = '';
+  } catch (error) {
+    // Its lines may be of any kind: what can be said without them is said.
+    fault = `Its course can't be drawn: ${messageOf(error)}`;
+  }
+  return plainTrainingPage(item, path, fault);
+}
+
+function plainTrainingPage(item: Item, path: string, fault: string): Page {
   const facts = trainingFacts(path);
   const { best, episodes, first, method, note, objective, on, seconds, started, steps, tokens, unit } = facts;
   const about = readJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
@@ -79,7 +96,7 @@ ${tile('Time', formatDuration(1000 * seconds), `${objective ?? 'training'}`)}
   ];
   return {
     title: `${item.name}: ${item.model ?? 'training'}`,
-    header: header('training', item, html`${note}`, [
+    header: header('training', item, html`${[note, fault].filter(Boolean).join('. ')}`, [
       ['method', method],
       ['objective', objective],
       ['on', on],

@@ -15,11 +15,12 @@ import {
   targetOf,
 } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import { enter, isEntering, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
-import { pageOf } from './pages.js';
+import { pageOf, type TrainingPage } from './pages.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { steerFromPage } from './steering.js';
@@ -35,9 +36,13 @@ export interface ViewOptions {
   /** Milliseconds on a clock that only goes forwards. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
+  readonly trainingPage: TrainingPage;
+  /** What a browser has to know to be answered. */
+  readonly token: string;
 }
 
 export interface RunningView {
+  /** With the token. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -58,12 +63,12 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   const server = createServer(limits, (request, response) => {
     response.on('finish', () => request.resume());
     const site = { live, options };
-    answer(request, response, site, () => port).catch((error: unknown) => fail(response, error, options));
+    answer(request, response, site, port).catch((error: unknown) => fail(request, response, error, options));
   });
   server.maxConnections = mostConnections;
   port = await listen(server, options);
   return {
-    url: `http://${authority(options.host, port)}/`,
+    url: `http://${authority(options.host, port)}/?token=${options.token}`,
     close: () =>
       new Promise((resolve) => {
         live.close();
@@ -91,12 +96,21 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   site: Site,
-  port: () => number,
+  port: number,
 ): Promise<void> {
   for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
   response.setHeader('content-security-policy', contentPolicy);
   const { host, path } = targetOf(request);
-  requireLocal(request, port(), host);
+  const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
+  const { token } = site.options;
+  if (request.method === 'GET' && isPage(path) && isEntering(query, token)) {
+    // Whatever sent the browser here knows the token.
+    const { 'sec-fetch-site': _, ...headers } = request.headers;
+    requireLocal({ headers, headersDistinct: request.headersDistinct }, port, host);
+    return enter(response, { path, port, query, token });
+  }
+  requireLocal(request, port, host);
+  requireEntered(request, port, token);
   const isSteering = path === '/api/steer';
   const allowed = isSteering ? ['POST'] : ['GET', 'HEAD'];
   if (!allowed.includes(request.method ?? ''))
@@ -106,12 +120,13 @@ async function answer(
   if (isSteering) return sendJson(response, await steerFromPage(request, (name) => placeOf(site, name)));
   const asset = assetAt(path);
   if (asset !== undefined) return send(response, asset.type, asset.read());
-  const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
-  if (!/^\/(?:|of\/.*|compare|diff|search)$/s.test(path)) throw notFound(`there is nothing at ${path}`);
+  if (!isPage(path)) throw notFound(`there is nothing at ${path}`);
   send(response, 'text/html; charset=utf-8', shell(site.options.place));
 }
+
+const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
 
 async function answerApi(
   path: string,
@@ -136,7 +151,9 @@ async function answerApi(
         throw badRequest(`${name} has no iterations`, 'iteration');
       return sendPage(
         response,
-        iteration === undefined ? await pageOf(place) : await iterationPage(name, place.path, iteration),
+        iteration === undefined
+          ? await pageOf(place, site.options.trainingPage)
+          : await iterationPage(name, place.path, iteration),
       );
     }
     case 'course': {
@@ -253,7 +270,12 @@ function sendSaved(response: ServerResponse, { item, path }: Place): void {
   send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved));
 }
 
-function fail(response: ServerResponse, error: unknown, { note }: ViewOptions): void {
+function fail(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  { note }: ViewOptions,
+): void {
   if (response.destroyed) return;
   if (response.headersSent) {
     response.destroy();
@@ -266,7 +288,12 @@ function fail(response: ServerResponse, error: unknown, { note }: ViewOptions): 
         ? new HttpError(422, 'invalid_request_error', error.message)
         : new HttpError(500, 'server_error', messageOf(error));
   if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
+  // A browser shows the answer to a person.
+  const isRead = headers.accept?.includes('text/html') === true;
   response
-    .writeHead(known.status, { 'content-type': 'application/json', ...known.headers })
-    .end(JSON.stringify(known.body));
+    .writeHead(known.status, {
+      'content-type': isRead ? 'text/plain; charset=utf-8' : 'application/json',
+      ...known.headers,
+    })
+    .end(isRead ? `${known.message}\n` : JSON.stringify(known.body));
 }

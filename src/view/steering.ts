@@ -37,8 +37,12 @@ export async function steerFromPage(
   if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
   const { of, ...asked } = data;
   const { item, path } = placeOf(of);
-  if (item.kind !== 'run') throw badRequest(`${of} is no run`, 'of');
-  if (asked.action === 'set' && readChanges(path, asked.overrides).changes.length === 0)
+  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} is played run by run`, 'of');
+  if (
+    asked.action === 'set' &&
+    item.kind === 'run' &&
+    readChanges(path, asked.overrides).changes.length === 0
+  )
     throw new UserError({ field: 'overrides', value: asked.overrides.join(' '), message: 'is so already' });
   return { text: steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '') };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { onAbort } from '../base/abortable.js';
@@ -5,7 +6,9 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { trainingsFolder } from '../runs/training-files.js';
 import type { LoopbackHost } from '../serve/http.js';
+import { addressFile } from './admission.js';
 import type { Root } from './items.js';
+import type { TrainingPage } from './pages.js';
 import { startView } from './server.js';
 
 /** Where runs lie unless it is said otherwise. */
@@ -25,17 +28,27 @@ function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
 
 /** Serves the view until the first signal. */
 export async function view(
-  given: { readonly directory: string | undefined; readonly host: LoopbackHost; readonly port: number },
+  given: {
+    readonly directory: string | undefined;
+    readonly host: LoopbackHost;
+    readonly port: number;
+    readonly trainingPage: TrainingPage;
+    /** Whether a file that leads to the view is wanted. */
+    readonly isOpened: boolean;
+  },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
-  onReady: (url: string) => void,
+  onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, port } = given;
+  const { directory, host, isOpened, port, trainingPage } = given;
   const roots = rootsOf(directory, cwd);
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
-  const running = await startView({ roots, place, host, port, milliseconds, note });
-  onReady(running.url);
+  const token = randomBytes(24).toString('base64url');
+  const running = await startView({ roots, place, host, port, milliseconds, note, token, trainingPage });
+  const file = isOpened ? addressFile(running.url) : undefined;
+  onReady(running.url, file?.path);
   await new Promise<void>((done) => {
     onAbort(stop.finish, done);
   });
+  file?.remove();
   await running.close();
 }

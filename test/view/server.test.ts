@@ -4,11 +4,14 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
+import { shownTraining } from '../../finetune/rl/shown-training.js';
+import { cookieOf } from '../../src/view/admission.js';
 import type { Item } from '../../src/view/messages.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 
+const token = 'a-token-of-this-test';
 let place: string;
 let view: RunningView;
 beforeAll(async () => {
@@ -28,7 +31,7 @@ beforeAll(async () => {
   view = await startView({
     ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    note: () => undefined,
+    ...{ note: () => undefined, token, trainingPage: shownTraining },
   });
 });
 afterAll(() => view?.close());
@@ -38,8 +41,18 @@ const about = {
   outcome: { ended: 'interrupted', step: 1 },
 };
 
+const cookie = () => cookieOf(Number(new URL(view.url).port), token);
+
 /** By hand: `fetch` sets these headers itself. */
-function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') {
+const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') =>
+  askAsStranger(path, { cookie: cookie(), ...headers }, method, content);
+
+function askAsStranger(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+  content = '',
+) {
   const url = new URL(view.url);
   return new Promise<{ status: number; headers: Record<string, unknown>; body: string }>(
     (resolve, reject) => {
@@ -61,7 +74,9 @@ async function told<T>(
   then?: () => void,
 ): Promise<T> {
   const stop = new AbortController();
-  const response = await fetch(new URL(path, view.url), { signal: stop.signal });
+  const response = await fetch(new URL(path, view.url), {
+    ...{ signal: stop.signal, headers: { cookie: cookie() } },
+  });
   let text = '';
   try {
     for await (const chunk of response.body!) {
@@ -119,6 +134,51 @@ describe('a stranger', () => {
   it('gets no file through a link in the directory', async () => {
     symlinkSync('/etc', join(place, 'linked'));
     expect((await ask('/saved/linked')).status).toBe(404);
+  });
+});
+
+describe('a browser without the token', () => {
+  const everywhere = [
+    ...['/', '/of/a%20run', '/assets/app.js', '/saved/tuned', '/api/events?all', '/api/page?of=a%20run'],
+    ...['/elsewhere', '/?token=', '/?token=another', `/assets/app.js?token=${token}`],
+  ];
+
+  it('gets no answer, whatever it asks for', async () => {
+    for (const path of everywhere)
+      for (const headers of [{}, { cookie: 'policyloop-view-1=x' }, { cookie: `${cookie()}x` }]) {
+        const { body, headers: said, status } = await askAsStranger(path, headers);
+        expect([path, status]).toEqual([path, 401]);
+        expect((JSON.parse(body) as { error: object }).error).toMatchObject({
+          message:
+            'this view answers browsers that open the address which policyloop view printed: it ends with a token',
+        });
+        expect(said['set-cookie']).toBeUndefined();
+      }
+    const person = await askAsStranger('/', { accept: 'text/html,*/*' });
+    expect(person.body).toMatch(/^this view answers .* a token\n$/);
+  });
+
+  it('steers nothing, whatever Origin it gives', async () => {
+    const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
+    const request = JSON.stringify({ of: 'a run', action: 'stop' });
+    expect((await askAsStranger('/api/steer', headers, 'POST', request)).status).toBe(401);
+  });
+
+  it('is let in by the address, also from another program, and forgets the token there', async () => {
+    const url = new URL(view.url);
+    const from = { 'sec-fetch-site': 'cross-site' };
+    const { body, headers, status } = await askAsStranger(`${url.pathname}${url.search}`, from);
+    expect(status).toBe(200);
+    expect(headers['set-cookie']).toEqual([`${cookie()}; Path=/; HttpOnly; SameSite=Strict`]);
+    expect(body).toContain('content="0;url=/"');
+    expect(body).not.toContain(token);
+    const deeper = await askAsStranger(`/of/a%20run?iteration=3&token=${token}`);
+    expect(deeper.body).toContain('content="0;url=/of/a%20run?iteration=3"');
+    // An address that looks as if it were of another host stays here.
+    const strange = await askAsStranger(`/of/"><b>?token=${token}`);
+    expect(strange.body).not.toContain('<b>');
+    const evil = await askAsStranger(`/?token=${token}`, { host: 'evil.example' });
+    expect(evil.status).toBe(403);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   plural,
 } from '../../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
+import type { Page } from '../../../src/report/page/page.js';
 import { tile } from '../../../src/report/views/overview.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/pages/frame.js';
@@ -24,8 +25,8 @@ export interface NumericReport {
   readonly status: TrainingStatus;
 }
 
-/** The whole page is one file, which loads nothing; texts from outside are escaped. */
-export function renderNumericPage(report: NumericReport): string {
+/** Texts from outside are escaped. */
+export function numericPage(report: NumericReport): Page {
   const { command, config, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const frame: TrainingFrame = {

@@ -1,5 +1,6 @@
 /** The record of a training beside its result: the log of metrics, and a page. */
 import { join } from 'node:path';
+import { type Page, page } from '../../../src/report/page/page.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { replaceFile } from '../../../src/storage/files.js';
 import { MetricsLog, type Timed } from '../../train/metrics.js';
@@ -15,14 +16,23 @@ export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
 /** Seconds of training between two pages. */
 const pageEvery = 5;
 
+/** Undefined before the first update. */
+export function numericSecondsLeft(metrics: readonly NumericMetric[]): number | undefined {
+  const start = metrics.findLast((metric) => metric.kind === 'start');
+  const steps = metrics.filter((metric) => metric.kind === 'step').slice(-10);
+  if (start === undefined || steps.length === 0) return undefined;
+  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+  return each * (start.totalSteps - steps.at(-1)!.step);
+}
+
 export class NumericRecord {
   readonly #page: string;
-  readonly #render: (metrics: readonly NumericMetric[], status: TrainingStatus) => string;
+  readonly #render: (metrics: readonly NumericMetric[], status: TrainingStatus) => Page;
   readonly #log: MetricsLog<NumericMetric>;
   /** Seconds since the page was written. */
   #unwritten = Number.POSITIVE_INFINITY;
 
-  constructor(output: string, render: (metrics: readonly NumericMetric[], status: TrainingStatus) => string) {
+  constructor(output: string, render: (metrics: readonly NumericMetric[], status: TrainingStatus) => Page) {
     this.#page = join(output, trainingFiles.page);
     this.#render = render;
     this.#log = new MetricsLog(join(output, trainingFiles.metrics));
@@ -35,11 +45,7 @@ export class NumericRecord {
 
   /** Undefined before the first update. */
   get secondsLeft(): number | undefined {
-    const start = this.metrics.findLast((metric) => metric.kind === 'start');
-    const steps = this.metrics.filter((metric) => metric.kind === 'step').slice(-10);
-    if (start === undefined || steps.length === 0) return undefined;
-    const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
-    return each * (start.totalSteps - steps.at(-1)!.step);
+    return numericSecondsLeft(this.metrics);
   }
 
   /** @throws UserError when the log of an earlier session is damaged */
@@ -58,6 +64,6 @@ export class NumericRecord {
 
   #writePage(status: TrainingStatus): void {
     this.#unwritten = 0;
-    replaceFile(this.#page, this.#render(this.metrics, status));
+    replaceFile(this.#page, page(this.#render(this.metrics, status)));
   }
 }

@@ -21,9 +21,10 @@ import { type Training, type TrainingState, trainingState, writeLineage } from '
 import { machineMemory } from '../../train/memory-estimate.js';
 import { createMeter } from '../../train/metrics.js';
 import { failed, failedOutcome } from '../../train/pages/frame.js';
+import { steeredTraining } from '../../train/steering.js';
 import { forecastNumeric } from './forecast-numeric.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
-import { renderNumericPage } from './numeric-page.js';
+import { numericPage } from './numeric-page.js';
 import { type NumericMetric, NumericRecord } from './numeric-record.js';
 import { type NumericOutcome, trainNumeric } from './train-numeric.js';
 
@@ -84,7 +85,7 @@ async function trainInto(
   const file = shownPath(resolve(cwd, args.config), cwd);
   const command = ['policyloop finetune rl', ...[file, ...args.overrides].map(shellWord)].join(' ');
   const record = new NumericRecord(config.output, (metrics, status) =>
-    renderNumericPage({ command, config, metrics, status }),
+    numericPage({ command, config, metrics, status }),
   );
   const state = trainingState(config.output, aboutOf(config, 0), { command, folder: cwd });
   const outcome = await recorded(config, record, state, args, context).catch((error: unknown) => {
@@ -149,22 +150,33 @@ async function recorded(
   const { milliseconds, now, note } = context;
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const steered = steeredTraining(config.output, context, (event) => {
+    // A pause takes no time of the training's.
+    const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
+    record.add(metric);
+    if (args.json) progress.emit(metric);
+  });
   try {
     return await trainNumeric(config, {
       note,
       onEvent(event) {
         const metric: NumericMetric = measured(event);
-        if (metric.kind === 'start') state.begin();
+        if (metric.kind === 'start') {
+          state.begin();
+          steered.begin(() => record.metrics.at(-1)?.step ?? 0);
+        }
         record.add(metric);
         if (args.json) progress.emit(metric);
         else show(progress, metric, record.secondsLeft);
       },
-      stop: () => context.stop.finish.aborted,
+      stop: steered.stop,
+      rest: steered.rest,
     });
   } catch (error) {
     await record.end(failed(error));
     throw error;
   } finally {
+    steered.close();
     progress.close();
   }
 }

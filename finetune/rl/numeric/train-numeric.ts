@@ -1,4 +1,5 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this first. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
@@ -7,6 +8,7 @@ import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
+import type { ControlledTraining } from '../../train/steering.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
@@ -44,13 +46,16 @@ export type NumericEvent =
       readonly episodes: number;
       readonly returns: readonly number[];
     }
-  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline);
+  | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline)
+  | ControlledTraining;
 
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
   note?(text: string): void;
   /** Asked at every step of the environments; true writes a checkpoint and ends the training. */
   stop?(): boolean;
+  /** Waited for between updates. */
+  rest?(): Promise<void>;
 }
 
 export interface NumericOutcome {
@@ -129,6 +134,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
     }
     if (isOver(config, state) || (state.updates > 0 && state.updates % config.checkpointEvery === 0)) save();
     if (isOver(config, state)) break;
+    await hooks.rest?.();
     const event = await update(training, state);
     if (event === undefined) return interrupted();
     hooks.onEvent?.(event);

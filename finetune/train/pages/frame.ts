@@ -5,7 +5,8 @@ import { UserError } from '../../../src/base/errors.js';
 import { version } from '../../../src/base/package.js';
 import { type Content, type Html, html, preformatted } from '../../../src/format/html.js';
 import { formatCount, formatDuration, formatTime } from '../../../src/format/numbers.js';
-import { page, type Section } from '../../../src/report/page/page.js';
+import type { Page, Section } from '../../../src/report/page/page.js';
+import { type Controlled, controlledText } from '../../../src/runs/control.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { alarmList } from '../../dataset/dataset-page.js';
 
@@ -13,6 +14,8 @@ export type TrainingStatus =
   /** `secondsLeft`: undefined before the first step. */
   | { readonly kind: 'running'; readonly secondsLeft: number | undefined }
   | { readonly kind: 'interrupted' }
+  /** No process writes it, and none closed it. */
+  | { readonly kind: 'crashed' }
   /** `result`: path of the adapter, model or policy, as a command line is to name it. */
   | { readonly kind: 'complete' | 'early'; readonly result: string }
   | { readonly kind: 'failed'; readonly message: string; readonly remedy?: string | undefined };
@@ -42,6 +45,8 @@ interface TimedMetric {
   readonly totalSteps?: number;
   readonly message?: string;
   readonly remedy?: string;
+  /** Of a request that was heeded. */
+  readonly action?: Controlled['action'];
 }
 
 export interface TrainingFrame {
@@ -75,7 +80,7 @@ interface Notice {
 }
 
 /**
- * The whole page is one file, which loads nothing; texts from outside are escaped.
+ * Texts from outside are escaped.
  * @param sections between result and config, some of which may be missing
  * @param use how the result is used, once it is there
  */
@@ -84,7 +89,7 @@ export function trainingPage(
   result: Html,
   use: Content,
   sections: readonly (Section | undefined)[],
-): string {
+): Page {
   const { config, metrics, object, relation, status, subject } = frame;
   const { $schema: _, ...settings } = config;
   const alarms = alarmsOf(frame);
@@ -98,13 +103,13 @@ export function trainingPage(
     { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
   const isRunning = status.kind === 'running';
-  return page({
+  return {
     following: isRunning ? followed(metrics) : undefined,
     title: `${isRunning ? `${doneText(metrics)} ` : ''}${basename(config.output)}: ${subject} ${relation} ${object}`,
     header: header(frame),
     sections: all.filter((section) => section !== undefined),
     footer: html`<p>State as of ${formatTime(metrics.at(-1)?.time ?? '')}. Written by policyloop ${version()}.</p>`,
-  });
+  };
 }
 
 /** Nothing was heard of a training for long where it took three times as long as anything before. */
@@ -116,7 +121,9 @@ const followed = (metrics: readonly TimedMetric[]) => ({
 function header(frame: TrainingFrame): Html {
   const { config, facts, metrics, object, relation, status, subject, what } = frame;
   // The status of a run that went alike, so that the pages agree.
-  const state = isDone(status) ? 'completed' : status.kind;
+  const isPaused = status.kind === 'running' && isPausedBy(metrics);
+  const state = isDone(status) ? 'completed' : isPaused ? 'paused' : status.kind;
+  const requests = requestsIn(frame);
   const [first] = metrics;
   return html`<header>
 <p class="kicker">policyloop ${what} <b>${basename(config.output)}</b></p>
@@ -125,9 +132,23 @@ function header(frame: TrainingFrame): Html {
 <dl class="facts">
 ${facts.map(([title, content]) => html`<div><dt>${title}</dt><dd>${content}</dd></div>`)}
 ${first && html`<div><dt>started</dt><dd>${formatTime(first.time)}</dd></div>`}
+${requests.length > 0 && html`<div><dt>steered</dt><dd>${requests.slice(-mostRequests).join('; ')}</dd></div>`}
 </dl>
 </header>`;
 }
+
+const mostRequests = 4;
+
+/** What other processes asked of it, in words. */
+const requestsIn = ({ metrics, unit }: TrainingFrame) =>
+  metrics.flatMap(({ action, step }) =>
+    action === undefined
+      ? []
+      : [controlledText({ kind: 'controlled', request: 0, action, iteration: step, unit })],
+  );
+
+const isPausedBy = (metrics: readonly TimedMetric[]) =>
+  metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start')?.action === 'pause';
 
 function stateText({ early, metrics, status, unit }: TrainingFrame): string {
   switch (status.kind) {
@@ -136,6 +157,8 @@ function stateText({ early, metrics, status, unit }: TrainingFrame): string {
         status.secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * status.secondsLeft)} left`;
       return `${unit} ${formatCount(metrics.at(-1)?.step ?? 0)} of ${formatCount(totalOf(metrics))}, ${doneText(metrics)}${left}`;
     }
+    case 'crashed':
+      return 'cut off without notice; the same command goes on from the checkpoint';
     case 'interrupted':
       return 'by the user; the same command goes on from the checkpoint';
     case 'complete':
@@ -158,6 +181,7 @@ function doneText(metrics: readonly TimedMetric[]): string {
 const goOnTexts = {
   running:
     'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:',
+  crashed: 'The same command continues from the last checkpoint:',
   interrupted: 'The same command continues from the last checkpoint:',
   failed:
     'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:',

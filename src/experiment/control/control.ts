@@ -52,14 +52,14 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
   });
 }
 
-/** What is changed of the run that is played. */
+/** What requests are about. */
 interface Steerable {
-  config: Config;
+  /** Iterations, games or steps that are complete. */
   readonly completed: number;
-  readonly ledger: { limit(limits: Config['limits']): void };
-  readonly prompter: { expect(iterations: number): void };
   readonly emit: (event: RunEvent) => void;
   readonly commit: () => Promise<void>;
+  /** Takes over settings that changed. Absent: none can. */
+  readonly adopt?: (config: Config) => void;
 }
 
 interface StopSignals {
@@ -171,13 +171,14 @@ export class Control {
 
   #set(number: number, overrides: readonly string[]): void {
     const experiment = this.#experiment!;
+    if (experiment.adopt === undefined) {
+      this.#log(number, { action: 'set', changes: [] });
+      return;
+    }
     try {
       const { changes, config } = readChanges(this.#path, overrides);
       replaceFile(join(this.#path, runFiles.config), resolvedYaml(config));
-      const { confirmation, iterations, limits, target } = config;
-      experiment.config = { ...experiment.config, confirmation, iterations, limits, target };
-      experiment.ledger.limit(limits);
-      experiment.prompter.expect(iterations);
+      experiment.adopt(config);
       this.#log(number, { action: 'set', changes });
     } catch (error) {
       // The command that asks has checked it; what came another way must not end the run.

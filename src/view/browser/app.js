@@ -10,6 +10,12 @@ import { html } from './words.js';
 
 const place = document.body.dataset.place ?? '';
 
+const links = {
+  live: 'live',
+  lost: 'no connection: trying again',
+  refused: 'refused: open the address that the view printed',
+};
+
 const keys = [
   ['/', 'the filter, or the text to search for'],
   ['j, k', 'the next or the last line of the list'],
@@ -22,7 +28,7 @@ const keys = [
 
 function App() {
   const [address, setAddress] = useState(currentAddress);
-  const [isOpen, setOpen] = useState(true);
+  const [state, setState] = useState(/** @type {keyof typeof links} */ ('live'));
   const [isHelp, setHelp] = useState(false);
   useEffect(() => {
     const stop = onAddress(() => setAddress(currentAddress()));
@@ -40,12 +46,12 @@ function App() {
   return html`<a class="repeated skip" href="#content">To the content</a>
 <div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
 <a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Keys</button>
-<span class=${isOpen ? 'link-state' : 'link-state lost'} role="status">${isOpen ? 'live' : 'no connection: trying again'}</span></div>
+<span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
 <div id="content" tabindex="-1">
-${page === 'index' && html`<${IndexPage} query=${query} place=${place} onState=${setOpen} />`}
-${page === 'item' && html`<${ItemPage} name=${name} query=${query} onState=${setOpen} />`}
-${page === 'compare' && html`<${ComparePage} query=${query} onState=${setOpen} />`}
+${page === 'index' && html`<${IndexPage} query=${query} place=${place} onState=${setState} />`}
+${page === 'item' && html`<${ItemPage} name=${name} query=${query} onState=${setState} />`}
+${page === 'compare' && html`<${ComparePage} query=${query} onState=${setState} />`}
 ${page === 'diff' && html`<${DifferencePage} key=${String(query)} query=${query} />`}
 ${page === 'search' && html`<${SearchPage} query=${query} />`}
 </div>`;

@@ -149,7 +149,7 @@ export function paddedRange(low, high) {
 }
 
 /** A box that shows or hides a part of a chart, with the sign that the part has there. */
-/** @param {{ label: string, mark: any, isOn: boolean, onChange: (isOn: boolean) => void }} props */
+/** @param {{ label: string, mark: import('preact').ComponentChildren, isOn: boolean, onChange: (isOn: boolean) => void }} props */
 export function Toggle({ label, mark, isOn, onChange }) {
-  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${(/** @type {any} */ { target }) => onChange(target.checked)} /> ${mark}${label}</label></li>`;
+  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => onChange(currentTarget.checked)} /> ${mark}${label}</label></li>`;
 }

@@ -12,7 +12,7 @@ import { html, shownReturn, statusMark } from './words.js';
 
 const colours = 8;
 
-/** @param {{ query: URLSearchParams, onState: (isOpen: boolean) => void }} props */
+/** @param {{ query: URLSearchParams, onState: (state: import('./live.js').LinkState) => void }} props */
 export function ComparePage({ query, onState }) {
   const names = [...new Set(query.getAll('of'))];
   const courses = useRef(/** @type {Map<string, Course>} */ (new Map()));
@@ -20,7 +20,7 @@ export function ComparePage({ query, onState }) {
   const [version, setVersion] = useState(0);
   const [hidden, setHidden] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
   const [kind, setKind] = useState(/** @type {'best' | 'scores'} */ ('best'));
-  const isOpen = useLive(names, {
+  const state = useLive(names, {
     items: ({ changed }) =>
       setItems(
         (known) => new Map([...known, ...changed.map((item) => /** @type {const} */ ([item.name, item]))]),
@@ -34,7 +34,7 @@ export function ComparePage({ query, onState }) {
       setVersion((last) => last + 1);
     },
   });
-  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => onState(state), [state]);
   useEffect(() => {
     document.title = `${names.length} curves`;
   }, [names.length]);

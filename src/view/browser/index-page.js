@@ -45,7 +45,7 @@ const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
 /** The items of the directory, as they change. @param {(item: Item) => boolean} isWanted */
 export function useItems(isWanted) {
   const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
-  const isOpen = useLive(
+  const state = useLive(
     [],
     {
       items: ({ changed, removed, whole }) =>
@@ -58,13 +58,13 @@ export function useItems(isWanted) {
     },
     { all: true },
   );
-  return { isOpen, items: items && [...items.values()].filter(isWanted) };
+  return { state, items: items && [...items.values()].filter(isWanted) };
 }
 
-/** @param {{ query: URLSearchParams, place: string, onState: (isOpen: boolean) => void }} props */
+/** @param {{ query: URLSearchParams, place: string, onState: (state: import('./live.js').LinkState) => void }} props */
 export function IndexPage({ query, place, onState }) {
-  const { isOpen, items } = useItems(() => true);
-  useEffect(() => onState(isOpen), [isOpen]);
+  const { items, state } = useItems(() => true);
+  useEffect(() => onState(state), [state]);
   useEffect(() => {
     document.title = `policyloop: ${place}`;
   }, [place]);
@@ -122,7 +122,7 @@ export function ItemTable({ items, query, path, within }) {
   return html`<form class="filter-form" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
 <label for="filter">Filter</label>
 <input id="filter" type="search" value=${filter} placeholder="words, or status=running best=400.." autocomplete="off" spellcheck=${false}
-  aria-describedby="filter-help" onInput=${(/** @type {any} */ { target }) => change({ filter: target.value })} />
+  aria-describedby="filter-help" onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => change({ filter: currentTarget.value })} />
 <span class="muted" role="status">${shown.length === items.length ? `${items.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
 <span class="actions">
 <button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>

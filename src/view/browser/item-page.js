@@ -4,10 +4,10 @@ import { go, itemAddress } from './address.js';
 import { LiveCurve, newCourse } from './curve.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
-import { MetricCharts, newMetrics } from './metrics.js';
+import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import { Markup, Section, SectionLinks } from './sections.js';
 import { Steering } from './steering.js';
-import { html, isHolder, unitOf } from './words.js';
+import { fieldOf, html, isHolder, unitOf } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */
@@ -30,6 +30,7 @@ function usePage(address) {
     now.stale = false;
     const began = performance.now();
     try {
+      /** @type {Page} */
       const found = await ask(address);
       if (now.address === address) {
         setPage(found);
@@ -56,7 +57,7 @@ function usePage(address) {
   return { page, problem, refresh: load };
 }
 
-/** @param {{ name: string, query: URLSearchParams, onState: (isOpen: boolean) => void }} props */
+/** @param {{ name: string, query: URLSearchParams, onState: (state: import('./live.js').LinkState) => void }} props */
 export function ItemPage({ name, query, onState }) {
   const iteration = query.get('iteration');
   return iteration === null
@@ -64,14 +65,14 @@ export function ItemPage({ name, query, onState }) {
     : html`<${IterationPage} key=${name} name=${name} iteration=${Number(iteration)} onState=${onState} />`;
 }
 
-/** @param {{ name: string, query: URLSearchParams, onState: (isOpen: boolean) => void }} props */
+/** @param {{ name: string, query: URLSearchParams, onState: (state: import('./live.js').LinkState) => void }} props */
 function WholePage({ name, query, onState }) {
   const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
   const [version, setVersion] = useState(0);
   const course = useRef(newCourse());
   const metrics = useRef(newMetrics());
   const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
-  const isOpen = useLive([name], {
+  const state = useLive([name], {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
       if (own === undefined) return;
@@ -101,14 +102,16 @@ function WholePage({ name, query, onState }) {
       setVersion((last) => last + 1);
     },
   });
-  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => onState(state), [state]);
   useEffect(() => {
     if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item]);
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
-  const hasCharts = item?.kind === 'training' && metrics.current.step.length > 0;
+  const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
+  // A training whose settings are known has the charts of its own page.
+  const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
   const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
   const parts = [
     ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
@@ -121,7 +124,7 @@ function WholePage({ name, query, onState }) {
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
 ${item && html`<${LiveLine} item=${item} name=${name} />`}
-${item?.kind === 'run' && html`<${Steering} item=${item} />`}
+${item && !isHolder(item) && html`<${Steering} item=${item} />`}
 <${SectionLinks} sections=${sections} />
 <main>${sections.map(
     ({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}>
@@ -131,9 +134,12 @@ ${
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
       ? html`<${Inside} name=${name} query=${query} />`
-      : id === 'course'
-        ? html`<${MetricCharts} metrics=${metrics.current} version=${version} />`
-        : html`<${Markup} markup=${markup} />`
+      : id === 'loss' && isTraining
+        ? html`<${LossChart} metrics=${metrics.current} version=${version} />
+<${Markup} markup=${markup} class="for-print" />`
+        : id === 'course' && hasCharts
+          ? html`<${MetricCharts} metrics=${metrics.current} version=${version} />`
+          : html`<${Markup} markup=${markup} />`
 }
 </${Section}>`,
   )}</main>
@@ -162,10 +168,10 @@ ${
 
 /** @param {{ name: string, iteration?: number }} props */
 function IterationForm({ name, iteration }) {
-  /** @param {any} event */
+  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
   const submit = (event) => {
     event.preventDefault();
-    const { value } = event.target.elements.iteration;
+    const value = fieldOf(event.currentTarget, 'iteration');
     if (value !== '') go(itemAddress(name, { iteration: value }));
   };
   return html`<form class="iteration-form" onSubmit=${submit}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
@@ -178,13 +184,13 @@ function Inside({ name, query }) {
   return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
 }
 
-/** One iteration: episode, prompts, replies, policies. @param {{ name: string, iteration: number, onState: (isOpen: boolean) => void }} props */
+/** One iteration: episode, prompts, replies, policies. @param {{ name: string, iteration: number, onState: (state: import('./live.js').LinkState) => void }} props */
 function IterationPage({ name, iteration, onState }) {
   const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
   const { page, problem, refresh } = usePage(
     `/api/page?${new URLSearchParams({ of: name, iteration: String(iteration) })}`,
   );
-  const isOpen = useLive([name], {
+  const state = useLive([name], {
     items: ({ changed }) => {
       const own = changed.find((one) => one.name === name);
       if (own) setItem(own);
@@ -194,7 +200,7 @@ function IterationPage({ name, iteration, onState }) {
       if (kind === 'stale' && item !== undefined && iteration >= item.done) void refresh();
     },
   });
-  useEffect(() => onState(isOpen), [isOpen]);
+  useEffect(() => onState(state), [state]);
   useEffect(() => {
     if (page) document.title = page.title;
   }, [page]);
@@ -245,12 +251,12 @@ export function DifferencePage({ query }) {
   }, [page]);
   const swapped = new URLSearchParams();
   for (const [key, value] of query) swapped.set((key.startsWith('a') ? 'b' : 'a') + key.slice(1), value);
-  /** @param {any} event */
+  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
   const submit = (event) => {
     event.preventDefault();
-    const { left, right } = event.target.elements;
+    const [left, right] = [fieldOf(event.currentTarget, 'left'), fieldOf(event.currentTarget, 'right')];
     go(
-      `/diff?${new URLSearchParams({ a, b, ...(left.value && { aIteration: left.value }), ...(right.value && { bIteration: right.value }) })}`,
+      `/diff?${new URLSearchParams({ a, b, ...(left && { aIteration: left }), ...(right && { bIteration: right }) })}`,
     );
   };
   return html`<form class="live-line" onSubmit=${submit}>

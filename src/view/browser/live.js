@@ -11,10 +11,19 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  * }} Listener
  */
 
-/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(isOpen: boolean) => void} tell */
+/**
+ * What a page says of its connection: `refused` where another view answers there by now, or none.
+ * @typedef {'live' | 'lost' | 'refused'} LinkState
+ */
+
+/** Milliseconds before a page that was refused asks again: the view may have been opened beside it. */
+const refusedPause = 3000;
+
+/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(state: LinkState) => void} tell */
 function watch(names, all, listener, tell) {
   /** @type {EventSource | undefined} */
   let source;
+  let timer = 0;
   const query = new URLSearchParams(names.map((name) => ['of', name]));
   if (all) query.set('all', '');
   const follow = () => {
@@ -25,8 +34,13 @@ function watch(names, all, listener, tell) {
     }
     if (source !== undefined) return;
     source = new EventSource(`/api/events?${query}`);
-    source.addEventListener('open', () => tell(true));
-    source.addEventListener('error', () => tell(false));
+    source.addEventListener('open', () => tell('live'));
+    source.addEventListener('error', () => {
+      if (source?.readyState !== EventSource.CLOSED) return tell('lost');
+      tell('refused');
+      source = undefined;
+      timer = setTimeout(follow, refusedPause);
+    });
     source.addEventListener('items', ({ data }) => listener.items?.(JSON.parse(data)));
     source.addEventListener('update', ({ data }) => listener.update?.(JSON.parse(data)));
   };
@@ -34,6 +48,7 @@ function watch(names, all, listener, tell) {
   document.addEventListener('visibilitychange', follow);
   return () => {
     document.removeEventListener('visibilitychange', follow);
+    clearTimeout(timer);
     source?.close();
   };
 }
@@ -42,10 +57,9 @@ function watch(names, all, listener, tell) {
  * Watches as long as the component is there.
  * @param {readonly string[]} names @param {Listener} listener
  * @param {{ all?: boolean }} [options]
- * @returns whether the server answers
  */
 export function useLive(names, listener, { all = false } = {}) {
-  const [isOpen, setOpen] = useState(true);
+  const [state, setState] = useState(/** @type {LinkState} */ ('live'));
   const latest = useRef(listener);
   latest.current = listener;
   useEffect(
@@ -57,11 +71,11 @@ export function useLive(names, listener, { all = false } = {}) {
           items: (change) => latest.current.items?.(change),
           update: (update) => latest.current.update?.(update),
         },
-        setOpen,
+        setState,
       ),
     [names.join('\n'), all],
   );
-  return isOpen;
+  return state;
 }
 
 /** @template T @param {T[]} list @param {{ keep: number, added: readonly T[] }} growth */
@@ -71,15 +85,17 @@ export function grow(list, { keep, added }) {
 }
 
 /**
+ * @template T
  * @param {string} address
- * @returns {Promise<any>}
+ * @returns {Promise<T>}
  * @throws Error with the server's words
  */
 export const ask = async (address) => answered(await fetch(address));
 
 /**
+ * @template T
  * @param {string} address @param {object} body
- * @returns {Promise<any>}
+ * @returns {Promise<T>}
  * @throws Error with the server's words
  */
 export const tell = async (address, body) =>
@@ -91,7 +107,7 @@ export const tell = async (address, body) =>
     }),
   );
 
-/** @param {Response} response */
+/** @template T @param {Response} response @returns {Promise<T>} */
 async function answered(response) {
   const body = await response.json();
   if (response.ok) return body;

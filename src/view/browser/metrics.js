@@ -36,6 +36,14 @@ const foremost = [
 /** `gradientNorm` in words. @param {string} name */
 const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
+/** The loss of the steps with that of the validations, as it comes. @param {{ metrics: Metrics, version: number }} props */
+export function LossChart({ metrics, version }) {
+  return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
+<ul class="legend"><li><span class="key thin"></span>training loss of a step</li><li><span class="key step"></span>smoothed</li>${
+    metrics.validation.length > 0 && html`<li><span class="key dot"></span>validation loss</li>`
+  }</ul>`;
+}
+
 /** @param {{ metrics: Metrics, version: number }} props */
 export function MetricCharts({ metrics, version }) {
   const [isSmooth, setSmooth] = useState(true);
@@ -63,8 +71,8 @@ ${metrics.validation.length + metrics.evaluation.length > 0 && html`<li><span cl
 /** @param {string} name */
 const rank = (name) => (foremost.includes(name) ? foremost.indexOf(name) : foremost.length);
 
-/** @param {{ name: string, metrics: Metrics, version: number, isSmooth: boolean }} props */
-function MetricChart({ name, metrics, version, isSmooth }) {
+/** @param {{ name: string, metrics: Metrics, version: number, isSmooth: boolean, height?: number }} props */
+function MetricChart({ name, metrics, version, isSmooth, height = 190 }) {
   const data = useMemo(() => {
     const rows = metrics.step.filter((row) => name in row);
     const measured = [...metrics.validation, ...metrics.evaluation].filter((row) => name in row);
@@ -94,7 +102,7 @@ function MetricChart({ name, metrics, version, isSmooth }) {
     { label: 'measured', kind: /** @type {const} */ ('points'), stroke: colour('--good'), size: 8 },
   ];
   return html`<figure class="metric"><h3>${words(name)} <span class="muted">${shownNumber(last)}</span></h3>
-<${Chart} label=${`${words(name)} over the steps; last ${shownNumber(last)}`} height=${190} xTitle="step" lines=${lines} data=${data} /></figure>`;
+<${Chart} label=${`${words(name)} over the steps; last ${shownNumber(last)}`} height=${height} xTitle="step" lines=${lines} data=${data} /></figure>`;
 }
 
 /** An exponential mean over about a twentieth of the values. @param {readonly number[]} values */

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { go, itemAddress } from './address.js';
 import { ask } from './live.js';
-import { html } from './words.js';
+import { fieldOf, html } from './words.js';
 
 /** @typedef {import('../messages.js').Found} Found */
 
@@ -25,11 +25,12 @@ export function SearchPage({ query }) {
       isCurrent = false;
     };
   }, [String(query)]);
-  /** @param {any} event */
+  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
   const submit = (event) => {
     event.preventDefault();
-    const { value } = event.target.elements.q;
-    go(`/search?${new URLSearchParams([['q', value], ...names.map((name) => ['of', name])])}`);
+    go(
+      `/search?${new URLSearchParams([['q', fieldOf(event.currentTarget, 'q')], ...names.map((name) => ['of', name])])}`,
+    );
   };
   return html`<form class="filter-form" role="search" onSubmit=${submit}>
 <label for="text">Text</label>

@@ -72,12 +72,12 @@ function keyOf(details) {
   return details.id || `${within} ${details.querySelector('summary')?.firstChild?.textContent}`;
 }
 
-/** @param {{ sections: Page['sections'], children?: any }} props children: what comes before them, each a section */
+/** @param {{ sections: Page['sections'] }} props */
 export function SectionLinks({ sections }) {
   return html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`;
 }
 
-/** @param {{ id: string, title: string, children?: any }} props */
+/** @param {{ id: string, title: string, children?: import('preact').ComponentChildren }} props */
 export function Section({ id, title, children }) {
   return html`<section id=${id} aria-labelledby=${`${id}-title`}><h2 id=${`${id}-title`}>${title}</h2>${children}</section>`;
 }

@@ -11,6 +11,9 @@ export const html = htm.bind(h);
 export const isHolder = ({ kind }) =>
   ['repeats', 'controls', 'collection', 'evaluation', 'sweep'].includes(kind);
 
+/** What stands in a field of a form. @param {HTMLFormElement} form @param {string} name */
+export const fieldOf = (form, name) => String(new FormData(form).get(name) ?? '');
+
 /** What an item's progress counts. @param {Item} item */
 export const unitOf = (item) =>
   isHolder(item)

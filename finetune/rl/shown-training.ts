@@ -1,0 +1,89 @@
+/** The page of a training from its directory, at any time: what it writes of itself, as it would write it now. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from '../../src/report/page/page.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
+import { type TrainingFacts, trainingFacts } from '../../src/runs/trainings.js';
+import { readJson } from '../../src/storage/files.js';
+import { readJsonLines } from '../../src/storage/json-lines.js';
+import { type DatasetLineage, datasetSchema } from '../dataset/lineage.js';
+import type { Metric } from '../train/metrics.js';
+import { Pace } from '../train/pace.js';
+import type { TrainingStatus } from '../train/pages/frame.js';
+import { type TrainConfig, trainConfigSchema } from '../train/train-config.js';
+import { supervisedPage } from '../train/training-page.js';
+import type { LearningConfig } from './learning-config.js';
+import { type NumericConfig, numericKind } from './numeric/numeric-config.js';
+import { numericPage } from './numeric/numeric-page.js';
+import { type NumericMetric, numericSecondsLeft } from './numeric/numeric-record.js';
+import { proposerKind } from './proposer/proposer-config.js';
+import { rlKind } from './rl-config.js';
+import { rlPage } from './rl-page.js';
+import { type RlMetric, secondsLeftOf } from './rl-record.js';
+
+/** What `training.json` says of any training; nothing in it is trusted. */
+interface About {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly dataset?: unknown;
+}
+
+/**
+ * @param path directory of a training
+ * @returns undefined where another version, or another program, wrote its settings
+ * @throws UserError where its files are damaged
+ */
+export function shownTraining(path: string): Page | undefined {
+  const facts = trainingFacts(path);
+  const { config = {}, dataset } = readJson(join(path, trainingFiles.about)) as About;
+  const lines = readJsonLines<unknown>(join(path, trainingFiles.metrics), { repair: false }) ?? [];
+  if (lines.length === 0) return undefined;
+  const command = facts.command ?? 'the command that began it';
+  if (config.algorithm !== undefined && numericKind.schema.safeParse(config).success) {
+    const metrics = lines as readonly NumericMetric[];
+    const status = statusOf(facts, numericSecondsLeft(metrics));
+    return numericPage({ command, config: config as unknown as NumericConfig, metrics, status });
+  }
+  if (config.updates !== undefined) {
+    const kind = config.tasks === undefined ? rlKind : proposerKind;
+    if (!kind.schema.safeParse(config).success) return undefined;
+    const metrics = lines as readonly RlMetric[];
+    const status = statusOf(facts, secondsLeftOf(metrics));
+    return rlPage({ command, config: config as unknown as LearningConfig, metrics, status });
+  }
+  const settings = trainConfigSchema.safeParse(config);
+  const made = datasetSchema.safeParse(dataset);
+  if (!settings.success || !made.success || settings.data.output === undefined) return undefined;
+  const written = { ...settings.data, output: settings.data.output } satisfies TrainConfig;
+  return trainedPage(command, written, made.data, lines as readonly Metric[], facts);
+}
+
+function trainedPage(
+  command: string,
+  config: TrainConfig,
+  dataset: DatasetLineage,
+  metrics: readonly Metric[],
+  facts: TrainingFacts,
+): Page {
+  const pace = new Pace(config);
+  for (const metric of metrics) pace.take(metric);
+  return supervisedPage({ command, config, dataset, metrics, status: statusOf(facts, pace.secondsLeft) });
+}
+
+function statusOf(facts: TrainingFacts, secondsLeft: number | undefined): TrainingStatus {
+  const { note, path, status, steps } = facts;
+  switch (status) {
+    case 'running':
+    case 'paused':
+      return { kind: 'running', secondsLeft };
+    case 'crashed':
+    case 'interrupted':
+      return { kind: status };
+    case 'failed':
+      return { kind: 'failed', message: note ?? 'it says no more' };
+    case 'completed': {
+      const results = ['adapter', 'model', 'policy'].map((name) => join(path, name));
+      const result = results.find((one) => existsSync(one)) ?? path;
+      return { kind: steps.done < steps.of ? 'early' : 'complete', result };
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { execute } from '../../../finetune/commands/rl.js';
+import { shownTraining } from '../../../finetune/rl/shown-training.js';
+import { steer } from '../../../src/archive/steer.js';
+import { execute as resume } from '../../../src/commands/resume.js';
+import { render } from '../../../src/format/html.js';
+import { trainingFacts } from '../../../src/runs/trainings.js';
+import { visibleText } from '../../report/markup.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
+import { tinyConfig } from '../rl/tiny-learning.js';
+
+it('a training is paused, let go on and stopped from elsewhere; its log tells so, and its result is the same', async () => {
+  const [folder, undisturbed] = [temporaryDirectory(), temporaryDirectory()];
+  for (const each of [folder, undisturbed])
+    tinyConfig({ environment: 'bandit', updates: 12, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);
+  const out = join(folder, 'out');
+  const learn = (where: string) => {
+    const { context, printed } = recordingContext(where);
+    const args = { config: 'rl.yaml', overrides: [], quiet: true, json: false, dryRun: false };
+    return execute(args, context).then((code) => ({ code, said: printed.join('\n') }));
+  };
+  const log = () => readFileSync(join(out, 'metrics.jsonl'), 'utf8');
+  const learning = learn(folder);
+  while (!existsSync(join(out, 'metrics.jsonl')) || !log().includes('"kind":"step"')) await delay(2);
+  const paused = await steer(out, { action: 'pause' }, 30);
+  expect(paused).toMatchObject({
+    ...{ outcome: 'done', status: 'paused' },
+    event: { action: 'pause', unit: 'update' },
+  });
+  const before = log();
+  const { step } = JSON.parse(before.trimEnd().split('\n').at(-1)!) as { step: number };
+  expect(step).toBeLessThan(12);
+  expect(render(shownTraining(out)!.header)).toContain('paused');
+  await expect(steer(out, { action: 'set', overrides: ['updates=3'] }, 1)).rejects.toThrow(
+    /nothing of a training can change/,
+  );
+  await delay(400);
+  expect(log()).toBe(before);
+  const { context, printed } = recordingContext(folder);
+  const on = { run: out, overrides: [], runsDir: 'buffers', json: true, quiet: true };
+  expect(await resume(on, context)).toBe(0);
+  expect(JSON.parse(printed.join(''))).toMatchObject({ action: 'resume', outcome: 'done' });
+  const stopped = await steer(out, { action: 'stop', now: false }, 30);
+  expect(stopped.outcome).toBe('done');
+  expect((await learning).said).toContain('interrupted after');
+  expect(trainingFacts(out)).toMatchObject({ status: 'interrupted', steps: { of: 12 } });
+  expect(existsSync(join(out, 'control.jsonl'))).toBe(false);
+  // The command goes on with it, and learns what it would have learnt.
+  expect((await learn(folder)).code).toBe(0);
+  await learn(undisturbed);
+  const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));
+  expect(model(folder).equals(model(undisturbed))).toBe(true);
+  const page = visibleText(render(shownTraining(out)!.sections.map(({ content }) => content)));
+  for (const text of ['Entropy (nats a token)', 'Clipped ratios', 'Tokens a second', 'Best mean return'])
+    expect(page).toContain(text);
+});

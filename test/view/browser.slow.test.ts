@@ -1,0 +1,47 @@
+/** The view in a real browser, all its pages; skipped where none is installed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostileName, hostileTexts } from './hostile-directory.js';
+import { chromium, expectAllShown, of, pages, type Viewed, viewed } from './viewed.js';
+
+describe.skipIf(chromium === undefined)('the view in a browser', () => {
+  let view: Viewed;
+  beforeAll(async () => {
+    view = await viewed();
+  });
+  afterAll(() => view?.close());
+
+  it.each([
+    [390, true],
+    [1440, false],
+  ])('at %i pixels, dark: %s, shows all it has, to everybody', async (width, dark) => {
+    await expectAllShown(view, pages, { width, dark });
+  });
+
+  it('runs nothing that a log says, on any page', async () => {
+    const { browser, open } = view;
+    expect(hostileTexts).toHaveLength(50);
+    const run = `hostile/${hostileName}`;
+    const query = new URLSearchParams({ a: run, aIteration: '1', b: run, bIteration: '2' });
+    const iterations = hostileTexts.map((_, i) => `${of(run)}?iteration=${i + 1}`);
+    for (const path of [
+      '/',
+      of(run),
+      of('hostile/training'),
+      `/diff?${query}`,
+      '/search?q=executed',
+      ...iterations,
+    ]) {
+      await open(path);
+      await browser.evaluate(`for (const box of document.querySelectorAll('details')) box.open = true`);
+      await browser.evaluate(`new Promise((resolve) => setTimeout(resolve, 30))`);
+      expect(await browser.evaluate(`globalThis.executed ?? null`), path).toBeNull();
+      const strange = `[...document.querySelectorAll('[onerror], [onload], base, object, embed, script:not([src], [type="importmap"], [type="application/json"])')].map((one) => one.outerHTML)`;
+      expect(await browser.evaluate<string[]>(strange), path).toEqual([]);
+      const asked = `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !name.startsWith('data:') && !name.startsWith(location.origin))`;
+      expect(await browser.evaluate<string[]>(asked), path).toEqual([]);
+    }
+    expect(await browser.evaluate<string>(`document.querySelector('main').textContent`)).toContain(
+      'event: items',
+    );
+  });
+});
