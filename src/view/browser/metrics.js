@@ -40,7 +40,7 @@ const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLower
 export function LossChart({ metrics, version }) {
   return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
 <ul class="legend"><li><span class="key thin"></span>training loss of a step</li><li><span class="key step"></span>smoothed</li>${
-    metrics.validation.length > 0 && html`<li><span class="key dot"></span>validation loss</li>`
+    metrics.validation.length > 0 && html`<li><span class="key dot measured"></span>validation loss</li>`
   }</ul>`;
 }
 
@@ -63,7 +63,7 @@ export function MetricCharts({ metrics, version }) {
 <${Toggle} label="smoothed" mark="" isOn=${isSmooth} onChange=${setSmooth} />
 ${first.length > 0 && first.length < names.length && html`<${Toggle} label=${`all ${names.length} figures`} mark="" isOn=${isAll} onChange=${setAll} />`}
 <li><span class="key step"></span>steps</li>
-${metrics.validation.length + metrics.evaluation.length > 0 && html`<li><span class="key dot"></span>validations and evaluations</li>`}
+${metrics.validation.length + metrics.evaluation.length > 0 && html`<li><span class="key dot measured"></span>validations and evaluations</li>`}
 </ul>
 <div class="charts">${shown.map((name) => html`<${MetricChart} key=${name} name=${name} metrics=${metrics} version=${version} isSmooth=${isSmooth} />`)}</div>`;
 }
@@ -105,12 +105,13 @@ function MetricChart({ name, metrics, version, isSmooth, height = 190 }) {
 <${Chart} label=${`${words(name)} over the steps; last ${shownNumber(last)}`} height=${height} xTitle="step" lines=${lines} data=${data} /></figure>`;
 }
 
-/** An exponential mean over about a twentieth of the values. @param {readonly number[]} values */
+/** For each the mean with its neighbours, which does not lag, as on the page of a training. @param {readonly number[]} values */
 function smoothed(values) {
-  const share = 1 / Math.max(1, Math.min(50, values.length / 20));
-  let mean = values[0] ?? 0;
-  return values.map((value) => {
-    mean += share * (value - mean);
-    return mean;
+  const reach = Math.max(2, Math.min(50, Math.round(values.length / 40)));
+  const sums = [0];
+  for (const value of values) sums.push(Number(sums.at(-1)) + value);
+  return values.map((_, i) => {
+    const [from, to] = [Math.max(0, i - reach), Math.min(values.length, i + reach + 1)];
+    return (Number(sums[to]) - Number(sums[from])) / (to - from);
   });
 }
