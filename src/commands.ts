@@ -65,7 +65,7 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
     'Look at runs, trainings and games in a browser, live while they go on',
     async () => {
       const { execute: view, finishing, options } = await import('./commands/view.js');
-      const { shownTraining } = await import('../finetune/rl/shown-training.js');
+      const { shownTraining } = await import('../finetune/rl/pages/shown-training.js');
       return {
         ...{ finishing, options },
         execute: (args: Parameters<typeof view>[0], given: CommandContext) =>

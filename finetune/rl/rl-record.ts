@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { type Page, page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
+import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
 import { MetricsLog, type Timed } from '../train/metrics.js';
 import type { TrainingStatus } from '../train/pages/frame.js';
-import { EventFile, type Scalars } from '../train/tensorboard.js';
 import type { RlEvent, RlEventOf } from './events.js';
 
 export type RlMetric = Timed<RlEvent>;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
+import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
 import { type Metric, MetricsLog } from './metrics.js';
 import { Pace } from './pace.js';
 import type { TrainingStatus } from './pages/frame.js';
-import { EventFile, trainingScalars } from './tensorboard.js';
 import { supervisedPage, type TrainingReport } from './training-page.js';
 
 /** Seconds of training between two pages. */
@@ -16,7 +16,7 @@ const pageEvery = 5;
 export class TrainingRecord {
   readonly #about: Omit<TrainingReport, 'metrics' | 'status'>;
   readonly #log: MetricsLog;
-  readonly #events: EventFile;
+  readonly #events: EventFile<Metric>;
   readonly #pace: Pace;
   /** Seconds since the page was written. */
   #unwritten = 0;
@@ -55,5 +55,22 @@ export class TrainingRecord {
     this.#unwritten = 0;
     const shown = supervisedPage({ ...this.#about, metrics: this.metrics, status });
     replaceFile(join(this.#about.config.output, trainingFiles.page), page(shown));
+  }
+}
+
+/** The values of a metric by the names of their curves. */
+export function trainingScalars(metric: Metric): Scalars {
+  switch (metric.kind) {
+    case 'step':
+      return {
+        'loss/train': metric.loss,
+        learning_rate: metric.learningRate,
+        gradient_norm: metric.gradientNorm,
+        tokens_per_second: metric.tokensPerSecond,
+      };
+    case 'validation':
+      return { 'loss/validation': metric.loss };
+    default:
+      return {};
   }
 }

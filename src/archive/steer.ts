@@ -83,11 +83,16 @@ export async function steer(path: string, request: ControlRequest, seconds: numb
     await delay(100);
     const event = controlledIn(events, from, unit).find((one) => one.request === number);
     const { status: now } = playedAt(path);
-    if (event !== undefined) return { ...told, outcome: 'done', event, status: now };
+    if (event !== undefined && (isSettled(request, now) || tries === 1))
+      return { ...told, outcome: 'done', event, status: now };
     if (!isLive(now)) return { ...told, outcome: 'ended', status: now };
   }
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
+
+/** Whether a status is read after a request was heeded: the log is written first. */
+const isSettled = ({ action }: ControlRequest, status: RunStatus) =>
+  action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
 function remedyFor(path: string, request: ControlRequest, status: RunStatus): string {
   if (request.action === 'set')

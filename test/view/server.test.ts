@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
-import { shownTraining } from '../../finetune/rl/shown-training.js';
+import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
 import { cookieOf } from '../../src/view/admission.js';
 import type { Item } from '../../src/view/messages.js';
 import { type RunningView, startView } from '../../src/view/server.js';
@@ -198,7 +198,8 @@ describe('a run is steered', () => {
 
   it('by what it can be asked for', async () => {
     expect((await steer({ of: 'a run', action: 'remove' }, own())).status).toBe(400);
-    expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(400);
+    expect((await steer({ of: 'study', action: 'stop' }, own())).status).toBe(400);
+    expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(422);
     expect((await steer({ of: '../a run', action: 'stop' }, own())).status).toBe(404);
     const { body, status } = await steer({ of: 'a run', action: 'pause' }, own());
     expect([status, body]).toEqual([422, expect.stringContaining('no process plays this run')]);

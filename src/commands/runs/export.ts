@@ -3,32 +3,41 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import type { ExportedCurves } from '../../data/event-files.js';
 import type { ExportedTable } from '../../data/export.js';
 import { plural } from '../../format/numbers.js';
+import { shellWord } from '../../format/shell-word.js';
 
 export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
-    .option('format', { ...kinds.text, default: 'csv', describe: 'csv or parquet' })
-    .option('out', { ...kinds.text, default: 'export', describe: 'Directory for the files, one a table' })
+    .option('format', { ...kinds.text, default: 'csv', describe: 'csv, parquet or tensorboard' })
+    .option('out', {
+      ...kinds.text,
+      default: 'export',
+      describe: 'Directory for the files, one a table; of tensorboard, a folder a run',
+    })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example("$0 export 'cartpole-*' --format parquet --out tables", 'runs, evaluations, episodes and calls');
 
 type Args = Arguments<typeof options>;
 
-/** The files that were written. */
-export type Output = readonly ExportedTable[];
+/** The files that were written; of TensorBoard, the folders. */
+export type Output = readonly ExportedTable[] | readonly ExportedCurves[];
+
+type Context = Pick<CommandContext, 'cwd' | 'print'>;
 
 /** `policyloop export <runs…>`. */
-export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
+export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
   const { exportFormats, exportRuns } = await import('../../data/export.js');
   const { selectRuns } = await import('../../data/selected-runs.js');
+  if (args.format === 'tensorboard') return exportCurves(args, { cwd, print });
   const format = exportFormats.find((one) => one === args.format);
   if (format === undefined)
     throw new UserError({
       ...{ field: '--format', value: args.format, message: 'there is no such format' },
-      alternatives: exportFormats,
+      alternatives: [...exportFormats, 'tensorboard'],
     });
   const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });
   const written = await exportRuns(runs, format, resolve(cwd, args.out));
@@ -38,5 +47,15 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
       ? JSON.stringify(shown satisfies Output)
       : shown.map(({ file, rows }) => `${file}  ${plural(rows, 'row')}`).join('\n'),
   );
+  return 0;
+}
+
+async function exportCurves({ json, out, runs, runsDir }: Args, { cwd, print }: Context): Promise<number> {
+  const { exportEventFiles } = await import('../../data/event-files.js');
+  const { selectRuns } = await import('../../data/selected-runs.js');
+  const written = exportEventFiles(selectRuns(runs, { cwd, runsDir }), resolve(cwd, out));
+  const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
+  const lines = shown.map(({ file, values }) => `${file}  ${plural(values, 'value')}`);
+  print(json ? JSON.stringify(shown satisfies Output) : [...lines, `tensorboard --logdir ${shellWord(out)}`].join('\n'));
   return 0;
 }

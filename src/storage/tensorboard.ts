@@ -5,14 +5,13 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
-import { double, float, integer, nested, text } from '../../src/storage/protobuf.js';
-import type { Metric } from './metrics.js';
+import { double, float, integer, nested, text } from './protobuf.js';
 
 /**
  * Writes the curves of a training to a new event file in `folder`, made when training starts. TensorBoard drops what
  * earlier files have of the steps from there on: they are made again.
  */
-export class EventFile<M extends CurveEvent = Metric> {
+export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
   readonly #scalars: (metric: M) => Scalars;
   #descriptor: number | undefined;
@@ -55,23 +54,6 @@ interface CurveEvent {
   readonly step: number;
   /** ISO 8601. */
   readonly time: string;
-}
-
-/** The values of a metric by the names of their curves. */
-export function trainingScalars(metric: Metric): Scalars {
-  switch (metric.kind) {
-    case 'step':
-      return {
-        'loss/train': metric.loss,
-        learning_rate: metric.learningRate,
-        gradient_norm: metric.gradientNorm,
-        tokens_per_second: metric.tokensPerSecond,
-      };
-    case 'validation':
-      return { 'loss/validation': metric.loss };
-    default:
-      return {};
-  }
 }
 
 /** Names sort by time, then by the number of earlier files: TensorBoard reads them in this order. */

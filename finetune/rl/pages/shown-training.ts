@@ -1,25 +1,25 @@
 /** The page of a training from its directory, at any time: what it writes of itself, as it would write it now. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from '../../src/report/page/page.js';
-import { trainingFiles } from '../../src/runs/training-files.js';
-import { type TrainingFacts, trainingFacts } from '../../src/runs/trainings.js';
-import { readJson } from '../../src/storage/files.js';
-import { readJsonLines } from '../../src/storage/json-lines.js';
-import { type DatasetLineage, datasetSchema } from '../dataset/lineage.js';
-import type { Metric } from '../train/metrics.js';
-import { Pace } from '../train/pace.js';
-import type { TrainingStatus } from '../train/pages/frame.js';
-import { type TrainConfig, trainConfigSchema } from '../train/train-config.js';
-import { supervisedPage } from '../train/training-page.js';
-import type { LearningConfig } from './learning-config.js';
-import { type NumericConfig, numericKind } from './numeric/numeric-config.js';
-import { numericPage } from './numeric/numeric-page.js';
-import { type NumericMetric, numericSecondsLeft } from './numeric/numeric-record.js';
-import { proposerKind } from './proposer/proposer-config.js';
-import { rlKind } from './rl-config.js';
-import { rlPage } from './rl-page.js';
-import { type RlMetric, secondsLeftOf } from './rl-record.js';
+import type { Page } from '../../../src/report/page/page.js';
+import { trainingFiles } from '../../../src/runs/training-files.js';
+import { type TrainingFacts, trainingFacts } from '../../../src/runs/trainings.js';
+import { readJson } from '../../../src/storage/files.js';
+import { readJsonLines } from '../../../src/storage/json-lines.js';
+import { type DatasetLineage, datasetSchema } from '../../dataset/lineage.js';
+import type { Metric } from '../../train/metrics.js';
+import { Pace } from '../../train/pace.js';
+import type { TrainingStatus } from '../../train/pages/frame.js';
+import { type TrainConfig, trainConfigSchema } from '../../train/train-config.js';
+import { supervisedPage } from '../../train/training-page.js';
+import type { LearningConfig } from '../learning-config.js';
+import { type NumericConfig, numericKind } from '../numeric/numeric-config.js';
+import { numericPage } from '../numeric/numeric-page.js';
+import { type NumericMetric, numericSecondsLeft } from '../numeric/numeric-record.js';
+import { proposerKind } from '../proposer/proposer-config.js';
+import { rlKind } from '../rl-config.js';
+import { rlPage } from '../rl-page.js';
+import { type RlMetric, secondsLeftOf } from '../rl-record.js';
 
 /** What `training.json` says of any training; nothing in it is trusted. */
 interface About {

@@ -2,13 +2,16 @@
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
-import { type ChatTokenizer, openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
-import { createGenerator } from '../../../src/random/generator.js';
-import { byteFallbackModel, referenceDirectory } from './fixture.js';
+import {
+  constraintVocabulary,
+  createConstraint,
+} from '../../../../src/models/local/constraint/constraint.js';
+import { type ChatTokenizer, openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import type { ParameterSpec } from '../../../../src/policies/policy.js';
+import { parseParameters } from '../../../../src/prompting/answer/format.js';
+import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { createGenerator } from '../../../../src/random/generator.js';
+import { byteFallbackModel, referenceDirectory } from '../fixture.js';
 
 export const spec: fc.Arbitrary<ParameterSpec> = fc
   .record({

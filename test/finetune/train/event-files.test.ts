@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Metric } from '../../../finetune/train/metrics.js';
-import { EventFile, trainingScalars } from '../../../finetune/train/tensorboard.js';
+import { trainingScalars } from '../../../finetune/train/training-record.js';
+import { EventFile } from '../../../src/storage/tensorboard.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 
 const totalSteps = 300;

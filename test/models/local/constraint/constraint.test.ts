@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { constraintVocabulary, createConstraint } from '../../../src/models/local/constraint/constraint.js';
-import { numberGrammar } from '../../../src/models/local/constraint/number-grammar.js';
-import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
-import { createGenerator } from '../../../src/random/generator.js';
+import {
+  constraintVocabulary,
+  createConstraint,
+} from '../../../../src/models/local/constraint/constraint.js';
+import { numberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
+import type { ParameterSpec } from '../../../../src/policies/policy.js';
+import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { createGenerator } from '../../../../src/random/generator.js';
 import {
   byteFallbackTokenizer,
   eos,
