@@ -5,7 +5,6 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { RunComparison } from '../comparison/run-comparison.js';
 import type { PlayComparison } from '../play/compare-plays.js';
-/** `policyloop compare`: groups of repeats against each other. */
 import { openPage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
