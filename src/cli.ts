@@ -187,9 +187,25 @@ async function readArguments(): Promise<readonly string[]> {
 /** With it the script of `policyloop completion` asks; the words behind the program's name follow. */
 const completionRequest = '--get-yargs-completions';
 
+/** Files are completed where nothing else is known. */
+const fishCompletion = `function __policyloop_complete
+    set -l current (commandline -ct)
+    set -l found (policyloop ${completionRequest} (commandline -opc) "$current")
+    if test (count $found) -gt 0
+        printf '%s\\n' $found
+    else
+        __fish_complete_path "$current"
+    end
+end
+complete -c policyloop -f -a '(__policyloop_complete)'`;
+
 /** @throws UserError for a command line that can't be understood */
 async function main(): Promise<void> {
-  const [first, , ...words] = hideBin(process.argv);
+  const [first, shell, ...words] = hideBin(process.argv);
+  if (first === 'completion' && shell === 'fish') {
+    context.print(fishCompletion);
+    return;
+  }
   // Of commands that are loaded when they are named, yargs would complete no options.
   if (first === completionRequest) {
     for (const word of await completions(words, context.cwd)) context.print(word);
@@ -206,7 +222,10 @@ async function main(): Promise<void> {
     .scriptName('policyloop')
     .usage('$0 <command>\n\nA language model reads the replay buffer and proposes better policies.')
     .demandCommand(1, 'Name a command; policyloop --help lists them.')
-    .completion('completion', 'Print a script that completes command lines in bash and zsh')
+    .completion(
+      'completion',
+      'Print a script that completes command lines in bash and zsh, or (completion fish) in fish',
+    )
     .check(requireOnce)
     .strict()
     .recommendCommands()

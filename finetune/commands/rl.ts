@@ -26,6 +26,7 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: 'Only forecast memory, tokens and time, by one small update',
     })
+    .option('open', { ...common.open, describe: 'Open its page, which grows, in the browser' })
     .option('quiet', common.quiet)
     .option('json', {
       ...kinds.flag,

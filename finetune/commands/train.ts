@@ -22,6 +22,7 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: 'Make no more steps: write the result of the checkpoint',
     })
+    .option('open', { ...common.open, describe: 'Open its page, which grows, in the browser' })
     .option('quiet', common.quiet)
     .option('json', {
       ...kinds.flag,

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { openPage } from '../../src/base/open-page.js';
 import { formatDuration, formatNumber } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
@@ -43,6 +44,8 @@ interface RlArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly quiet: boolean;
+  /** Whether its page is opened when it begins. */
+  readonly open?: boolean | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
 }
@@ -164,6 +167,8 @@ async function recorded(
               steered.begin(() => record.metrics.at(-1)?.step ?? 0);
             }
             record.add(metric);
+            if (metric.kind === 'start' && args.open)
+              void openPage(join(config.output, trainingFiles.page), context);
             if (metric.kind === 'start' && !args.json && !args.quiet)
               context.note(`follow it in ${shownPath(join(config.output, trainingFiles.page), context.cwd)}`);
             display.show(metric, record.secondsLeft);

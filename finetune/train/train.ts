@@ -1,9 +1,11 @@
 /** Trains what a config says into its output directory: lock, record, live progress, lineage. */
+
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
@@ -34,6 +36,8 @@ interface TrainArguments {
   readonly overrides: readonly string[];
   readonly finish: boolean;
   readonly quiet: boolean;
+  /** Whether its page is opened when it begins. */
+  readonly open?: boolean | undefined;
   readonly json: boolean;
 }
 
@@ -140,6 +144,7 @@ async function recorded(
             steered.begin(() => record.metrics.at(-1)?.step ?? 0);
           }
           record.add(metric);
+          if (metric.kind === 'start' && args.open) void openPage(join(output, trainingFiles.page), context);
           if (metric.kind === 'start' && !args.json && !args.quiet)
             context.note(`follow it in ${shownPath(join(output, trainingFiles.page), context.cwd)}`);
           display.show(metric);

@@ -70,6 +70,7 @@ export const common = {
   },
   jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
   wait: { ...number, default: 10, describe: 'Seconds to wait until it is done' },
+  open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'No progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
   ignoreKeys: {

@@ -1,10 +1,11 @@
-/** `policyloop compare`: groups of repeats against each other. */
+import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { RunComparison } from '../comparison/run-comparison.js';
 import type { PlayComparison } from '../play/compare-plays.js';
+import { openPage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y
@@ -24,6 +25,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Write a page with learning curves and intervals to this file',
     })
+    .option('open', { ...common.open, describe: 'Open that page in the browser' })
     .option('json', common.json)
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
     .example(
@@ -42,6 +44,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.target !== undefined && !Number.isFinite(args.target)) {
     throw new UserError({ field: '--target', message: 'give a number', value: args.target });
   }
+  if (args.open && args.html === undefined)
+    throw new UserError({
+      ...{ field: '--open', message: 'there is no page to open' },
+      remedy: '--html FILE writes one',
+    });
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../play/compare-plays.js');
   const plays = comparePlays(args, context);
@@ -51,6 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   const { compareRuns } = await import('../comparison/compare.js');
   context.print(compareRuns({ ...args, by }, context));
+  if (args.open) await openPage(resolve(context.cwd, args.html!), context);
   return 0;
 }
 

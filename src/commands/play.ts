@@ -18,6 +18,7 @@ export const options = (y: Argv) =>
       describe: 'Directory of this run (default: a new one below --runs-dir)',
     })
     .option('runs-dir', common.runsDir)
+    .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 play agents/cooking', 'a model of Ollama cooks, in games that no training has seen')

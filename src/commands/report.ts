@@ -1,12 +1,12 @@
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, common } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 
 export const options = (y: Argv) =>
   y
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
-    .option('open', { ...kinds.flag, describe: 'Open it in the browser' })
+    .option('open', common.open)
     .option('json', common.json)
     .example('$0 report cartpole', 'after an update of policyloop, or for a run that crashed')
     .example('$0 report latest --open', 'and look at it');

@@ -4,6 +4,7 @@ import { findRun } from '../archive/names.js';
 import { goOn, refuseChanges } from '../archive/steer-runs.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
+import { openPage } from '../base/open-page.js';
 import { fitted } from '../format/width.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createRunDirectory } from '../runs/create.js';
@@ -26,6 +27,8 @@ interface PlayArguments {
   readonly runsDir: string;
   readonly json: boolean;
   readonly quiet: boolean;
+  /** Whether the page is opened at the end. */
+  readonly open?: boolean | undefined;
 }
 
 /** Plays a config. @returns the exit code */
@@ -142,7 +145,7 @@ async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<vo
 async function finish(
   setup: PlaySetup,
   directory: RunDirectory,
-  { json, quiet }: PlayArguments,
+  { json, open = false, quiet }: PlayArguments,
   context: CommandContext,
 ): Promise<number> {
   const { path } = directory;
@@ -160,8 +163,9 @@ async function finish(
       );
     throw error;
   }
-  writePlayPage(path);
+  const page = writePlayPage(path);
   const result = playResult(path, context.cwd);
   context.print(json ? JSON.stringify(result) : fitted(playText(result, context.cwd), context.columns));
+  if (open) await openPage(page, context);
   return exitCodeOf(result.status);
 }

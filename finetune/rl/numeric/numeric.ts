@@ -1,9 +1,11 @@
 /** Trains the numeric policy of a config into its output directory: lock, record, live progress, result. */
+
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../../src/base/context.js';
+import { openPage } from '../../../src/base/open-page.js';
 import {
   formatBytes,
   formatCompact,
@@ -32,6 +34,8 @@ interface NumericArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly quiet: boolean;
+  /** Whether its page is opened when it begins. */
+  readonly open?: boolean | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
 }
@@ -166,6 +170,8 @@ async function recorded(
           steered.begin(() => record.metrics.at(-1)?.step ?? 0);
         }
         record.add(metric);
+        if (metric.kind === 'start' && args.open)
+          void openPage(join(config.output, trainingFiles.page), context);
         if (args.json) progress.emit(metric);
         else show(progress, metric, record.secondsLeft);
       },
