@@ -27,6 +27,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
     ...memoryProblems(config),
+    noveltyProblem(config),
     ...racingProblems(config),
     ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
     ...modelProblems(config),
@@ -275,6 +276,19 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         remedy: 'set record to first or all, or memory.trajectories to none',
       },
   ];
+}
+
+function noveltyProblem({ corrections, novelty }: Config): Found {
+  return (
+    novelty?.action === 'ask' &&
+    corrections === 0 && {
+      field: 'novelty.action',
+      value: 'ask',
+      message: 'can’t ask again, for corrections is 0: a proposal that is too close would come to nothing',
+      alternatives: ['jitter'],
+      remedy: 'raise corrections, or set novelty.action to jitter',
+    }
+  );
 }
 
 function racingProblems({ evaluation: { episodes, racing }, target }: Config): readonly Found[] {

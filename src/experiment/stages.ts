@@ -6,6 +6,7 @@ import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
+import { createGenerator } from '../random/generator.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
@@ -13,10 +14,17 @@ import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { Task } from '../search/control.js';
+import { movedAway, nearestTried } from '../search/novelty.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { type Answerer, type Proposal, type ProposalGroup, propose } from './proposal.js';
+import {
+  type Answerer,
+  type Proposal,
+  type ProposalGroup,
+  type ProposalRequest,
+  propose,
+} from './proposal.js';
 import { answering } from './proposer.js';
 import { callsUnderway, deadlineOf } from './stopping.js';
 
@@ -89,7 +97,7 @@ export async function proposeCandidates(
       corrections: config.corrections,
       messages,
       parameters: setting.family.parameters,
-      seen: (parameters) => experiment.buffer.find(parameters),
+      ...noveltyOf(experiment),
       seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
       formatCorrection: (failure) => prompter.formatCorrection(failure),
       ...earlier,
@@ -150,6 +158,36 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
     entries: buffer.entries,
   });
   return (candidate) => members[chosen[candidate]!]!;
+}
+
+/** What becomes of proposals that were made before, or nearly so. */
+function noveltyOf({
+  buffer,
+  config: { novelty },
+  setting,
+}: Experiment): Pick<ProposalRequest, 'novelty' | 'seen'> {
+  const seen: ProposalRequest['seen'] = (parameters) => buffer.find(parameters);
+  if (novelty === undefined) return { seen };
+  const { action, distance: least } = novelty;
+  const spec = setting.family.parameters;
+  return {
+    // What is the same is moved, too.
+    ...(action === 'ask' && { seen }),
+    novelty(parameters, accepted, { iteration, seed }) {
+      const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));
+      const tried = [...buffer.entries, ...proposed];
+      const nearest = nearestTried(parameters, tried, spec);
+      if (nearest === undefined || nearest.distance >= least) return undefined;
+      const { distance } = nearest;
+      if (action === 'jitter') {
+        const random = createGenerator(seed, [1]);
+        return { kind: 'moved', parameters: movedAway(parameters, tried, spec, least, random), distance };
+      }
+      const { iteration: at, score } = nearest.tried;
+      const failure = { iteration: at, ...(score !== undefined && { score }), distance, least };
+      return { kind: 'refused', failure: { kind: 'too-close', ...failure } };
+    },
+  };
 }
 
 function concurrencyOf({ model }: Pick<Config, 'model'>): number {

@@ -74,6 +74,6 @@ const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 function outcomeText({ attempt, member, outcome }: CallRecord): string {
   const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
   const ask = member === undefined ? which : `${harmlessLine(member)}, ${which}`;
-  if (outcome.kind === 'accepted') return `${ask}: accepted`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
   return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
 }
