@@ -28,6 +28,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...policyProblems(config.policy),
     ...memoryProblems(config),
     noveltyProblem(config),
+    ...pipelineProblems(config),
     ...racingProblems(config),
     ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
     ...modelProblems(config),
@@ -275,6 +276,30 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         value: memory.trajectories,
         remedy: 'set record to first or all, or memory.trajectories to none',
       },
+  ];
+}
+
+/** What a prompt must know of the iteration right before it. */
+function pipelineProblems({ adapt, model, pipeline = 1, prompts }: Config): readonly Found[] {
+  if (pipeline === 1) return [];
+  const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
+  const at = { field: 'pipeline', value: pipeline };
+  return [
+    prompts.conversation !== 'fresh' && {
+      ...at,
+      message: 'does not go with prompts.conversation: a turn goes on with the answer before it',
+      remedy: 'remove pipeline or prompts.conversation',
+    },
+    adapt !== undefined && {
+      ...at,
+      message: 'does not go with adapt: a model that is asked already can’t learn from the answer before',
+      remedy: 'remove pipeline or adapt',
+    },
+    learns && {
+      ...at,
+      message: `does not go with model.switch: ${model.switch}, which looks at the iteration before`,
+      remedy: 'remove pipeline, or set model.switch to shares or turns',
+    },
   ];
 }
 

@@ -101,6 +101,11 @@ export const configSchema = z.strictObject({
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1).default(1).describe('Proposals an iteration: one prompt, K replies, all evaluated'),
+  pipeline: count(1)
+    .optional()
+    .describe(
+      'Iterations whose requests are under way at once: each prompt lacks the evaluations of the others (default: 1)',
+    ),
   corrections: count(0).default(3).describe('How often a reply that broke the format is asked again'),
   novelty: noveltySchema
     .optional()

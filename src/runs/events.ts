@@ -64,6 +64,8 @@ export interface CallRecord extends CallPosition {
   readonly seed: number;
   /** Of a portfolio: who answered. */
   readonly member?: string;
+  /** With `pipeline`: iterations before this one of which the prompt could not know yet; absent where there are none. */
+  readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';

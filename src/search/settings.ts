@@ -72,7 +72,6 @@ export const noveltySchema = z.strictObject({
     .describe('What becomes of a proposal that is closer: it is asked again, or moved away by a random step'),
 });
 
-export type NoveltyConfig = z.output<typeof noveltySchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
 export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;

@@ -181,6 +181,7 @@ function callFacts(call: CallRecord): Html {
     ['tokens not reported', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
     ['cost', cost === undefined ? undefined : formatCost(cost)],
     ['finish', completion?.finishReason],
+    ['iterations unknown to the prompt', call.behind === undefined ? undefined : String(call.behind)],
     ['seed', String(call.seed)],
     ['time', formatTime(call.time)],
   ];
