@@ -62,7 +62,7 @@ try {
     number('ratio', ({ rate }: (typeof rows)[number]) => (rate / rows[0]!.rate).toFixed(2)),
     text('replay', ({ equal }: (typeof rows)[number]) => (equal ? 'equal' : 'differs')),
   ];
-  console.log(terminalTable(rows, columns));
+  process.stdout.write(`${terminalTable(rows, columns)}\n`);
 } finally {
   server.close();
   rmSync(root, { recursive: true, force: true });
