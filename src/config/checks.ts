@@ -27,6 +27,8 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
     ...memoryProblems(config),
+    noveltyProblem(config),
+    ...pipelineProblems(config),
     ...racingProblems(config),
     ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
     ...modelProblems(config),
@@ -275,6 +277,43 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         remedy: 'set record to first or all, or memory.trajectories to none',
       },
   ];
+}
+
+/** What a prompt must know of the iteration right before it. */
+function pipelineProblems({ adapt, model, pipeline = 1, prompts }: Config): readonly Found[] {
+  if (pipeline === 1) return [];
+  const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
+  const at = { field: 'pipeline', value: pipeline };
+  return [
+    prompts.conversation !== 'fresh' && {
+      ...at,
+      message: 'does not go with prompts.conversation: a turn goes on with the answer before it',
+      remedy: 'remove pipeline or prompts.conversation',
+    },
+    adapt !== undefined && {
+      ...at,
+      message: 'does not go with adapt: a model that is asked already can’t learn from the answer before',
+      remedy: 'remove pipeline or adapt',
+    },
+    learns && {
+      ...at,
+      message: `does not go with model.switch: ${model.switch}, which looks at the iteration before`,
+      remedy: 'remove pipeline, or set model.switch to shares or turns',
+    },
+  ];
+}
+
+function noveltyProblem({ corrections, novelty }: Config): Found {
+  return (
+    novelty?.action === 'ask' &&
+    corrections === 0 && {
+      field: 'novelty.action',
+      value: 'ask',
+      message: 'can’t ask again, for corrections is 0: a proposal that is too close would come to nothing',
+      alternatives: ['jitter'],
+      remedy: 'raise corrections, or set novelty.action to jitter',
+    }
+  );
 }
 
 function racingProblems({ evaluation: { episodes, racing }, target }: Config): readonly Found[] {

@@ -8,6 +8,7 @@ import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
+import { noveltySchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
@@ -100,7 +101,15 @@ export const configSchema = z.strictObject({
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1).default(1).describe('Proposals an iteration: one prompt, K replies, all evaluated'),
+  pipeline: count(1)
+    .optional()
+    .describe(
+      'Iterations whose requests are under way at once: each prompt lacks the evaluations of the others (default: 1)',
+    ),
   corrections: count(0).default(3).describe('How often a reply that broke the format is asked again'),
+  novelty: noveltySchema
+    .optional()
+    .describe('Asks for proposals that differ from what was tried (default: that it is not the same)'),
   adapt: adaptSchema
     .optional()
     .describe('Trains the local model on the candidates of the run itself, while it searches (default: off)'),

@@ -97,7 +97,7 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
-export interface MemberConfig {
+interface MemberConfig {
   /** Its provider; the second of one provider is `gp-2`. */
   readonly name: string;
   readonly config: SingleModelConfig;

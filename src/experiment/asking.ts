@@ -36,6 +36,8 @@ export interface AskingRequest {
   readonly member?: string | undefined;
   /** Whether it costs nothing, unlike what the ledger counts. */
   readonly isFree?: boolean;
+  /** See CallRecord. */
+  readonly behind?: number | undefined;
   readonly concurrency: number;
   readonly ledger: Ledger;
   /** Aborts the calls under way. */
@@ -164,7 +166,7 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { grammar, isFree, iteration, ledger, member, model, now, signal } = request;
+  const { behind, grammar, isFree, iteration, ledger, member, model, now, signal } = request;
   const { choices, messages, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = isFree ? undefined : await request.ask?.({ iteration, attempt, candidates, messages });
@@ -189,6 +191,7 @@ async function ask(
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
     ...(member !== undefined && { member }),
+    ...(behind !== undefined && { behind }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),
   }));
   sent?.answered(calls);

@@ -3,10 +3,10 @@
  * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
-import type { Adaptation, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
+import type { Adaptation, CallRecord, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
 import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
-import type { Proposal } from './proposal.js';
+import type { Proposal, ProposalGroup } from './proposal.js';
 import { confirmBest, evaluateProposals, proposeCandidates, warmUp } from './stages.js';
 import {
   endOfSilence,
@@ -64,13 +64,72 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
 
 /** Iterates until there is a reason to stop. */
 async function improve(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
+  const asking = askAhead(experiment, stop);
+  try {
+    return await iterate(experiment, stop, asking.next);
+  } finally {
+    await asking.close();
+  }
+}
+
+/**
+ * Keeps the requests of so many iterations under way (`pipeline`), each of which knows the evaluations up to so many before
+ * it: whatever answers first, their results enter in the order of the iterations.
+ */
+function askAhead(experiment: Experiment, stop: StopRequests) {
+  const { pipeline = 1 } = experiment.config;
+  const leave = new AbortController();
+  const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
+  const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();
+  const emitCall = (call: CallRecord) => experiment.emit({ kind: 'call-finished', call });
+  const start = (iteration: number) => {
+    const calls: CallRecord[] = [];
+    const onCall = pipeline === 1 ? emitCall : (call: CallRecord) => calls.push(call);
+    const group = proposeCandidates(experiment, iteration, stopping, onCall);
+    underway.set(iteration, {
+      calls,
+      group: group.then(
+        (proposed) => ({ proposed }),
+        (error) => ({ error }),
+      ),
+    });
+  };
+  return {
+    /** The proposals of the next iteration; those after it are asked for meanwhile. */
+    async next(iteration: number): Promise<ProposalGroup> {
+      for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
+        const isWanted = ahead === iteration || ahead <= experiment.config.iterations;
+        if (isWanted && !underway.has(ahead)) start(ahead);
+      }
+      const { calls, group } = underway.get(iteration)!;
+      const ended = await group;
+      underway.delete(iteration);
+      for (const call of calls) emitCall(call);
+      if ('error' in ended) throw ended.error;
+      return ended.proposed;
+    },
+    /** Asks nothing more; answers that arrive are kept for a run that goes on. */
+    async close(): Promise<void> {
+      leave.abort();
+      await Promise.all([...underway.values()].map(({ group }) => group));
+    },
+  };
+}
+
+type Ended = { readonly proposed: ProposalGroup } | { readonly error: unknown };
+
+async function iterate(
+  experiment: Experiment,
+  stop: StopRequests,
+  next: (iteration: number) => Promise<ProposalGroup>,
+): Promise<StopReason> {
   let silent = 0;
   for (;;) {
     await experiment.heed();
     const reason = reasonToStop(experiment, stop);
     if (reason !== undefined) return reason;
     const iteration = experiment.completed + 1;
-    const { proposals, limit, unfinished } = await proposeCandidates(experiment, iteration, stop);
+    const { proposals, limit, unfinished } = await next(iteration);
     if (unfinished) return { kind: 'interrupted' };
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {

@@ -66,12 +66,23 @@ export class Prompter {
     this.#restoreConversation(recorded);
   }
 
-  /** The prompt of an iteration, which all its candidates answer. */
-  messages(iteration: number): readonly ChatMessage[] {
-    this.#context = this.#contextOf(iteration);
+  /**
+   * The prompt of an iteration, which all its candidates answer.
+   * @param known the last iteration whose evaluations it may show; left out, all
+   */
+  messages(iteration: number, known?: number): readonly ChatMessage[] {
+    this.#context = this.#contextOf(iteration, known);
     const user: ChatMessage = { role: 'user', content: this.#prompts.user(this.#context) };
     if (this.#conversation !== undefined) return [...this.#conversation.messages, user];
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
+  }
+
+  /** The same, with how its answers are corrected, whatever other prompts are made meanwhile. */
+  prompt(iteration: number, known?: number) {
+    const messages = this.messages(iteration, known);
+    const context = this.#context!;
+    const formatCorrection = (failure: ParseFailure) => this.#prompts.formatCorrection(context, failure);
+    return { messages, formatCorrection };
   }
 
   /** Tells the model what was wrong with its last reply. */
@@ -100,9 +111,9 @@ export class Prompter {
     this.#advance(proposals, entries, this.#buffer.entries.slice(0, before));
   }
 
-  #contextOf(iteration: number): PromptContext {
+  #contextOf(iteration: number, known = iteration): PromptContext {
     const { memory, iterations } = this.#config;
-    const held = remembered(this.#buffer.entries, memory);
+    const held = remembered(knownEntries(this.#buffer.entries, known), memory);
     const seen = this.#conversation?.shown;
     const continued = seen !== undefined;
     const shown = continued ? held.slice(seen) : selectHistory(held, memory, this.#history.tokens);
@@ -152,6 +163,12 @@ export class Prompter {
     }
     finishUntil(last + 1);
   }
+}
+
+/** The evaluations up to an iteration, oldest first. */
+export function knownEntries(entries: readonly BufferEntry[], known: number): readonly BufferEntry[] {
+  const end = entries.findLastIndex((entry) => entry.iteration <= known) + 1;
+  return end === entries.length ? entries : entries.slice(0, end);
 }
 
 const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>

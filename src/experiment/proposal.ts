@@ -2,7 +2,12 @@
  * One prompt, K proposals: render → generate → parse → correct, a bounded number of times. A reply that can't be
  * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
  */
-import { type ChatMessage, ModelError, type ModelErrorKind } from '../models/language-model.js';
+import {
+  type ChatMessage,
+  type Completion,
+  ModelError,
+  type ModelErrorKind,
+} from '../models/language-model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
@@ -30,7 +35,17 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly corrections: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
-  readonly seen: (parameters: ParameterVector) => SeenParameters | undefined;
+  /** Left out where a repeated proposal is none that is refused. */
+  readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
+  /**
+   * What is wrong with a proposal that is too close to what was tried, or where it is moved; undefined where it is new.
+   * @param accepted proposals of this iteration
+   */
+  readonly novelty?: (
+    parameters: ParameterVector,
+    accepted: readonly ParameterVector[],
+    call: EndedCall,
+  ) => NotNovel | undefined;
   readonly formatCorrection: (failure: ParseFailure) => string;
   /** Receives every call as soon as its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
@@ -47,6 +62,11 @@ export interface ProposalGroup {
   readonly limit?: LimitName;
   readonly unfinished?: true;
 }
+
+/** A proposal that is too close to what was tried. */
+export type NotNovel =
+  | { readonly kind: 'refused'; readonly failure: ParseFailure }
+  | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
 
 /** A model, and who it is in a portfolio. */
 export type Answerer = Pick<AskingRequest, 'model' | 'member' | 'isFree'>;
@@ -182,22 +202,44 @@ function leave(request: ProposalRequest, replies: Round['replies']): ProposalGro
 /** The record of a call: what its reply means, where there is one. */
 function judge(
   request: ProposalRequest,
-  { completion, cost, outcome, ...base }: EndedCall,
+  call: EndedCall,
   accepted: ReadonlyMap<string, ParameterVector>,
 ): CallRecord {
+  const { completion, cost, outcome, ...base } = call;
   if (completion === undefined) return { ...base, outcome: outcome! };
-  const result = parseParameters(receivedText(completion), request.parameters, {
-    seen: (parameters) =>
-      accepted.has(vectorKey(parameters)) ? { iteration: request.iteration } : request.seen(parameters),
-    finishReason: completion.finishReason,
-    constrained: completion.constrained,
-  });
   return {
     ...base,
-    outcome: result.ok
-      ? { kind: 'accepted', parameters: result.value }
-      : { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) },
+    outcome: outcomeOf(request, { ...base, completion }, accepted),
     completion,
     ...(cost !== undefined && { cost }),
   };
+}
+
+function outcomeOf(
+  request: ProposalRequest,
+  call: EndedCall & { readonly completion: Completion },
+  accepted: ReadonlyMap<string, ParameterVector>,
+): CallRecord['outcome'] {
+  const { completion } = call;
+  const { iteration, seen } = request;
+  const result = parseParameters(receivedText(completion), request.parameters, {
+    ...(seen && {
+      seen: (parameters) => (accepted.has(vectorKey(parameters)) ? { iteration } : seen(parameters)),
+    }),
+    finishReason: completion.finishReason,
+    constrained: completion.constrained,
+  });
+  if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
+  const { value } = result;
+  const notNovel = request.novelty?.(value, [...accepted.values()], call);
+  switch (notNovel?.kind) {
+    case undefined:
+      return { kind: 'accepted', parameters: value };
+    case 'refused':
+      return { kind: 'rejected', failure: notNovel.failure };
+    case 'moved': {
+      const { distance, parameters } = notNovel;
+      return { kind: 'accepted', parameters, moved: { from: value, distance } };
+    }
+  }
 }

@@ -6,6 +6,7 @@ import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { ModelError } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
+import { createGenerator } from '../random/generator.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
@@ -13,10 +14,18 @@ import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { Task } from '../search/control.js';
+import { movedAway, nearestTried } from '../search/novelty.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { type Answerer, type Proposal, type ProposalGroup, propose } from './proposal.js';
+import { knownEntries } from './prompter.js';
+import {
+  type Answerer,
+  type Proposal,
+  type ProposalGroup,
+  type ProposalRequest,
+  propose,
+} from './proposal.js';
 import { answering } from './proposer.js';
 import { callsUnderway, deadlineOf } from './stopping.js';
 
@@ -70,17 +79,22 @@ export function randomPolicies({
 /**
  * Asks the model for the candidates of an iteration. A limit of wall time ends calls that are under way: then there are
  * no proposals. After the first request to stop nothing more is asked.
+ * @param emitCall told of each call, in their order
  */
 export async function proposeCandidates(
   experiment: Experiment,
   iteration: number,
   stop: StopRequests,
+  emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
   const { config, ledger, now, prompter, setting } = experiment;
   const { abort, finish } = stop;
   const deadline = deadlineOf(experiment);
-  const messages = prompter.messages(iteration);
-  const earlier = earlierCalls(experiment, iteration, messages);
+  const known = lastKnown(config, iteration);
+  const { formatCorrection, messages } = prompter.prompt(iteration, known);
+  const behind = iteration - 1 - known;
+  const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
+  const earlier = earlierCalls(experiment, iteration, messages, onCall);
   const underway = callsUnderway(experiment, finish, deadline?.leftMs);
   try {
     return await propose({
@@ -89,9 +103,10 @@ export async function proposeCandidates(
       corrections: config.corrections,
       messages,
       parameters: setting.family.parameters,
-      seen: (parameters) => experiment.buffer.find(parameters),
+      ...noveltyOf(experiment, iteration),
       seed: (candidate, attempt) => callSeed(experiment.seed, iteration, candidate, attempt),
-      formatCorrection: (failure) => prompter.formatCorrection(failure),
+      formatCorrection,
+      ...(behind > 0 && { behind }),
       ...earlier,
       by: askedFor(experiment, iteration),
       concurrency: concurrencyOf(config),
@@ -101,7 +116,7 @@ export async function proposeCandidates(
       now,
       isReached: () => experiment.asked.isReached,
       ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
-      onCall: (call) => recordCall(experiment, call),
+      onCall,
     });
   } catch (error) {
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
@@ -111,8 +126,15 @@ export async function proposeCandidates(
   }
 }
 
-function recordCall(experiment: Experiment, call: CallRecord): void {
-  const { arrived, asked, emit, ledger, warn } = experiment;
+/** The last iteration that the prompt of another may know of: those under way with it come later. */
+const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
+  Math.max(0, iteration - pipeline);
+
+const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
+  knownEntries(buffer.entries, lastKnown(config, iteration));
+
+function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
+  const { arrived, asked, ledger, warn } = experiment;
   // What an earlier process was answered is counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
   if (!isByControl(call)) {
@@ -120,7 +142,7 @@ function recordCall(experiment: Experiment, call: CallRecord): void {
     asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
     if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
   }
-  emit({ kind: 'call-finished', call });
+  emitCall(call);
   for (const message of call.completion?.warnings ?? []) warn(message);
 }
 
@@ -130,7 +152,7 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
   const isPortfolio = 'members' in model;
   const task: Task = {
     parameters: setting.family.parameters,
-    history: remembered(buffer.entries, config.memory),
+    history: remembered(knownTo(experiment, iteration), config.memory),
     warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
     noisy: config.evaluation.seeds === 'fresh',
     shared: isPortfolio,
@@ -152,6 +174,37 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
   return (candidate) => members[chosen[candidate]!]!;
 }
 
+/** What becomes of proposals that were made before, or nearly so. */
+function noveltyOf(experiment: Experiment, iteration: number): Pick<ProposalRequest, 'novelty' | 'seen'> {
+  const { config, setting } = experiment;
+  const { novelty } = config;
+  const seen: ProposalRequest['seen'] = (parameters) => {
+    const entry = experiment.buffer.find(parameters);
+    return entry === undefined || entry.iteration > lastKnown(config, iteration) ? undefined : entry;
+  };
+  if (novelty === undefined) return { seen };
+  const { action, distance: least } = novelty;
+  const spec = setting.family.parameters;
+  return {
+    // What is the same is moved, too.
+    ...(action === 'ask' && { seen }),
+    novelty(parameters, accepted, { seed }) {
+      const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));
+      const tried = [...knownTo(experiment, iteration), ...proposed];
+      const nearest = nearestTried(parameters, tried, spec);
+      if (nearest === undefined || nearest.distance >= least) return undefined;
+      const { distance } = nearest;
+      if (action === 'jitter') {
+        const random = createGenerator(seed, [1]);
+        return { kind: 'moved', parameters: movedAway(parameters, tried, spec, least, random), distance };
+      }
+      const { iteration: at, score } = nearest.tried;
+      const failure = { iteration: at, ...(score !== undefined && { score }), distance, least };
+      return { kind: 'refused', failure: { kind: 'too-close', ...failure } };
+    },
+  };
+}
+
 function concurrencyOf({ model }: Pick<Config, 'model'>): number {
   const reader = languageModelOf(model);
   return reader && 'concurrency' in reader ? reader.concurrency : 1;
@@ -161,7 +214,12 @@ function concurrencyOf({ model }: Pick<Config, 'model'>): number {
  * Finds the calls that an earlier process made for this iteration, so that none is paid for twice. Its answers to another
  * prompt (of a run that shall have more iterations now) are recorded as calls that came to nothing.
  */
-function earlierCalls(experiment: Experiment, iteration: number, prompt: CallRecord['messages']) {
+function earlierCalls(
+  experiment: Experiment,
+  iteration: number,
+  prompt: CallRecord['messages'],
+  onCall: (call: CallRecord) => void,
+) {
   const of = <Call extends EndedCall>(calls: readonly Call[]) =>
     calls.filter((call) => call.iteration === iteration);
   const recorded = of(experiment.unfinishedCalls);
@@ -171,7 +229,7 @@ function earlierCalls(experiment: Experiment, iteration: number, prompt: CallRec
   for (const answer of answers) {
     if (areSame(answer.messages.slice(0, prompt.length), prompt)) continue;
     const message = 'the prompt was changed before anything was made of this answer';
-    recordCall(experiment, {
+    onCall({
       ...answer,
       outcome: { kind: 'error', error: 'aborted', message, retries: 0, latencyMs: 0 },
     });

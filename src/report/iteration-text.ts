@@ -71,9 +71,10 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
 /** Indented, so that no line of it can pass for one of this program. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
-function outcomeText({ attempt, member, outcome }: CallRecord): string {
+function outcomeText({ attempt, behind, member, outcome }: CallRecord): string {
   const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
-  const ask = member === undefined ? which : `${harmlessLine(member)}, ${which}`;
-  if (outcome.kind === 'accepted') return `${ask}: accepted`;
+  const late = behind === undefined ? '' : `, without the ${plural(behind, 'iteration')} before`;
+  const ask = `${member === undefined ? '' : `${harmlessLine(member)}, `}${which}${late}`;
+  if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
   return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
 }

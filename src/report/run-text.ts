@@ -92,6 +92,7 @@ export function runFigures(
       ...(projected && { weights: linearWeights(description, parameters) }),
     })),
     ...(members.length > 0 && { members }),
+    ...(config.novelty && { tooClose: countTooClose(recorded.calls) }),
     failures: countFailures(recorded.calls),
     controlled: [...recorded.events].filter((event) => event.kind === 'controlled'),
   };
@@ -135,6 +136,7 @@ export function runText(
     `usage     ${formatUsage(result.usage)}`,
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
+    ...(config.novelty ? [`novelty   ${noveltyText(recorded.calls)}`] : []),
     `rejected  ${describeFailures(countFailures(recorded.calls))}`,
     ...(labels.tags.length > 0 ? [`tags      ${labels.tags.join(' ')}`] : []),
     ...(labels.note === undefined ? [] : [`note      ${labels.note}`]),
@@ -174,6 +176,21 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return counts;
+}
+
+/** Proposals that were too close to what was tried. */
+function countTooClose(calls: Iterable<CallRecord>) {
+  const counts = { asked: 0, moved: 0 };
+  for (const { outcome } of calls) {
+    if (outcome.kind === 'rejected' && outcome.failure.kind === 'too-close') counts.asked++;
+    if (outcome.kind === 'accepted' && outcome.moved !== undefined) counts.moved++;
+  }
+  return counts;
+}
+
+function noveltyText(calls: Iterable<CallRecord>): string {
+  const { asked, moved } = countTooClose(calls);
+  return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
 }
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {

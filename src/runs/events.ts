@@ -64,11 +64,15 @@ export interface CallRecord extends CallPosition {
   readonly seed: number;
   /** Of a portfolio: who answered. */
   readonly member?: string;
+  /** With `pipeline`: iterations before this one of which the prompt could not know yet; absent where there are none. */
+  readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';
         /** Empty for a reply that names an action of a game. */
         readonly parameters: ParameterVector;
+        /** Where they were too close to what was tried: what the reply named, and how far that was. */
+        readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly action?: Action;
         /** Where the actions were scored: all of them. */
         readonly scored?: readonly ScoredChoice[];

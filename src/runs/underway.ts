@@ -1,10 +1,11 @@
 /**
- * Calls under way: a request is on disk before it is sent, and its answers as soon as they arrive. The file holds one
- * iteration, and is gone once all its calls stand in `calls.jsonl`.
+ * Calls under way: a request is on disk before it is sent, and its answers as soon as they arrive. The file holds those of
+ * the iterations under way, and is gone once all their calls stand in `calls.jsonl`.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChatMessage, ModelErrorKind } from '../models/language-model.js';
+import { largest } from '../statistics/descriptive.js';
 import { JsonLinesFile, readJsonLines } from '../storage/json-lines.js';
 import type { CallPosition, CallRecord, EndedCall } from './events.js';
 
@@ -108,6 +109,8 @@ export class CallsUnderway {
   readonly #path: string;
   #file: JsonLinesFile<Line>;
   #requests = 0;
+  /** The lines of each request that the file holds. */
+  readonly #lines = new Map<number, Line[]>();
   #iteration = 0;
   /** Requests without an answer, and keys of answers that are not in the log of calls yet. */
   readonly #open = new Set<number | string>();
@@ -119,8 +122,11 @@ export class CallsUnderway {
     this.#file = new JsonLinesFile(this.#path);
     const lines = readJsonLines<Line>(this.#path, { repair: true }) ?? [];
     const asked = lines.filter((line) => line.kind === 'asked');
-    this.#iteration = asked.at(-1)?.iteration ?? 0;
+    this.#iteration = largest([0, ...asked.map(({ iteration }) => iteration)]);
     this.#requests = asked.at(-1)?.request ?? 0;
+    for (const line of lines) {
+      this.#lines.set(line.request, [...(this.#lines.get(line.request) ?? []), line]);
+    }
     for (const call of arrived) this.#open.add(callKey(call));
   }
 
@@ -129,21 +135,21 @@ export class CallsUnderway {
    * @param recorded resolves when the calls of earlier iterations are on disk for good
    */
   async ask(asked: AskedRequest, now: Date, recorded: () => Promise<unknown>): Promise<SentRequest> {
-    if (asked.iteration !== this.#iteration) {
+    if (asked.iteration > this.#iteration) {
       this.#iteration = asked.iteration;
-      this.#ready = recorded().then(() => this.#clear());
+      this.#ready = this.#ready.then(recorded).then(() => this.#letGo());
     }
     await this.#ready;
     const request = ++this.#requests;
-    this.#file.append([{ kind: 'asked', request, ...asked, time: now.toISOString() }]);
+    this.#append(request, { kind: 'asked', request, ...asked, time: now.toISOString() });
     this.#open.add(request);
     this.#ready = this.#ready.then(() => this.#file.flush());
     await this.#ready;
     return {
-      lost: (error) => this.#file.append([{ kind: 'lost', request, error }]),
+      lost: (error) => this.#append(request, { kind: 'lost', request, error }),
       answered: (calls) => {
         const kept = calls.map(({ messages: _, ...call }) => call);
-        this.#file.append([{ kind: 'answered', request, calls: kept }]);
+        this.#append(request, { kind: 'answered', request, calls: kept });
         this.#open.delete(request);
         for (const call of calls) this.#open.add(callKey(call));
       },
@@ -163,9 +169,21 @@ export class CallsUnderway {
     if (this.#open.size === 0) rmSync(this.#path, { force: true });
   }
 
-  #clear(): void {
+  #append(request: number, line: Line): void {
+    this.#file.append([line]);
+    this.#lines.set(request, [...(this.#lines.get(request) ?? []), line]);
+  }
+
+  /** Begins the file anew, with what is not in the log of calls yet: requests of other iterations may be under way. */
+  #letGo(): void {
+    for (const [request, lines] of this.#lines) {
+      const calls = lines.flatMap((line) => (line.kind === 'answered' ? line.calls : []));
+      const isOpen = this.#open.has(request) || calls.some((call) => this.#open.has(callKey(call)));
+      if (!isOpen) this.#lines.delete(request);
+    }
     this.#file.close();
     rmSync(this.#path, { force: true });
     this.#file = new JsonLinesFile(this.#path);
+    this.#file.append([...this.#lines.values()].flat());
   }
 }

@@ -57,6 +57,21 @@ export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('The former name of `teacher`'),
 });
 
+/** The section `novelty` of a config. */
+export const noveltySchema = z.strictObject({
+  distance: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .describe(
+      'Least distance to every evaluation: the root mean square of the differences as a share of the range; of a table, the share of entries that differ',
+    ),
+  action: z
+    .enum(['ask', 'jitter'])
+    .default('ask')
+    .describe('What becomes of a proposal that is closer: it is asked again, or moved away by a random step'),
+});
+
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;
 export type OnePlusOneEsConfig = z.output<typeof onePlusOneEsSchema>;

@@ -23,14 +23,14 @@ describe('keys', () => {
   it('unknown, with the nearest one', () => {
     expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`iterations\`?"
     `);
   });
   it('unknown, several in one object', () => {
     expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`iterations\`?
       my.yaml:4:1: modle: unknown key
         remedy: did you mean \`model\`?
@@ -40,7 +40,7 @@ describe('keys', () => {
   it('unknown here, known elsewhere', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\`
       my.yaml:4:1: base_url: unknown key
         remedy: elsewhere there is \`model.baseUrl\` (provider: openai)"
@@ -67,7 +67,7 @@ describe('keys', () => {
   it('that would garble the screen', () => {
     expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: "a?[31m?b": unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
@@ -83,7 +83,7 @@ describe('keys', () => {
   it('of Object.prototype', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: __proto__: unknown key"
     `);
   });
@@ -93,7 +93,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, module of yours (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom (Who proposes parameters: a language model, or a control)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio (Who proposes parameters: a language model, a control, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -238,7 +238,7 @@ describe('unions', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom
+      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio
         got: "olama"
         remedy: did you mean \`ollama\`?"
     `);
@@ -246,13 +246,13 @@ describe('unions', () => {
   it('by provider: missing', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
-        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom
+        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio
         remedy: add \`provider\`"
     `);
   });
   it('by provider: given as a word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
-      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
       my.yaml:3:9: policy: must be a mapping with kind: linear, q-table or module
@@ -444,7 +444,7 @@ describe('files', () => {
       screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
     ).toMatchInlineSnapshot(`
       "my.yaml:3:1: unknown0: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       my.yaml:4:1: unknown1: unknown key
       my.yaml:5:1: unknown2: unknown key
       my.yaml:6:1: unknown3: unknown key
@@ -464,7 +464,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom (Who proposes parameters: a language model, or a control)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio (Who proposes parameters: a language model, a control, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: "no""
@@ -489,7 +489,7 @@ describe('overrides', () => {
   it('with an unknown key', () => {
     expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
       "override modle.name=x: modle: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
         remedy: did you mean \`model\`?"
     `);
   });
@@ -524,7 +524,7 @@ describe('overrides', () => {
   });
   it('with an unknown provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
-      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module or custom
+      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, teacher, mixture, replayed, module, custom or portfolio
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);
@@ -560,7 +560,7 @@ describe('overrides', () => {
   it('into Object.prototype', () => {
     expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
       "override __proto__.x=1: __proto__: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, corrections, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, pipeline, corrections, novelty, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render
       override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
     `);
   });

@@ -55,7 +55,8 @@ function observedAnswer(
   if (outcome.kind === 'rejected')
     return { text, sampled, kind: 'unreadable', failure: outcome.failure.kind };
   const entry = entries.find((one) => one.candidate === candidate);
-  if (outcome.kind !== 'accepted' || entry === undefined) return undefined;
+  // What was evaluated is not what the answer says where the proposal was moved.
+  if (outcome.kind !== 'accepted' || outcome.moved !== undefined || entry === undefined) return undefined;
   const { parameters, returns, score } = entry;
   return { text, sampled, kind: 'evaluated', parameters, returns, score };
 }

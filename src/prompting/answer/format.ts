@@ -37,6 +37,8 @@ export type ParseFailure =
   | { readonly kind: 'not-finite'; readonly values: readonly IndexedText[] }
   /** These parameters were evaluated before. */
   | ({ readonly kind: 'repeated' } & SeenParameters)
+  /** They are closer to parameters that were evaluated, or proposed in the same group, than `novelty.distance`. */
+  | ({ readonly kind: 'too-close'; readonly distance: number; readonly least: number } & SeenParameters)
   /** The reply was cut at its token limit before the answer was complete. */
   | { readonly kind: 'truncated' }
   /** The reply only quotes: history lines, the format example, or what it calls earlier parameters. */

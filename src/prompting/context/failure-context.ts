@@ -1,4 +1,4 @@
-import { formatValue, type IndexedText, type ParseFailure } from '../answer/format.js';
+import { formatValue, type IndexedText, type ParseFailure, type SeenParameters } from '../answer/format.js';
 import type { FailureContext } from './prompt-context.js';
 
 /** How many indices or values a correction names before it says how many more there are. */
@@ -14,6 +14,7 @@ const nothing: FailureContext = {
   duplicate: null,
   notFinite: null,
   repeated: null,
+  tooClose: null,
   ambiguous: null,
 };
 
@@ -46,19 +47,27 @@ export function failureContext(failure: ParseFailure): FailureContext {
     }
     case 'duplicate-index':
       return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
-    case 'repeated': {
-      const { iteration, score } = failure;
+    case 'repeated':
+      return { ...nothing, repeated: seenText(failure) };
+    case 'too-close': {
+      const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
       return {
         ...nothing,
-        repeated: {
-          iteration: iteration === undefined ? null : String(iteration),
-          warmup: iteration === 0,
-          score: score === undefined ? null : formatValue(score, 2),
+        tooClose: {
+          ...seenText(failure),
+          distance: percent(failure.distance),
+          least: percent(failure.least),
         },
       };
     }
   }
 }
+
+const seenText = ({ iteration, score }: SeenParameters) => ({
+  iteration: iteration === undefined ? null : String(iteration),
+  warmup: iteration === 0,
+  score: score === undefined ? null : formatValue(score, 2),
+});
 
 function indicesText(indices: readonly number[]): string {
   return listed(indices.map((index) => `params[${index}]`));

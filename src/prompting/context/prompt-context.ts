@@ -119,6 +119,12 @@ const tableSchema = z.strictObject({
 
 const failureText = z.strictObject({ text: text.describe('The values concerned, as the reply wrote them') });
 
+const seenSchema = z.strictObject({
+  iteration: text.nullable().describe('The iteration that evaluated them; null where that is not known'),
+  warmup: flag.describe('Whether that was before the first iteration'),
+  score: text.nullable().describe('Their score, where it is known'),
+});
+
 const failureSchema = z.strictObject({
   missing: flag.describe('The reply held no parameters'),
   truncated: flag.describe('The reply was cut before the parameters were complete'),
@@ -136,14 +142,14 @@ const failureSchema = z.strictObject({
   decimals: failureText.nullable().describe('Values with too many decimals'),
   duplicate: failureText.nullable().describe('Parameters that were given different values'),
   notFinite: failureText.nullable().describe('Values that are no numbers'),
-  repeated: z
-    .strictObject({
-      iteration: text.nullable().describe('The iteration that evaluated them; null where that is not known'),
-      warmup: flag.describe('Whether that was before the first iteration'),
-      score: text.nullable().describe('Their score, where it is known'),
+  repeated: seenSchema.nullable().describe('These parameters were proposed before'),
+  tooClose: seenSchema
+    .extend({
+      distance: text.describe('How far they are, in percent of the range; of a table, of its entries'),
+      least: text.describe('How far they must be, in percent'),
     })
     .nullable()
-    .describe('These parameters were proposed before'),
+    .describe('They are too close to these, which were proposed before (`novelty`)'),
   ambiguous: z
     .strictObject({ first: text.describe('The one reading'), second: text.describe('The other') })
     .nullable()

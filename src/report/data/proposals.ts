@@ -6,6 +6,8 @@ import type { RunData } from './run-data.js';
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
+  /** Whether the proposal was moved away from what was tried. */
+  readonly moved: boolean;
   readonly faults: readonly string[];
 }
 
@@ -61,7 +63,8 @@ export function loggedProposals(
   for (const call of data.calls) {
     const outcome = call.outcome.kind === 'accepted' ? accepted : call.outcome;
     const faults = faultsOf(call);
-    const attempt = { index, outcome, faults: faults.length === 0 ? none : faults };
+    const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
+    const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
     const known = proposals.get(keyOf(call));
     if (known === undefined) add(call, [attempt]);
     else known.attempts.push(attempt);

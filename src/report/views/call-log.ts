@@ -152,14 +152,17 @@ function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
       // Longer vectors stand in the reply and would fill the page.
-      if (outcome.parameters.length > 60) return html``;
-      return html`<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
+      if (outcome.parameters.length > 60) return movedText(outcome.moved);
+      return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;
     case 'error':
       return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
   }
 }
+
+const movedText = (moved: { readonly distance: number } | undefined) =>
+  html`${moved && html`<p class="muted">Moved: the reply's were ${formatNumber(moved.distance, 3)} from some that were tried.</p>`}`;
 
 function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;
@@ -178,6 +181,7 @@ function callFacts(call: CallRecord): Html {
     ['tokens not reported', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
     ['cost', cost === undefined ? undefined : formatCost(cost)],
     ['finish', completion?.finishReason],
+    ['iterations unknown to the prompt', call.behind === undefined ? undefined : String(call.behind)],
     ['seed', String(call.seed)],
     ['time', formatTime(call.time)],
   ];

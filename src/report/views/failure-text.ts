@@ -61,6 +61,7 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   'duplicate-index': 'an index given twice with different values',
   'not-finite': 'something that is no finite number',
   repeated: 'parameters that were evaluated before',
+  'too-close': 'parameters too close to some that were evaluated (`novelty`)',
   truncated: 'the reply was cut at its token limit',
   echo: 'the reply only quotes the prompt',
   ambiguous: 'a reply that can be read in two ways',
@@ -89,6 +90,10 @@ export function explainFailure(failure: ParseFailure): string {
       return `Given twice with different values: ${listIndices(failure.indices)}.`;
     case 'not-finite':
       return `Not a finite number: ${listValues(failure.values)}.`;
+    case 'too-close': {
+      const where = failure.iteration === undefined ? '' : ` of iteration ${failure.iteration}`;
+      return `These parameters are ${formatNumber(failure.distance, 3)} from some${where}; novelty.distance asks for ${formatNumber(failure.least, 3)}.`;
+    }
     case 'repeated': {
       const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;

@@ -14,7 +14,11 @@ export function failureView(
   config: Pick<Config, 'candidates'>,
   link: ShownCalls['link'],
 ): Html {
-  return html`${failedCalls(proposals, config, link)}${faultTable(proposals)}`;
+  const moved = proposals.filter(({ attempts }) => attempts.some((attempt) => attempt.moved)).length;
+  return html`${failedCalls(proposals, config, link)}${
+    moved > 0 &&
+    html`<p>${plural(moved, 'proposal')} of ${proposals.length} ${moved === 1 ? 'was' : 'were'} too close to what was tried, and moved away (<code>novelty</code>).</p>`
+  }${faultTable(proposals)}`;
 }
 
 /** Faults of all tries, those that a retry mended included. */

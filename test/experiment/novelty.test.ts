@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { renderReport } from '../../src/report/run-report.js';
+import { runText } from '../../src/report/run-text.js';
+import { runData } from '../../src/report/write-report.js';
+import { readWholeRun } from '../../src/runs/open-run.js';
+import { readRun } from '../../src/runs/reader.js';
+import { nearestTried } from '../../src/search/novelty.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+import { createScriptedModel } from '../support/scripted-model.js';
+
+const spec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+const config = (action: 'ask' | 'jitter') =>
+  ({
+    ...quick,
+    candidates: 2,
+    iterations: 5,
+    corrections: 4,
+    model: { provider: 'ollama', name: 'scripted' },
+    novelty: { distance: 0.05, action },
+  }) as const satisfies ConfigInput;
+
+/** Answers near one place, and a little further off each time that it is asked again. */
+const timid = () =>
+  createScriptedModel(({ messages, options }) => {
+    const offset = (options.seeds[0]! % 3) / 10 + messages.filter(({ role }) => role === 'assistant').length;
+    return Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(offset - 1).toFixed(1)}`).join(', ');
+  });
+
+it.each(['ask', 'jitter'] as const)(
+  '%s: no two evaluations are too close, a resumed run and a replay are equal',
+  async (action) => {
+    const { path } = await runExperimentFrom(config(action), { model: timid() });
+    const { calls, entries } = readRun(path);
+    for (const [i, { parameters, source }] of entries.entries()) {
+      if (source !== 'proposal') continue;
+      expect(nearestTried(parameters, entries.slice(0, i), spec)!.distance).toBeGreaterThanOrEqual(0.05);
+    }
+    const refused = calls.filter(
+      ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'too-close',
+    );
+    const moved = calls.filter(({ outcome }) => outcome.kind === 'accepted' && outcome.moved !== undefined);
+    expect(
+      action === 'ask' ? [refused.length > 0, moved.length] : [moved.length > 0, refused.length],
+    ).toEqual([true, 0]);
+
+    const stop = new AbortController();
+    const stopped = await runExperimentFrom(config(action), {
+      model: timid(),
+      finish: stop.signal,
+      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 2 && stop.abort(),
+    });
+    await resumeExperiment(stopped.path, { model: timid() });
+    expect(readRunFile(stopped.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    const replayed = await runExperimentFrom({
+      ...config(action),
+      model: { provider: 'replayed', run: path },
+    });
+    expect(readRunFile(replayed.path, 'calls')).toBe(readRunFile(path, 'calls'));
+
+    const run = await readWholeRun(path);
+    const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
+    expect(page).toContain(action === 'ask' ? 'too-close' : 'too close to what was tried, and moved away');
+    expect(runText(run, { top: 1, cwd: '/' })).toMatch(
+      action === 'ask'
+        ? /novelty\s+\d+ proposals? too close.*: [1-9]\d* refused, 0 moved/
+        : /: 0 refused, [1-9]\d* moved/,
+    );
+  },
+);
+
+it('tells the model how far is far enough', async () => {
+  const model = timid();
+  await runExperimentFrom(config('ask'), { model });
+  const asked = model.calls.flatMap(({ messages }) =>
+    messages.slice(2).filter(({ role }) => role === 'user'),
+  );
+  expect(asked.some(({ content }) => content.includes('Propose some that differ by 5 % or more.'))).toBe(
+    true,
+  );
+});
+
+it('is refused where nothing can be asked again', () => {
+  expect(() => parseConfig({ ...config('ask'), corrections: 0 })).toThrow(
+    /novelty\.action.*corrections is 0/s,
+  );
+});

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+} from '../support/experiments.js';
+
+const config = {
+  ...quick,
+  iterations: 9,
+  pipeline: 4,
+  model: { provider: 'ollama', name: 'scripted' },
+} as const satisfies ConfigInput;
+
+/** Answers by the seeds of the calls, after times that depend on `hurry`; knows how many it was asked for at once. */
+function slow(hurry: number) {
+  const model = seededModel(0.3);
+  const random = createGenerator(hurry);
+  const counts = { now: 0, most: 0 };
+  const generate: LanguageModel['generate'] = async (messages, options) => {
+    counts.most = Math.max(counts.most, ++counts.now);
+    await delay(random.integers(1, 40));
+    counts.now--;
+    return model.generate(messages, options);
+  };
+  return { model: { id: 'ollama/scripted', generate }, counts, asked: model.calls };
+}
+
+it('has so many requests under way, and the same results whichever answers first', async () => {
+  const first = slow(1);
+  const { path } = await runExperimentFrom(config, { model: first.model });
+  expect(first.counts.most).toBe(4);
+  const { calls, entries } = readRun(path);
+  expect(entries.map(({ iteration }) => iteration)).toEqual(
+    entries.map(({ iteration }) => iteration).toSorted((a, b) => a - b),
+  );
+  for (const { behind = 0, iteration } of calls) expect(behind).toBe(Math.min(3, iteration - 1));
+  const other = await runExperimentFrom(config, { model: slow(2).model });
+  expect(readRunFile(other.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  expect(readRun(other.path).calls.map(({ outcome }) => outcome)).toEqual(
+    calls.map(({ outcome }) => outcome),
+  );
+  const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
+  expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  expect(readRun(replayed.path).calls.map(({ messages }) => messages)).toEqual(
+    calls.map(({ messages }) => messages),
+  );
+});
+
+it.each(['finish', 'abort'] as const)(
+  'goes on after %s as if nothing had been, and asks for no answer twice',
+  async (how) => {
+    const { path } = await runExperimentFrom(config, { model: slow(1).model });
+    const stop = new AbortController();
+    const before = slow(3);
+    const stopped = await runExperimentFrom(config, {
+      model: before.model,
+      [how]: stop.signal,
+      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 3 && stop.abort(),
+    });
+    expect(readManifest(stopped.path).iterations.done).toBe(3);
+    const after = slow(4);
+    await resumeExperiment(stopped.path, { model: after.model });
+    expect(readRunFile(stopped.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    const seeds = [...before.asked, ...after.asked].map(({ options }) => options.seeds[0]);
+    expect(new Set(seeds).size).toBe(seeds.length);
+    const { usage } = readManifest(stopped.path);
+    if (how === 'finish') expect(usage.calls).toBe(readManifest(path).usage.calls);
+  },
+);
+
+it('shows a prompt what was known when it was made', async () => {
+  const { path } = await runExperimentFrom({ ...config, pipeline: 3, warmup: 2 }, { model: slow(1).model });
+  const { calls, entries } = readRun(path);
+  for (const { attempt, iteration, messages } of calls) {
+    if (attempt > 0) continue;
+    const shown = messages.flatMap(({ content }) => content.match(/^params\[0\].*f\(params\): /gm) ?? []);
+    expect(new Set(shown).size).toBe(
+      entries.filter((entry) => entry.iteration <= Math.max(0, iteration - 3)).length,
+    );
+  }
+});
+
+it('spends no more than a limit allows', async () => {
+  const { path } = await runExperimentFrom({ ...config, limits: { calls: 7 } }, { model: slow(1).model });
+  expect(readManifest(path)).toMatchObject({ reason: { kind: 'limit', limit: 'calls' } });
+  expect(readManifest(path).usage.calls).toBeLessThanOrEqual(7);
+});
+
+it('is refused beside what needs the answer before', () => {
+  const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
+  expect(wrong({ prompts: { conversation: { turns: 3 } } })).toThrow(/pipeline.*conversation/s);
+  const members = [{ provider: 'random' }, { provider: 'hill-climb' }] as const;
+  expect(wrong({ model: { provider: 'portfolio', members: [...members], switch: 'plateau' } })).toThrow(
+    /pipeline.*plateau/s,
+  );
+  expect(wrong({ model: { provider: 'portfolio', members: [...members], switch: 'turns' } })).not.toThrow();
+});
