@@ -41,6 +41,6 @@ export const finishing =
   'finishing the iterations that are being played; the same command goes on (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { collect } = await import('../../src/studies/collect.js');
+  const { collect } = await import('../../src/studies/collection/collect.js');
   return collect(args, context);
 }

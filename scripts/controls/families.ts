@@ -14,7 +14,7 @@ import { createCmaEs } from '../../src/search/cma-es.js';
 import type { Control } from '../../src/search/control.js';
 import { createGp } from '../../src/search/gp.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
-import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/acceptance.js';
+import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/collection/acceptance.js';
 import { type FamilyRow, familiesTable } from './families-table.js';
 import { budgets, type PlayedTask, reachedBy, scoreOf, taskOf } from './play.js';
 import { appendRow, readRows, rounded } from './rows.js';

@@ -16,8 +16,8 @@ import { readSafetensors, readTensorBytes } from '../../src/models/local/weights
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { comparePairs } from '../../src/statistics/paired.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
-import { configOfRun, drawRun } from '../../src/studies/collection-plan.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
+import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { LoadedModels, play } from '../tiny-improver/play.js';
 import { recipeFile } from '../tiny-improver/recipe.js';
 

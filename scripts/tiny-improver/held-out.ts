@@ -6,8 +6,8 @@ import { bestEntries } from '../../src/experiment/stages.js';
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import { comparePairs, type PairedDifference } from '../../src/statistics/paired.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
-import { configOfRun, drawRun } from '../../src/studies/collection-plan.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
+import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { LoadedModels, play } from './play.js';
 import { type HeldOutPlan, recipeFile } from './recipe.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { type Recipe, readRecipe, recipeFile, shippedModel } from './recipe.js';
 
 export const modelCard = join(shippedModel, 'README.md');

@@ -7,7 +7,7 @@ import { loadTrainConfig } from '../../finetune/train/train-config.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
 import { parseSource } from '../../src/settings/yaml-source.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import type { HeadSettings } from './sharp-head.js';
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -29,9 +29,9 @@ export interface CommandContext {
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** The exit code of a command that plays runs: 0 where they came to their end. */
+/** The exit code of a command that plays runs: 0 where they came to their end, or were handed to others. */
 export function exitCodeOf(status: string): number {
-  if (status === 'completed') return 0;
+  if (status === 'completed' || status === 'elsewhere') return 0;
   return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
 }
 

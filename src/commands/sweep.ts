@@ -2,7 +2,11 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+<<<<<<< HEAD
 import type { StudyRunLine } from '../studies/display.js';
+=======
+import { partOf } from '../studies/part.js';
+>>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
 import { requireJobs } from '../studies/plan.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-dry-run.js';
@@ -28,6 +32,15 @@ export const options = (y: Argv) =>
       describe: 'Tell runs, calls, cost and time, and ask no model',
     })
     .option('jobs', common.jobs)
+    .option('slurm', {
+      ...kinds.flag,
+      describe:
+        'Hand the runs to Slurm; where they are there, tell how far they are, and in the end the result',
+    })
+    .option('part', {
+      ...kinds.text,
+      describe: 'Play every nth run, as 0/4, 1/4, …, while other processes play the others',
+    })
     .option('quiet', common.quiet)
     .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
     .example(
@@ -47,7 +60,8 @@ export type Output = StudyRunLine | SweepSummary | SweepForecast;
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  requireJobs(args);
+  const part = partOf(args.part);
+  requireJobs({ ...args, part });
   const { playSweep } = await import('../studies/sweep/sweep.js');
-  return playSweep(args, context);
+  return playSweep({ ...args, part }, context);
 }

@@ -12,7 +12,11 @@ import { noveltySchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
+<<<<<<< HEAD
 import { membersOf, modelSchema } from './model.js';
+=======
+import { slurmSchema } from './slurm.js';
+>>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
 import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -141,6 +145,11 @@ export const configSchema = z.strictObject({
   sweep: sweepSchema
     .optional()
     .describe('Many runs of this config, for `policyloop sweep`; it is no part of any of them'),
+  slurm: slurmSchema
+    .optional()
+    .describe(
+      'What a cluster is asked for, where `--slurm` hands it many runs; it is no part of any of them',
+    ),
 });
 
 /** A config as a user may write it. */
@@ -222,7 +231,16 @@ const withPolicies = (warmup: WarmupConfig) => ({
 
 /** Writes the shorthands out. */
 export function resolveConfig(parsed: ParsedConfig): Config {
-  const { $schema: _schema, sweep: _sweep, environment, target, warmup, memory, ...rest } = parsed;
+  const {
+    $schema: _schema,
+    sweep: _sweep,
+    slurm: _slurm,
+    environment,
+    target,
+    warmup,
+    memory,
+    ...rest
+  } = parsed;
   return {
     ...rest,
     environment:

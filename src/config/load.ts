@@ -5,7 +5,7 @@ import { standFor } from '../environments/catalogue/versions.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { withAbsolutePaths } from '../settings/paths.js';
-import { depthAt, isMapping, valueAt } from '../settings/schema.js';
+import { depthAt, isMapping, type SettingsKind, valueAt } from '../settings/schema.js';
 import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
 import { refuseLists } from '../settings/value-lists.js';
 import { checkConfig } from './checks.js';
@@ -20,6 +20,7 @@ import {
   isForeignConfig,
   originOf,
 } from './import/import-config.js';
+import { type SlurmConfig, slurmKind, slurmSchema } from './slurm.js';
 import { type SweepConfig, sweepKind } from './sweep.js';
 
 export interface LoadedConfig {
@@ -91,20 +92,27 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   };
 }
 
+type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
+
 /**
  * The section `sweep` of a config, alone: what else it says may be complete only with the values that a sweep gives.
  * @param options of which overrides that set no key of the section are left out
  * @throws UserError with the places of what is wrong with the section
  */
-export function loadSweep(
-  options: Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>,
-): SweepConfig | undefined {
+export const loadSweep = (options: Section): SweepConfig | undefined =>
+  loadSection(sweepKind, 'sweep', options)?.sweep;
+
+/** The section `slurm`, with its defaults where there is none. */
+export const loadSlurm = (options: Section): SlurmConfig =>
+  loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
+
+function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: Section): Output | undefined {
   const source = openConfig('experiment', options.file, options);
-  const { sweep } = source.content;
-  const texts = (options.overrides ?? []).filter((text) => /^sweep[.=]/.test(text));
-  const said = { ...source, content: sweep === undefined ? {} : { sweep } };
-  const { content, where } = overlaid(sweepKind, said, texts);
-  return content.sweep === undefined ? undefined : parseSettings(sweepKind, content, where).sweep;
+  const section = source.content[name];
+  const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
+  const said = { ...source, content: section === undefined ? {} : { [name]: section } };
+  const { content, where } = overlaid(kind, said, texts);
+  return content[name] === undefined ? undefined : parseSettings(kind, content, where);
 }
 
 /** @throws UserError for a config that one run can't be played of */

@@ -140,10 +140,24 @@ export class Ledger {
    * name, when that could pass a limit.
    * @param isFree whether a control answers, beside a language model
    */
+<<<<<<< HEAD
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false): Reservation {
     const usesTokens = this.#usesTokens && !isFree;
     const prompts = messages.map((prompt) => (usesTokens ? this.#promptTokens(prompt) : 0));
     const fewest = usesTokens
+=======
+  reserve(messages: readonly (readonly ChatMessage[])[]): Reservation {
+    return this.#exclusively(() => this.#reserve(messages));
+  }
+
+  #exclusively<T>(work: () => T): T {
+    return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
+  }
+
+  #reserve(messages: readonly (readonly ChatMessage[])[]): Reservation {
+    const prompts = messages.map((prompt) => this.#promptTokens(prompt));
+    const fewest = this.#usesTokens
+>>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
       ? (this.#fixedLength ?? Math.min(2 * this.#longestCompletion, longestUnknown))
       : 0;
     const limit = this.#headroom.refusal(prompts, fewest);
@@ -182,7 +196,10 @@ export class Ledger {
     const [used, all] = this.#usedBy(call);
     this.#largestCall = largest(this.#largestCall, used);
     this.#own.spent = plus(this.#own.spent, all);
-    if (!earlier) this.#shared.all.spent = plus(this.#shared.all.spent, all);
+    if (!earlier) {
+      this.#shared.all.spent = plus(this.#shared.all.spent, all);
+      this.#shared.tell?.();
+    }
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, this.#price !== undefined)]);
@@ -215,6 +232,7 @@ export class Ledger {
   ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
     const headroom = this.#headroom;
     const worst = this.#worst;
+    const exclusively = <T>(work: () => T) => this.#exclusively(work);
     let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
     const longest = Math.max(0, ...prompts);
@@ -223,19 +241,23 @@ export class Ledger {
         if (!mayBePaid(kind)) return true;
         // The same call once more, as far as the limit of calls goes.
         const again = { ...worst(longest, length * calls), calls: 0 };
-        if (!headroom.holds(again)) return false;
-        set = plus(set, again);
-        headroom.setAside(again);
-        return true;
+        return exclusively(() => {
+          if (!headroom.holds(again)) return false;
+          set = plus(set, again);
+          headroom.setAside(again);
+          return true;
+        });
       },
       settle: (calls) => {
         headroom.release(set);
         set = calls.map((call) => this.#usedBy(call)[1]).reduce(plus, nothing);
         headroom.setAside(set);
+        this.#shared.tell?.();
       },
-      release() {
+      release: () => {
         headroom.release(set);
         set = nothing;
+        this.#shared.tell?.();
       },
     };
   }

@@ -91,6 +91,10 @@ export interface SharedBudget {
   readonly all: Budget;
   /** Wall time of the other runs. */
   readonly otherMs: number;
+  /** Does work that grants a part of the budget, while no other process does; left out where none could. */
+  exclusively?<T>(work: () => T): T;
+  /** Tells other processes what is used: what was granted is enough for it. */
+  tell?(): void;
 }
 
 /** The budget of a run that shares its limits with none. */

@@ -49,6 +49,13 @@ export function isLocked(path: string): boolean {
   return holder !== undefined && isHeld(holder);
 }
 
+/** Removes a lock that a process of another machine holds: for one who knows that it is gone. */
+export function removeForeignLock(path: string): void {
+  const holder = readLock(path);
+  const host = holder?.trim().split(' ')[1];
+  if (holder !== undefined && host !== undefined && host !== hostname()) removeStale(path, holder);
+}
+
 /**
  * Makes a file with all of its content in one step, so that nobody ever sees a live lock empty.
  * @returns false when there is one already

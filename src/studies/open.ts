@@ -4,7 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { collectionFile, groupFile, planFile, readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
-import { lockRun } from '../storage/lock.js';
+import { underLease } from '../storage/lease.js';
+import { isLocked, lockRun } from '../storage/lock.js';
 import type { Plan } from './plan.js';
 
 /** The file of a plan's record, its lock, and its name in words. */
@@ -51,6 +52,28 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
     release();
     throw error;
   }
+}
+
+/**
+ * The same for a process that plays a part of the plan: others write there, too.
+ * @throws UserError while a process plays the whole plan
+ */
+export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): void {
+  const { lock, record: recordName } = kinds[kind];
+  makeDirectory(directory);
+  underLease(join(directory, '.lease'), () => {
+    if (isLocked(join(directory, lock)))
+      throw new UserError({
+        field: '--part',
+        value: directory,
+        message: 'another process plays all of these runs',
+        remedy: 'stop it, or let it play',
+      });
+    const file = join(directory, recordName);
+    const written = readJson(file);
+    const text = `${JSON.stringify(record(written), null, 2)}\n`;
+    if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
+  });
 }
 
 /** The directory and the lock of the plan that the run at `path` was played by; undefined where it stands alone. */

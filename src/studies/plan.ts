@@ -1,6 +1,7 @@
 /** Many runs that belong together: repeats, controls, an evaluation, a sweep, a collection. */
 import { requireCount } from '../base/context.js';
 import type { Config } from '../config/config.js';
+import type { Part } from './part.js';
 
 /** One run of a plan. It is data, so that any thread or process can play it. */
 export interface PlanEntry {
@@ -37,7 +38,14 @@ export interface PlayArguments {
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
+  /** Plays a part of the runs, beside other processes that play the others. */
+  readonly part?: Part | undefined;
+  /** Takes the plan over where there is something left of it. */
+  readonly elsewhere?: Elsewhere | undefined;
 }
+
+/** Has the runs of a plan played elsewhere, and says whether anything is left to that. */
+export type Elsewhere = (plan: Plan, directory: string) => Promise<boolean>;
 
 /** @throws UserError unless `--jobs` is a count */
 export function requireJobs({ jobs }: PlayArguments): void {

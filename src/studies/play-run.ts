@@ -21,10 +21,13 @@ import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
 import { planAround } from './open.js';
+import { type Part, PartBudget, type PartUse } from './part.js';
 import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
   readonly #all = createBudget();
+  /** Where other processes play other parts. */
+  #parts: PartBudget | undefined;
   /** Milliseconds of each run that has begun: of one that is being played, up to its last iteration. */
   readonly #activeMs = new Map<string, () => number>();
 
@@ -45,14 +48,28 @@ export class SharedLimits {
     }
   }
 
+  /** Lets the limits hold for all parts of the plan in `directory`, of which these runs are one. */
+  join(directory: string, part: Part): void {
+    this.#parts = new PartBudget(directory, part, this.#all.spent, () => this.use.activeMs);
+  }
+
+  /** What the runs have used. */
+  get use(): PartUse {
+    const activeMs = [...this.#activeMs.values()].reduce((sum, own) => sum + own(), 0);
+    return { ...this.#all, activeMs };
+  }
+
   /** The limits as the run in `directory` sees them; what it uses counts for all. */
   of(directory: RunDirectory): SharedBudget {
     const activeMs = this.#activeMs;
     activeMs.set(directory.path, () => directory.manifest.activeMs);
+    const otherMs = () =>
+      [...activeMs].reduce((sum, [path, ms]) => (path === directory.path ? sum : sum + ms()), 0);
+    if (this.#parts !== undefined) return this.#parts.of(otherMs);
     return {
       all: this.#all,
       get otherMs() {
-        return [...activeMs].reduce((sum, [path, ms]) => (path === directory.path ? sum : sum + ms()), 0);
+        return otherMs();
       },
     };
   }

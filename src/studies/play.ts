@@ -5,8 +5,11 @@ import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
 import type { LimitName, RunEvent } from '../runs/events.js';
+import { runFiles } from '../runs/reader.js';
+import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
-import { isComplete, openPlan, type PlanPlace } from './open.js';
+import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
+import { type Part, writeUse } from './part.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import { type Job, playRun, SharedLimits } from './play-run.js';
 import { PlayerThread } from './thread.js';
@@ -17,16 +20,35 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
 }
 
 /** The limits of all runs of a plan together. */
-function limitsOf({ before = [], entries }: Plan, directory: string): SharedLimits {
-  const all = [...before, ...entries];
+function limitsOf({ before = [], entries }: Plan, directory: string, part?: Part): SharedLimits {
+  const all = [...before.filter(isIn(part)), ...entries];
   const runs = all.map(({ path }) => join(directory, path));
-  return new SharedLimits(runs, (_, i) => all[i]!.config);
+  const limits = new SharedLimits(runs, (_, i) => all[i]!.config);
+  if (part !== undefined) limits.join(directory, part);
+  return limits;
 }
+
+/** Writes what each part has used so far, before any of them is played: one that begins late counts from the start. */
+export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
+  for (let index = 0; index < of; index++) {
+    const part = { index, of };
+    const own = [before, entries].flatMap((all) => all.filter(isIn(part)));
+    const limits = new SharedLimits(
+      own.map(({ path }) => join(directory, path)),
+      (_, i) => own[i]!.config,
+    );
+    writeUse(directory, part, limits.use);
+  }
+}
+
+/** Whether a run, by its number, belongs to a part. */
+const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
+  part === undefined || number % part.of === part.index;
 
 /** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** `completed` where a limit of all runs left out the rest, too. */
-  readonly status: 'completed' | 'interrupted' | 'failed';
+  readonly status: 'completed' | 'interrupted' | 'failed' | 'elsewhere';
   /** Runs that are complete now. */
   readonly complete: number;
   /** The number of them that this command brought to their end. */
@@ -64,6 +86,17 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   context: CommandContext,
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result: Awaited<Result> }> {
+  const { elsewhere, part } = args;
+  if (part !== undefined) return playPart(plan, place, part, args, context, write);
+  if (elsewhere !== undefined) {
+    // Those who play the parts begin at once, and find nobody here.
+    openPlan(plan.kind, place)();
+    if (await elsewhere(plan, place.directory)) {
+      const complete = plan.entries.filter(({ path }) => isComplete(join(place.directory, path))).length;
+      const nothing = { played: 0, evaluations: 0, seconds: 0, failures: [] };
+      return { status: 'elsewhere', complete, ...nothing, result: await write([]) };
+    }
+  }
   const release = openPlan(plan.kind, place);
   try {
     const played = await new Player(plan, place.directory, args, context, write).play();
@@ -71,6 +104,24 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   } finally {
     release();
   }
+}
+
+/** Plays every nth run while other processes play the others; the whole command puts the results together. */
+async function playPart<Entry extends PlanEntry, Result>(
+  plan: Plan<Entry>,
+  place: PlanPlace,
+  part: Part,
+  args: PlayArguments,
+  context: CommandContext,
+  write: (failures: readonly PlanFailure<Entry>[]) => Result,
+): Promise<Played<Entry> & { readonly result: Awaited<Result> }> {
+  openPart(plan.kind, place);
+  const entries = plan.entries.filter(isIn(part));
+  // One process plays a part at a time: a lock of another machine is of one that is gone.
+  for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
+  const own = { ...plan, entries };
+  const played = await new Player(own, place.directory, args, context, () => undefined).play();
+  return { ...played, result: await write(played.failures) };
 }
 
 class Player<Entry extends PlanEntry> {
@@ -104,7 +155,7 @@ class Player<Entry extends PlanEntry> {
     this.#plan = plan;
     this.#directory = directory;
     this.#write = write;
-    this.#shared = plan.sharesLimits ? limitsOf(plan, directory) : undefined;
+    this.#shared = plan.sharesLimits ? limitsOf(plan, directory, args.part) : undefined;
     const complete = plan.entries.filter(({ path }) => isComplete(join(directory, path)));
     const skipped = new Set(isBulk(plan) ? complete : []);
     const left = plan.entries.filter((entry) => !skipped.has(entry));

@@ -42,6 +42,7 @@ async function sweep(
     overrides,
     runsDir: 'buffers',
     dryRun: false,
+    slurm: false,
     quiet: false,
     json: true,
     ...changes,

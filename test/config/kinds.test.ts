@@ -13,8 +13,8 @@ import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs, type ConfigKindName, configKindNames, configKinds } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import { loadPlayConfig, playKind } from '../../src/play/play-config.js';
-import { collectionKind, loadCollection } from '../../src/studies/collection-config.js';
-import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
+import { collectionKind, loadCollection } from '../../src/studies/collection/collection-config.js';
+import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const kinds = {

@@ -9,7 +9,7 @@ import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { configReference, configSummary, schemaJson, withReference } from '../../src/config/reference.js';
-import { collectionKind } from '../../src/studies/collection-config.js';
+import { collectionKind } from '../../src/studies/collection/collection-config.js';
 
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');

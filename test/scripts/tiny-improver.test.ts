@@ -11,7 +11,7 @@ import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
 const shape = { ...tinyShape, layers: 1, hidden: 32, heads: 2, intermediate: 48 };

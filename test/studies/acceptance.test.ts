@@ -4,9 +4,14 @@ import { expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { makeSynthetic } from '../../src/environments/catalogue/synthetic.js';
 import { createPolicyFamily, defaultPolicy } from '../../src/policies/families.js';
-import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/acceptance.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
-import { checkCollection, configOfRun, drawRun, drawsOf } from '../../src/studies/collection-plan.js';
+import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/collection/acceptance.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
+import {
+  checkCollection,
+  configOfRun,
+  drawRun,
+  drawsOf,
+} from '../../src/studies/collection/collection-plan.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const folder = temporaryDirectory();

@@ -17,8 +17,8 @@ import {
   type Reserved,
   tasksSchema,
   withLayers,
-} from '../../../src/studies/collection-config.js';
-import { checkCollection } from '../../../src/studies/collection-plan.js';
+} from '../../../src/studies/collection/collection-config.js';
+import { checkCollection } from '../../../src/studies/collection/collection-plan.js';
 import { readTrainingSettings } from '../../train/train-config.js';
 import { learningSettings } from '../learning/settings.js';
 import { runPlans } from './run-plans.js';

@@ -4,7 +4,7 @@ import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
-import type { Collection } from '../../../src/studies/collection-config.js';
+import type { Collection } from '../../../src/studies/collection/collection-config.js';
 import type { Group } from '../learning/episode.js';
 import type { Sampler } from '../learning/reply.js';
 import type { RlTask } from '../learning/task.js';

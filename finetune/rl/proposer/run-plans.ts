@@ -8,8 +8,8 @@ import {
   type Layer,
   layersOf,
   type tasksSchema,
-} from '../../../src/studies/collection-config.js';
-import { configOfRun, drawRun } from '../../../src/studies/collection-plan.js';
+} from '../../../src/studies/collection/collection-config.js';
+import { configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 
 /** What the runs of a learning follow from. */
 interface RunSettings {

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import { loadSlurm } from '../../config/load.js';
 import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
@@ -10,6 +11,7 @@ import { runFiles } from '../../runs/reader.js';
 import { replaceFile } from '../../storage/files.js';
 import type { PlayArguments } from '../plan.js';
 import { failureLines, type Played, playPlan } from '../play.js';
+import { onSlurm } from '../slurm/hand-over.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
 import { sweepDryRun } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
@@ -32,6 +34,8 @@ interface SweepArguments extends PlayArguments {
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly dryRun: boolean;
+  /** Whether Slurm plays the runs. */
+  readonly slurm?: boolean;
 }
 
 const resultFile = 'sweep.json';
@@ -45,9 +49,33 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   for (const note of sweep.notes) context.note(note);
   if (args.dryRun) return sweepDryRun(sweep, args, context);
   await checkSettings(sweep, context);
-  const { played, result, directory } = await playRounds(sweep, args, context);
+  const elsewhere = args.slurm === true ? onSlurm(...slurmOf(args, context)) : undefined;
+  const { played, result, directory } = await playRounds(sweep, { ...args, elsewhere }, context);
+  if (args.part !== undefined || played.status === 'elsewhere') return told(played, directory, args, context);
   report(result, played, directory, args, context);
   return exitCodeOf(played.status);
+}
+
+/** What Slurm is asked for, and the command whose tasks play parts. */
+function slurmOf({ config, jobs, overrides, runsDir }: SweepArguments, context: CommandContext) {
+  const { cwd } = context;
+  const words = (directory: string) => [
+    ...['sweep', config, ...overrides, '--out', directory, '--runs-dir', resolve(cwd, runsDir)],
+    ...(jobs === undefined ? [] : ['--jobs', String(jobs)]),
+  ];
+  return [loadSlurm({ file: config, overrides, cwd }), words, context] as const;
+}
+
+/** What a part says in the end, or one who handed the runs over. */
+function told(
+  { complete, played, status }: Played,
+  directory: string,
+  { json }: SweepArguments,
+  context: CommandContext,
+): number {
+  if (json)
+    context.print(JSON.stringify({ status, complete, played, out: shownPath(directory, context.cwd) }));
+  return exitCodeOf(status);
 }
 
 /** Each setting is made once before anything is played: what can't be is found now. */
@@ -91,10 +119,13 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
       const now = failed.map(({ entry, message }) => ({ run: entry.path, message }));
       const isWhole = isLast && entries.every(({ path }) => isRead(sweep, path, read));
       const facts = { drops, failures: [...failures, ...now], isWhole, now: context.now(), read };
-      return write(sweepResult(sweep, facts), directory);
+      const result = sweepResult(sweep, facts);
+      return args.part === undefined ? write(result, directory) : result;
     });
     failures.push(...played.failures.map(({ entry, message }) => ({ run: entry.path, message })));
-    const goesOn = !isLast && played.status !== 'interrupted' && played.limit === undefined;
+    const isRoundOver = args.part === undefined || entries.every(({ path }) => isRead(sweep, path, read));
+    const isStopped = played.status === 'interrupted' || played.status === 'elsewhere';
+    const goesOn = !isLast && isRoundOver && !isStopped && played.limit === undefined;
     if (!goesOn) return { played: withAll(played, before.length), result: played.result, directory };
     before.push(...entries);
     left = survivors(sweep, left, to, read, drops);

@@ -1,15 +1,15 @@
 /** Whether search pays on a task: what a strong search finds beyond random policies. */
 import { z } from 'zod';
-import type { Config } from '../config/config.js';
-import { makeSynthetic } from '../environments/catalogue/synthetic.js';
-import type { Environment } from '../environments/environment.js';
-import { createPolicyFamily, defaultPolicy } from '../policies/families.js';
-import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
-import { createGenerator, deriveSeeds } from '../random/generator.js';
-import { playEpisode } from '../rollout/episode.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
-import { createMix, createRandomSearch } from '../search/local-search.js';
-import { largest, mean, median } from '../statistics/descriptive.js';
+import type { Config } from '../../config/config.js';
+import { makeSynthetic } from '../../environments/catalogue/synthetic.js';
+import type { Environment } from '../../environments/environment.js';
+import { createPolicyFamily, defaultPolicy } from '../../policies/families.js';
+import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
+import { createGenerator, deriveSeeds } from '../../random/generator.js';
+import { playEpisode } from '../../rollout/episode.js';
+import type { Evaluated } from '../../rollout/replay-buffer.js';
+import { createMix, createRandomSearch } from '../../search/local-search.js';
+import { largest, mean, median } from '../../statistics/descriptive.js';
 
 const share = z.number().min(0).max(1);
 const count = (minimum: number) => z.int().min(minimum);

@@ -1,17 +1,17 @@
 /** Makes the runs of a collection: each is a pure function of the collection's config and the run's number. */
 
-import { type Problem, UserError } from '../base/errors.js';
-import { type Config, experimentKind } from '../config/config.js';
-import { parseConfig } from '../config/load.js';
-import { isSyntheticId } from '../environments/catalogue/synthetic.js';
-import { createGenerator, deriveSeeds } from '../random/generator.js';
-import { oneScreen } from '../settings/issues.js';
-import { discriminatorOf, isMapping } from '../settings/schema.js';
-import { sum } from '../statistics/descriptive.js';
-import { plainName } from '../storage/files.js';
+import { type Problem, UserError } from '../../base/errors.js';
+import { type Config, experimentKind } from '../../config/config.js';
+import { parseConfig } from '../../config/load.js';
+import { isSyntheticId } from '../../environments/catalogue/synthetic.js';
+import { createGenerator, deriveSeeds } from '../../random/generator.js';
+import { oneScreen } from '../../settings/issues.js';
+import { discriminatorOf, isMapping } from '../../settings/schema.js';
+import { sum } from '../../statistics/descriptive.js';
+import { plainName } from '../../storage/files.js';
+import type { Plan } from '../plan.js';
 import { type Acceptance, paysToSearch } from './acceptance.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
-import type { Plan } from './plan.js';
 
 /** The choices that a run has drawn. */
 export interface Draw {

@@ -3,22 +3,22 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { z } from 'zod';
-import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
-import { assemble, closeEnvironment } from '../experiment/assemble.js';
-import { formatDuration, plural } from '../format/numbers.js';
-import { collectionFile } from '../runs/reader.js';
-import { isMapping } from '../settings/schema.js';
+import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { assemble, closeEnvironment } from '../../experiment/assemble.js';
+import { formatDuration, plural } from '../../format/numbers.js';
+import { collectionFile } from '../../runs/reader.js';
+import { isMapping } from '../../settings/schema.js';
+import type { PlanPlace } from '../open.js';
+import { type PlayArguments, requireJobs } from '../plan.js';
+import { failureLines, type Played, playPlan } from '../play.js';
 import { type Collection, loadCollection } from './collection-config.js';
 import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
-import type { PlanPlace } from './open.js';
-import { type PlayArguments, requireJobs } from './plan.js';
-import { failureLines, type Played, playPlan } from './play.js';
 
 /** The last line of `--json`. */
 export interface CollectionSummary {
   readonly output: string;
-  readonly status: 'completed' | 'interrupted' | 'failed';
+  readonly status: Played['status'];
   /** Runs that the config asks for. */
   readonly runs: number;
   /** Runs that are complete now. */

@@ -1,10 +1,10 @@
 /** The only definition of a collection's config: runs of many tasks by many proposers. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { type Problem, UserError } from '../base/errors.js';
-import { experimentKind } from '../config/config.js';
-import { openConfig } from '../config/file.js';
-import { fieldName, oneScreen, type Path } from '../settings/issues.js';
+import { type Problem, UserError } from '../../base/errors.js';
+import { experimentKind } from '../../config/config.js';
+import { openConfig } from '../../config/file.js';
+import { fieldName, oneScreen, type Path } from '../../settings/issues.js';
 import {
   depthAt,
   isMapping,
@@ -12,8 +12,8 @@ import {
   type SchemaNode,
   type SettingsKind,
   valueAt,
-} from '../settings/schema.js';
-import { overlaid, parseSettings, type Where } from '../settings/settings.js';
+} from '../../settings/schema.js';
+import { overlaid, parseSettings, type Where } from '../../settings/settings.js';
 import { type Acceptance, acceptanceSchema } from './acceptance.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
@@ -86,7 +86,7 @@ const range: SchemaNode = {
  * @param reserved keys that a layer can't set, with what to do instead
  */
 export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
-  const { $schema: _, sweep: __, ...keys } = partOf(experimentKind.json).properties ?? {};
+  const { $schema: _, slurm: __, sweep: ___, ...keys } = partOf(experimentKind.json).properties ?? {};
   const elsewhere = Object.entries(reserved).map(([key, description]) => [key, { description, not: {} }]);
   const said: SchemaNode['properties'] = { ...keys, ...Object.fromEntries(elsewhere) };
   const over = (node: SchemaNode = {}): SchemaNode => ({

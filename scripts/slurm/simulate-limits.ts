@@ -1,0 +1,80 @@
+/**
+ * What hundreds of nodes do to shared limits and to the listing: a simulation of tasks that take one lease in turns, with
+ * times as measured here, and a listing of as many runs. `npx tsx scripts/slurm/simulate-limits.ts [--seed 0]`
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { nothing } from '../../src/experiment/limits.js';
+import { createGenerator } from '../../src/random/generator.js';
+import { quantile } from '../../src/statistics/descriptive.js';
+import { PartBudget, writeUse } from '../../src/studies/part.js';
+
+const { values } = parseArgs({ options: { seed: { type: 'string', default: '0' } } });
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** Median milliseconds of one look at the use of so many parts, lease and writing included, on this file system. */
+function lookMs(parts: number): number {
+  const folder = mkdtempSync(join(tmpdir(), 'policyloop-parts-'));
+  mkdirSync(join(folder, 'limits'));
+  for (let index = 0; index < parts; index++)
+    writeUse(folder, { index, of: parts }, { spent: nothing, reserved: nothing, activeMs: 0 });
+  const budget = new PartBudget(folder, { index: 0, of: parts }, nothing, () => 0);
+  const taken = Array.from({ length: 30 }, () => {
+    const started = performance.now();
+    budget.exclusively(() => undefined);
+    return performance.now() - started;
+  });
+  rmSync(folder, { recursive: true });
+  return quantile(
+    taken.toSorted((a, b) => a - b),
+    0.5,
+  );
+}
+
+/**
+ * Share of the time that tasks wait for the lease: each calls a model for about `callMs`, and takes the lease before a
+ * call for `holdMs`, looking again every 10 ms where others hold it.
+ */
+function waitingShare(tasks: number, holdMs: number, callMs: number, seed: number): number {
+  const random = createGenerator(seed);
+  const horizon = 10 * callMs;
+  /** When each task next wants the lease, and since when it waits. */
+  const wants = Array.from({ length: tasks }, () => random.uniform(0, callMs));
+  const since: (number | undefined)[] = wants.map(() => undefined);
+  let freeAt = 0;
+  let waited = 0;
+  for (;;) {
+    let next = 0;
+    for (let i = 1; i < tasks; i++) if (wants[i]! < wants[next]!) next = i;
+    const now = wants[next]!;
+    if (now > horizon) {
+      const still = since.reduce<number>((sum, from) => sum + (from === undefined ? 0 : horizon - from), 0);
+      return (waited + still) / (tasks * horizon);
+    }
+    if (now < freeAt) {
+      since[next] ??= now;
+      wants[next] = now + 7 + random.integers(0, 7);
+      continue;
+    }
+    waited += now - (since[next] ?? now);
+    since[next] = undefined;
+    freeAt = now + holdMs;
+    wants[next] = freeAt + random.uniform(0.5, 1.5) * callMs;
+  }
+}
+
+const parts = [8, 64, 256];
+const measured = parts.map((count) => [count, lookMs(count)] as const);
+for (const [count, ms] of measured) say(`${count} parts: ${ms.toFixed(2)} ms a look`);
+for (const factor of [1, 10])
+  for (const [count, ms] of measured) {
+    const shares = [1000, 5000, 30_000].map((callMs) =>
+      waitingShare(count, factor * ms, callMs, Number(values.seed)),
+    );
+    say(
+      `${count} tasks, ${(factor * ms).toFixed(1)} ms a look: ${shares.map((share) => `${(100 * share).toFixed(1)} %`).join(', ')} of the time waits, at calls of 1, 5, 30 s`,
+    );
+  }

@@ -1,0 +1,135 @@
+/** A part of a plan, played beside other parts by a process of its own, on whichever machine; limits hold for all together. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../base/errors.js';
+import { type Amounts, type Budget, minus, nothing, plus, type SharedBudget } from '../experiment/limits.js';
+import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { underLease } from '../storage/lease.js';
+
+/** Every `of`th run of a plan, from the `index`th on; both from 0. */
+export interface Part {
+  readonly index: number;
+  readonly of: number;
+}
+
+/** @throws UserError unless it is written `0/4` … `3/4` */
+export function partOf(text: string | undefined): Part | undefined {
+  if (text === undefined) return undefined;
+  const [, index, of] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
+  if (index !== undefined && of !== undefined && index < of && of <= mostParts) return { index, of };
+  throw new UserError({
+    field: '--part',
+    message: 'a part is written 0/4, 1/4, … with as many processes as parts',
+    value: text,
+  });
+}
+
+const mostParts = 10_000;
+
+const folder = 'limits';
+
+/** What a part has used, as the others read it: its file has one writer. */
+export interface PartUse {
+  readonly spent: Amounts;
+  readonly reserved: Amounts;
+  readonly activeMs: number;
+}
+
+const fileOf = (directory: string, { index, of }: Part) =>
+  join(directory, folder, `part-${index}-of-${of}.json`);
+
+/** Writes what a part has used so far, before it is played. */
+export function writeUse(directory: string, part: Part, use: PartUse): void {
+  makeDirectory(join(directory, folder));
+  replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);
+}
+
+/** The budget of all parts, as one of them sees it. */
+export class PartBudget {
+  readonly #directory: string;
+  readonly #part: Part;
+  /** Of this part. */
+  readonly #own: { spent: Amounts; reserved: Amounts };
+  readonly #activeMs: () => number;
+  #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };
+
+  /** @param spent by the runs of this part so far; nothing is under way */
+  constructor(directory: string, part: Part, spent: Amounts, activeMs: () => number) {
+    this.#directory = directory;
+    this.#part = part;
+    this.#own = { spent, reserved: nothing };
+    this.#activeMs = activeMs;
+    makeDirectory(join(directory, folder));
+    this.exclusively(() => undefined);
+  }
+
+  /** The use of all parts, where the others' is that of the last look. */
+  readonly all: Budget = this.#budget();
+
+  /** Milliseconds of the other parts. */
+  get otherMs(): number {
+    return this.#others.activeMs;
+  }
+
+  /** Looks at what the others use, does the work, and tells them: none of them does that meanwhile. */
+  exclusively<T>(work: () => T): T {
+    return underLease(join(this.#directory, folder, 'lease'), () => {
+      this.#look();
+      try {
+        return work();
+      } finally {
+        this.tell();
+      }
+    });
+  }
+
+  /** Lets the others read what this part uses. */
+  tell(): void {
+    writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
+  }
+
+  /** As the run sees it whose time is not counted here. */
+  of(otherMs: () => number): SharedBudget {
+    const budget = this;
+    return {
+      all: this.all,
+      get otherMs() {
+        return otherMs() + budget.otherMs;
+      },
+      exclusively: (work) => budget.exclusively(work),
+      tell: () => budget.tell(),
+    };
+  }
+
+  #look(): void {
+    const own = fileOf(this.#directory, this.#part);
+    const around = join(this.#directory, folder);
+    const uses = readdirSync(around)
+      .filter((name) => name.endsWith(`-of-${this.#part.of}.json`) && join(around, name) !== own)
+      .map((name) => readJson(join(around, name)) as PartUse);
+    this.#others = {
+      spent: uses.map(({ spent }) => spent).reduce(plus, nothing),
+      reserved: uses.map(({ reserved }) => reserved).reduce(plus, nothing),
+      activeMs: uses.reduce((sum, { activeMs }) => sum + activeMs, 0),
+    };
+  }
+
+  #budget(): Budget {
+    const own = () => this.#own;
+    const others = () => this.#others;
+    return {
+      get spent() {
+        return plus(own().spent, others().spent);
+      },
+      set spent(all) {
+        own().spent = minus(all, others().spent);
+      },
+      get reserved() {
+        return plus(own().reserved, others().reserved);
+      },
+      set reserved(all) {
+        own().reserved = minus(all, others().reserved);
+      },
+    };
+  }
+}

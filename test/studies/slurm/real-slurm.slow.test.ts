@@ -1,0 +1,116 @@
+/** A sweep on a real Slurm of two nodes: a cap that is reached, a node that dies, a task that is queued again. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Result, resultOf, startScriptedServer } from '../../../scripts/killed-runs.js';
+import { runsBelow } from '../../../src/runs/finder.js';
+import { readRun } from '../../../src/runs/reader.js';
+import { startCommand } from '../../support/command.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import type { FakeServer } from '../../support/fake-server.js';
+import { Cluster, lacking } from './cluster.js';
+
+const missing = lacking();
+if (missing !== undefined) process.stderr.write(`Slurm is not tested: ${missing}\n`);
+
+const place = temporaryDirectory();
+const folder = temporaryDirectory();
+
+/** Without what depends on when the others played: all that limits had seen used, and calls that were lost on the way. */
+const ownOf = ({ usage: _, ...result }: Result): unknown =>
+  JSON.parse(JSON.stringify(result, (key, value: unknown) => (key === 'caps' ? undefined : value)));
+
+describe.skipIf(missing !== undefined)('on two nodes', () => {
+  let cluster: Cluster;
+  let server: FakeServer;
+
+  beforeAll(async () => {
+    server = await startScriptedServer();
+    cluster = new Cluster(folder);
+    writeFileSync(
+      join(place, 'pole.yaml'),
+      `environment: CartPole-v1
+model: { provider: openai, name: fake, baseUrl: "${server.url}" }
+iterations: 10
+warmup: 3
+evaluation: { episodes: 3, maxSteps: 100, workers: 1 }
+confirmation: { candidates: 2, episodes: 5 }
+slurm: { tasks: 4, time: "00:10:00" }
+`,
+    );
+  });
+
+  afterAll(async () => {
+    cluster?.stop();
+    await server?.close();
+  });
+
+  const sweep = (out: string, ...more: readonly string[]) =>
+    startCommand(
+      place,
+      ['sweep', 'pole.yaml', 'memory.best=2,4', 'seed=1..4', '--out', out, '--json', ...more],
+      { ...cluster.env, OPENAI_API_KEY: 'none' },
+    ).ended;
+
+  /** Hands a sweep over, and waits until Slurm has nothing of it any more. */
+  async function handOver(
+    out: string,
+    more: readonly string[],
+    meanwhile: () => Promise<void> = async () => undefined,
+  ) {
+    const { code, stderr } = await sweep(out, ...more, '--slurm');
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/job \d+: \d+ runs? of 8 left to 4 tasks/),
+    });
+    await meanwhile();
+    while (cluster.tell('squeue', '--noheader') !== '') await pause(1000);
+  }
+
+  const callsIn = (out: string) =>
+    runsBelow(join(place, out)).reduce((sum, run) => sum + readRun(run).calls.length, 0);
+
+  const left = (out: string) => {
+    const { settings, effects, best } = JSON.parse(
+      readFileSync(join(place, out, 'sweep.json'), 'utf8'),
+    ) as Record<string, unknown> & { settings: { returns: unknown }[] };
+    const path = join(place, out);
+    return {
+      ...{ effects, best, returns: settings.map(({ returns }) => returns) },
+      plan: readFileSync(join(path, 'plan.json'), 'utf8'),
+      runs: runsBelow(path).map((run) => [run.slice(path.length), ownOf(resultOf(run))]),
+    };
+  };
+
+  it('leaves what the same sweep leaves without it', { timeout: 590_000 }, async () => {
+    const cap = 20;
+    await handOver('capped', [`limits.total.calls=${cap}`]);
+    expect(callsIn('capped')).toBe(cap);
+
+    const more = ['limits.total.calls=1000'];
+    await handOver('cluster', more, async () => {
+      // Until some task is at play on each node.
+      const at = (node: string) =>
+        cluster
+          .tell('squeue', '--noheader', '--states=R', `--nodelist=${node}`, '--format=%A')
+          .trim()
+          .split('\n');
+      while (at('n2')[0] === '' || at('n1')[0] === '') await pause(200);
+      cluster.tell('scontrol', 'requeue', at('n1')[0]!);
+      cluster.killNode('n2');
+    });
+    // A task of the dead node that Slurm gave up is handed over once more.
+    const told = await sweep('cluster', ...more, '--slurm');
+    if (/left to 4 tasks/.test(told.stderr))
+      while (cluster.tell('squeue', '--noheader') !== '') await pause(1000);
+    const collected = await sweep('cluster', ...more, '--slurm');
+    expect(JSON.parse(collected.stdout.trim().split('\n').at(-1)!)).toMatchObject({
+      status: 'completed',
+      result: 'completed',
+    });
+
+    expect((await sweep('alone', ...more)).code).toBe(0);
+    expect(left('cluster')).toEqual(left('alone'));
+  });
+});
