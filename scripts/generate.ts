@@ -12,12 +12,8 @@ import { experimentKind } from '../src/config/config.js';
 import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
-<<<<<<< HEAD
-import { collectionKind } from '../src/studies/collection-config.js';
-import { outputSchemas, schemaTable } from './output-schemas.js';
-=======
 import { collectionKind } from '../src/studies/collection/collection-config.js';
->>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
+import { outputSchemas, schemaTable } from './output-schemas.js';
 
 /** Sections that plays share with experiments are told there. */
 function playReference(): string {

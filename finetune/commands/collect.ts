@@ -2,7 +2,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
-import type { CollectionSummary } from '../../src/studies/collect.js';
+import type { CollectionSummary } from '../../src/studies/collection/collect.js';
 import type { BulkRunLine } from '../../src/studies/display.js';
 
 export const options = (y: Argv) =>

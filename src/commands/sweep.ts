@@ -2,11 +2,8 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-<<<<<<< HEAD
 import type { StudyRunLine } from '../studies/display.js';
-=======
 import { partOf } from '../studies/part.js';
->>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
 import { requireJobs } from '../studies/plan.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-dry-run.js';

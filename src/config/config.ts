@@ -12,11 +12,8 @@ import { noveltySchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
-<<<<<<< HEAD
 import { membersOf, modelSchema } from './model.js';
-=======
 import { slurmSchema } from './slurm.js';
->>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
 import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);

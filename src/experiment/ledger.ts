@@ -140,24 +140,18 @@ export class Ledger {
    * name, when that could pass a limit.
    * @param isFree whether a control answers, beside a language model
    */
-<<<<<<< HEAD
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false): Reservation {
-    const usesTokens = this.#usesTokens && !isFree;
-    const prompts = messages.map((prompt) => (usesTokens ? this.#promptTokens(prompt) : 0));
-    const fewest = usesTokens
-=======
-  reserve(messages: readonly (readonly ChatMessage[])[]): Reservation {
-    return this.#exclusively(() => this.#reserve(messages));
+    return this.#exclusively(() => this.#reserve(messages, isFree));
   }
 
   #exclusively<T>(work: () => T): T {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
 
-  #reserve(messages: readonly (readonly ChatMessage[])[]): Reservation {
-    const prompts = messages.map((prompt) => this.#promptTokens(prompt));
-    const fewest = this.#usesTokens
->>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
+  #reserve(messages: readonly (readonly ChatMessage[])[], isFree: boolean): Reservation {
+    const usesTokens = this.#usesTokens && !isFree;
+    const prompts = messages.map((prompt) => (usesTokens ? this.#promptTokens(prompt) : 0));
+    const fewest = usesTokens
       ? (this.#fixedLength ?? Math.min(2 * this.#longestCompletion, longestUnknown))
       : 0;
     const limit = this.#headroom.refusal(prompts, fewest);

@@ -86,7 +86,7 @@ export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'u
   readonly run: string;
   /** A limit of all of them. */
   readonly reason?: { readonly kind: 'limit'; readonly limit: LimitName };
-  readonly status: 'completed' | 'interrupted' | 'failed';
+  readonly status: Played['status'];
   /** Of all together. */
   readonly iterations: number;
   /** Of the confirmed means; null where none was confirmed. */

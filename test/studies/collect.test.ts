@@ -4,70 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { execute as collectCommand } from '../../finetune/commands/collect.js';
 import { findRuns } from '../../src/archive/names.js';
 import { UserError } from '../../src/base/errors.js';
-<<<<<<< HEAD
 import { readManifest, runFiles } from '../../src/runs/reader.js';
-import { loadCollection } from '../../src/studies/collection-config.js';
-import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection-plan.js';
-import { readRunFile, recordingContext, runExperimentFrom } from '../support/experiments.js';
-import { at, collect, contents, place, write } from './collecting.js';
-=======
-import { readManifest, readRun, runFiles } from '../../src/runs/reader.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
-import { isComplete } from '../../src/studies/open.js';
-import { built } from '../support/built.js';
-import {
-  readRunFile,
-  recordingContext,
-  runExperimentFrom,
-  temporaryDirectory,
-} from '../support/experiments.js';
-
-type CollectArguments = Parameters<typeof collectCommand>[0];
-
-const place = temporaryDirectory();
-const at = (...parts: readonly string[]) => join(place, ...parts);
-
-const text = `
-output: OUTPUT
-runs: 6
-seed: 3
-experiment:
-  candidates: 4
-  warmup: 2
-  evaluation: { episodes: 2, maxSteps: 40 }
-  confirmation: { candidates: 0 }
-  memory: { best: 3 }
-  record: none
-  iterations: 4
-tasks:
-  - { weight: 2, environment: CartPole-v1 }
-  - { weight: 1, name: Swing, environment: Pendulum-v1, policy: { kind: linear, low: -3, high: { from: 2, to: 5.5 } } }
-proposers:
-  - { weight: 1, model: { provider: hill-climb, sigma: { from: 0.5, to: 2.5 } }, memory: { recent: 2 } }
-  - { weight: 1, model: { provider: cma-es }, iterations: { from: 2, to: 5 } }
-`;
-
-let files = 0;
-function write(output: string, change: (text: string) => string = (same) => same): string {
-  const file = at(`collection-${files++}.yaml`);
-  writeFileSync(file, change(text.replace('OUTPUT', output)));
-  return file;
-}
-
-async function collect(
-  config: string,
-  changes: Partial<CollectArguments> = {},
-  outside: Partial<CommandContext> = {},
-) {
-  const { context, printed, noted } = recordingContext(place, outside);
-  const code = await collectCommand(
-    { config, overrides: [], jobs: 1, quiet: false, json: true, ...changes },
-    context,
-  );
-  return { code, printed, noted, summary: JSON.parse(printed.at(-1)!) as Record<string, unknown> };
-}
->>>>>>> e76e8cf8 (Slurm: a sweep as a job array, parts of a plan by processes of their own, one limit over all of them)
+import { readRunFile, recordingContext, runExperimentFrom } from '../support/experiments.js';
+import { at, collect, contents, place, write } from './collecting.js';
 
 async function refusal(work: () => unknown): Promise<string> {
   try {
