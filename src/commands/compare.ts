@@ -3,9 +3,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { openPage } from '../base/open-page.js';
 import type { RunComparison } from '../comparison/run-comparison.js';
 import type { PlayComparison } from '../play/compare-plays.js';
-import { openPage } from '../base/open-page.js';
 
 export const options = (y: Argv) =>
   y

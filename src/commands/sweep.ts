@@ -5,7 +5,7 @@ import type { CommandContext } from '../base/context.js';
 import type { StudyRunLine } from '../studies/display.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
-import type { SweepSummary } from '../studies/sweep/sweep.js';
+import type { SweepProgress, SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-dry-run.js';
 
 export const options = (y: Argv) =>
@@ -51,8 +51,8 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the sweep; with `--dry-run` what it will take. */
-export type Output = StudyRunLine | SweepSummary | SweepForecast;
+/** A line for each run, then the sweep, or how far it is; with `--dry-run` what it will take. */
+export type Output = StudyRunLine | SweepSummary | SweepProgress | SweepForecast;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
 

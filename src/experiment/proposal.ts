@@ -64,7 +64,7 @@ export interface ProposalGroup {
 }
 
 /** A proposal that is too close to what was tried. */
-export type NotNovel =
+type NotNovel =
   | { readonly kind: 'refused'; readonly failure: ParseFailure }
   | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
 

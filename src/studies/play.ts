@@ -46,9 +46,12 @@ const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
 /** The outcome of a command that played a plan. */
+/** `elsewhere`: other processes play what is left. */
+export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
+
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** `completed` where a limit of all runs left out the rest, too. */
-  readonly status: 'completed' | 'interrupted' | 'failed' | 'elsewhere';
+  readonly status: PlayedStatus;
   /** Runs that are complete now. */
   readonly complete: number;
   /** The number of them that this command brought to their end. */

@@ -29,9 +29,10 @@ beforeAll(async () => {
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
     reply: () => {
       answers++;
-      return Array.from({ length: 10 }, (_, i) => `params[${i}]: ${((answers * (i + 1)) % 61) / 10 - 3}`).join(
-        ', ',
-      );
+      return Array.from(
+        { length: 10 },
+        (_, i) => `params[${i}]: ${((answers * (i + 1)) % 61) / 10 - 3}`,
+      ).join(', ');
     },
   });
 });

@@ -18,7 +18,7 @@ import { measure } from '../../rollout/evaluation.js';
 import { sum } from '../../statistics/descriptive.js';
 import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
-import type { Sweep, SweepSetting } from './sweep-plan.js';
+import type { Sweep } from './sweep-plan.js';
 
 /** `most`: with every correction, and with episodes of full length. */
 interface Amount {
@@ -47,7 +47,7 @@ export interface SweepForecast {
   readonly playSeconds: Amount;
   /** Null where no earlier call tells how long one takes. */
   readonly modelSeconds: Amount | null;
-  readonly plan: readonly Pick<SweepSetting, 'name' | 'values'>[];
+  readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
 }
 
 const none: Amount = { expected: 0, most: 0 };

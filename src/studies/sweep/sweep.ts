@@ -10,7 +10,7 @@ import { formatUsage } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
 import { replaceFile } from '../../storage/files.js';
 import type { PlayArguments } from '../plan.js';
-import { failureLines, type Played, playPlan } from '../play.js';
+import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
 import { onSlurm } from '../slurm/hand-over.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
 import { sweepDryRun } from './sweep-dry-run.js';
@@ -73,8 +73,8 @@ function told(
   { json }: SweepArguments,
   context: CommandContext,
 ): number {
-  if (json)
-    context.print(JSON.stringify({ status, complete, played, out: shownPath(directory, context.cwd) }));
+  const progress: SweepProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
+  if (json) context.print(JSON.stringify(progress));
   return exitCodeOf(status);
 }
 
@@ -179,10 +179,21 @@ function write(result: SweepResult, directory: string): SweepResult {
   return result;
 }
 
+/** The last line of JSON of a part, and while Slurm plays. */
+export interface SweepProgress {
+  readonly status: PlayedStatus;
+  /** Runs that are complete now. */
+  readonly complete: number;
+  /** The number of them that this command brought to their end. */
+  readonly played: number;
+  /** The directory of the sweep. */
+  readonly out: string;
+}
+
 /** The last line of JSON. */
 export interface SweepSummary extends Omit<SweepResult, 'status'> {
   /** Of this call. */
-  readonly status: Played['status'];
+  readonly status: PlayedStatus;
   /** Of the sweep as a whole. */
   readonly result: SweepResult['status'];
   /** Its directory. */

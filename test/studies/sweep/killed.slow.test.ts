@@ -23,7 +23,16 @@ confirmation: { candidates: 2, episodes: 10 }
 /** @param killAfter complete runs, of this process; undefined plays to the end */
 async function play(out: string, method: readonly string[], jobs: number, killAfter?: number, delayMs = 0) {
   const overrides = ['model.sigma=0.1,0.5,1,2', 'seed=1..6', ...method];
-  const started = startCommand(place, ['sweep', 'pole.yaml', ...overrides, '--out', out, '--jobs', String(jobs), '--json']);
+  const started = startCommand(place, [
+    'sweep',
+    'pole.yaml',
+    ...overrides,
+    '--out',
+    out,
+    '--jobs',
+    String(jobs),
+    '--json',
+  ]);
   let [lines, isKilled] = [0, false];
   started.child.stdout!.on('data', (chunk: Buffer) => {
     lines += chunk.toString().split('\n').length - 1;
@@ -37,9 +46,15 @@ async function play(out: string, method: readonly string[], jobs: number, killAf
 /** All files, but for times. */
 function left(out: string) {
   const path = join(place, out);
-  const { activeMs: _, date: __, usage: ___, settings, ...result } = JSON.parse(
-    readFileSync(join(path, 'sweep.json'), 'utf8'),
-  ) as Record<string, unknown> & { settings: { usage: unknown }[] };
+  const {
+    activeMs: _,
+    date: __,
+    usage: ___,
+    settings,
+    ...result
+  } = JSON.parse(readFileSync(join(path, 'sweep.json'), 'utf8')) as Record<string, unknown> & {
+    settings: { usage: unknown }[];
+  };
   return {
     runs: runsBelow(path).map((run) => [run.slice(path.length), resultOf(run), readdirSync(run).toSorted()]),
     plan: readFileSync(join(path, 'plan.json'), 'utf8'),
@@ -51,15 +66,22 @@ function left(out: string) {
 it.each([
   ['a grid of 24 runs', [], 24],
   ['halving', ['sweep.method=halving', 'sweep.first=3'], 18],
-] as const)('%s, killed twice, is in the end as without', { timeout: 600_000 }, async (name, method, runs) => {
-  const own = name.replaceAll(' ', '-');
-  expect((await play(`${own}-whole`, method, 1)).code).toBe(0);
-  for (const [jobs, after, delay] of [[1, 3, 40], [2, 4, 15]] as const) {
-    const { signal } = await play(`${own}-killed`, method, jobs, after, delay);
-    expect(signal).toBe('SIGKILL');
-  }
-  expect((await play(`${own}-killed`, method, 1)).code).toBe(0);
-  const whole = left(`${own}-whole`);
-  expect(whole.runs).toHaveLength(runs);
-  expect(left(`${own}-killed`)).toEqual(whole);
-});
+] as const)(
+  '%s, killed twice, is in the end as without',
+  { timeout: 600_000 },
+  async (name, method, runs) => {
+    const own = name.replaceAll(' ', '-');
+    expect((await play(`${own}-whole`, method, 1)).code).toBe(0);
+    for (const [jobs, after, delay] of [
+      [1, 3, 40],
+      [2, 4, 15],
+    ] as const) {
+      const { signal } = await play(`${own}-killed`, method, jobs, after, delay);
+      expect(signal).toBe('SIGKILL');
+    }
+    expect((await play(`${own}-killed`, method, 1)).code).toBe(0);
+    const whole = left(`${own}-whole`);
+    expect(whole.runs).toHaveLength(runs);
+    expect(left(`${own}-killed`)).toEqual(whole);
+  },
+);
