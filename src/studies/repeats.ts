@@ -23,7 +23,7 @@ import {
 import { readGroup, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import type { Plan, PlayArguments } from './plan.js';
-import { failureLines, type Played, playPlan } from './play.js';
+import { failureLines, type Played, type PlayedStatus, playPlan } from './play.js';
 import { reportInTime } from './single-run.js';
 
 /**
@@ -86,7 +86,7 @@ export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'u
   readonly run: string;
   /** A limit of all of them. */
   readonly reason?: { readonly kind: 'limit'; readonly limit: LimitName };
-  readonly status: Played['status'];
+  readonly status: PlayedStatus;
   /** Of all together. */
   readonly iterations: number;
   /** Of the confirmed means; null where none was confirmed. */

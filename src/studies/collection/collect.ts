@@ -11,14 +11,14 @@ import { collectionFile } from '../../runs/reader.js';
 import { isMapping } from '../../settings/schema.js';
 import type { PlanPlace } from '../open.js';
 import { type PlayArguments, requireJobs } from '../plan.js';
-import { failureLines, type Played, playPlan } from '../play.js';
+import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
 import { type Collection, loadCollection } from './collection-config.js';
 import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
 
 /** The last line of `--json`. */
 export interface CollectionSummary {
   readonly output: string;
-  readonly status: Played['status'];
+  readonly status: PlayedStatus;
   /** Runs that the config asks for. */
   readonly runs: number;
   /** Runs that are complete now. */
