@@ -21,6 +21,7 @@ export const contents: readonly Chapter[] = [
       'docs/automation.md',
       'docs/comparing.md',
       'docs/sweeps.md',
+      'docs/slurm.md',
       'docs/tasks.md',
       'prompts/README.md',
     ],

@@ -205,11 +205,11 @@ describe('list and show', () => {
     await expect(shown('damaged/one')).rejects.toThrow(/method/);
   });
 
-  it('other commands of runs name show', async () => {
+  it('what goes on with it is its own command, which resume names', async () => {
     const args = { run: 'tuned/whole', runsDir: 'buffers', overrides: [], quiet: true, json: true };
     await expect(
       resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
-    ).rejects.toThrow(/that of a training, not of a run[\s\S]*policyloop show/);
+    ).rejects.toThrow(/no process holds this training[\s\S]*policyloop finetune rl .* goes on with it/);
   });
 });
 
