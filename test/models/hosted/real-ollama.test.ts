@@ -14,9 +14,9 @@ import type { OllamaConfig } from '../../../src/models/settings.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { ask } from '../../support/ask.js';
 import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
-import { type RealOllama, startRealOllama } from '../../support/real-ollama.js';
 import { referenceDirectory } from '../local/fixture.js';
 import { grammar, ollamaConfig } from '../model-configs.js';
+import { type RealOllama, startRealOllama } from './real-ollama.js';
 
 const { OLLAMA_BINARY: binary, POLICYLOOP_GGUF: gguf } = process.env;
 const isGiven = binary !== undefined && gguf !== undefined;

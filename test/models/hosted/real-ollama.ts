@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { temporaryDirectory } from './temporary-directory.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 export interface RealOllama {
   readonly url: string;

@@ -1,9 +1,9 @@
 /** Signals end a command in order, and nothing is asked or paid for twice. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readManifest } from '../../src/runs/reader.js';
-import { heldRuns } from '../support/held-runs.js';
-import { goodText, type HeldRequest } from '../support/held-server.js';
+import { readManifest } from '../../../src/runs/reader.js';
+import { heldRuns } from '../../support/held-runs.js';
+import { goodText, type HeldRequest } from '../../support/held-server.js';
 import { config, describeSignal } from './ended-by-signal.js';
 
 const runs = await heldRuns(config);

@@ -1,5 +1,5 @@
 /** The terminal is closed: as SIGTERM, in `signals.test.ts`. */
-import { heldRuns } from '../support/held-runs.js';
+import { heldRuns } from '../../support/held-runs.js';
 import { config, describeSignal } from './ended-by-signal.js';
 
 describeSignal('SIGHUP', await heldRuns(config));

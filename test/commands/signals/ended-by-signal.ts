@@ -1,9 +1,9 @@
 /** What a signal that ends a command at once has to leave. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readManifest, readRun } from '../../src/runs/reader.js';
-import type { heldRuns } from '../support/held-runs.js';
-import { goodText } from '../support/held-server.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import type { heldRuns } from '../../support/held-runs.js';
+import { goodText } from '../../support/held-server.js';
 
 export const config = (url: string) => `environment: CartPole-v1
 model: { provider: openai, name: held, baseUrl: "${url}", timeoutSeconds: 500, maxRetries: 0 }
