@@ -15,7 +15,7 @@ import { tinyConfig } from '../rl/tiny-learning.js';
 it('a training is paused, let go on and stopped from elsewhere; its log tells so, and its result is the same', async () => {
   const [folder, undisturbed] = [temporaryDirectory(), temporaryDirectory()];
   for (const each of [folder, undisturbed])
-    tinyConfig({ environment: 'bandit', updates: 12, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);
+    tinyConfig({ environment: 'bandit', updates: 60, groups: 2, groupSize: 8, checkpointEvery: 50 }, each);
   const out = join(folder, 'out');
   const learn = (where: string) => {
     const { context, printed } = recordingContext(where);
@@ -32,7 +32,7 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   });
   const before = log();
   const { step } = JSON.parse(before.trimEnd().split('\n').at(-1)!) as { step: number };
-  expect(step).toBeLessThan(12);
+  expect(step).toBeLessThan(60);
   expect(render(shownTraining(out)!.header)).toContain('paused');
   await expect(steer(out, { action: 'set', overrides: ['updates=3'] }, 1)).rejects.toThrow(
     /nothing of a training can change/,
@@ -46,7 +46,7 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   const stopped = await steer(out, { action: 'stop', now: false }, 30);
   expect(stopped.outcome).toBe('done');
   expect((await learning).said).toContain('interrupted after');
-  expect(trainingFacts(out)).toMatchObject({ status: 'interrupted', steps: { of: 12 } });
+  expect(trainingFacts(out)).toMatchObject({ status: 'interrupted', steps: { of: 60 } });
   expect(existsSync(join(out, 'control.jsonl'))).toBe(false);
   // The command goes on with it, and learns what it would have learnt.
   expect((await learn(folder)).code).toBe(0);
