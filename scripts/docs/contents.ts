@@ -17,6 +17,7 @@ export const contents: readonly Chapter[] = [
       'docs/configuration.md',
       'docs/environments.md',
       'docs/runs.md',
+      'docs/notebook.md',
       'docs/view.md',
       'docs/automation.md',
       'docs/comparing.md',

@@ -2,7 +2,7 @@
  * Every command of the README and of `docs/`, pasted and run: `npm run test:docs`. A page is read from its beginning in a
  * folder of its own, with the package built; the marks of blocks.ts make what a reader has, and say what is not run.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
@@ -101,6 +101,31 @@ async function runBlock(block: Block, place: string): Promise<void> {
   }
 }
 
+const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
+const hasPandas = spawnSync(python, ['-c', 'import pandas, pyarrow']).status === 0;
+if (!hasPandas) process.stderr.write(`Cells of Python skipped: ${python} has no pandas and pyarrow\n`);
+
+/** A cell of Python with what it prints, as a block of text right behind it. */
+function cellsOf(blocks: readonly Block[]): readonly { readonly block: Block; readonly prints: string }[] {
+  return blocks.flatMap((block, i) =>
+    block.language === 'python' && blocks[i + 1]?.language === 'text'
+      ? [{ block, prints: blocks[i + 1]!.code }]
+      : [],
+  );
+}
+
+/** What a cell prints behind those before it. */
+function runCell(before: readonly Block[], { code }: Block, place: string): string {
+  const mark = '-- this cell --';
+  const script = [...before.map((block) => block.code), `print("${mark}")\n`, code].join('\n');
+  const said = execFileSync(python, ['-c', script], {
+    ...{ cwd: place, env: environment(place), encoding: 'utf8' },
+  });
+  return said.slice(said.indexOf(mark) + mark.length);
+}
+
+const wordsOf = (text: string) => text.trim().split(/\s+/);
+
 describe.each(pages)('%s', (page) => {
   const blocks = readBlocks(page);
   const place = temporaryDirectory();
@@ -112,6 +137,13 @@ describe.each(pages)('%s', (page) => {
     const name = `${page}:${line} ${commandsOf(block)[0]}`;
     if (notRun === undefined) it(name, { timeout: 600_000 }, () => runBlock(block, place));
     else it.skip(`${name} (${notRun})`, () => undefined);
+  }
+  const cells = cellsOf(blocks);
+  for (const [i, { block, prints }] of cells.entries()) {
+    const before = cells.slice(0, i).map((cell) => cell.block);
+    it.skipIf(!hasPandas)(`${page}:${block.line}, a cell of Python`, { timeout: 60_000 }, () =>
+      expect(wordsOf(runCell(before, block, place))).toEqual(wordsOf(prints)),
+    );
   }
   it.skipIf(blocks.some(isShell))('has no commands', () => expect(blocks.filter(isShell)).toEqual([]));
 });
