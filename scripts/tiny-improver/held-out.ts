@@ -2,9 +2,10 @@
  * Which of two models improves policies better, on synthetic tasks that no training saw. The tasks of the benchmark are
  * not asked: what is chosen by them could not be measured on them any more.
  */
-import { bestEntries } from '../../src/experiment/stages.js';
+
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
+import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { comparePairs, type PairedDifference } from '../../src/statistics/paired.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';

@@ -1,22 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
-import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
-import { remedyOfReserved } from '../models/hosted/request-fields.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
-import { adaptProblems } from './adapt-checks.js';
 import type { Config } from './config.js';
-import {
-  languageMemberOf,
-  languageModelOf,
-  membersOf,
-  type PortfolioConfig,
-  type SingleModelConfig,
-} from './model.js';
-
-/** What a check found: nothing where all is well. */
-type Found = Problem | false | undefined;
+import { type Found, modelProblems } from './model-checks.js';
 
 /**
  * What no single field shows: settings that contradict each other, or that could never have an effect. Checks that
@@ -30,72 +17,9 @@ export function checkConfig(config: Config): readonly Problem[] {
     noveltyProblem(config),
     ...pipelineProblems(config),
     ...racingProblems(config),
-    ...(config.model.provider === 'portfolio' ? portfolioProblems(config.model) : []),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
-}
-
-/** What is asked of the language model, or of a model alone; of a portfolio the problems name the member. */
-function modelProblems(config: Config): readonly Found[] {
-  const members = membersOf(config.model);
-  const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
-  const single = { ...config, model };
-  const found = [
-    ...secretProblems(single),
-    contextProblem(model),
-    ...extraProblems(model),
-    ...costProblems(single),
-    ...stoppingProblems(single),
-    ...adaptProblems(single),
-  ];
-  return found.map((problem) => problem && placedIn(problem, field));
-}
-
-/** The problem of a model, with the place that the model has in a config. */
-export function placedIn<P extends Problem>(problem: P, field: string): P {
-  const placed = (text: string) => text.replaceAll(/\bmodel\.(?=\w)/g, `${field}.`);
-  const { remedy } = problem;
-  return {
-    ...problem,
-    ...(problem.field !== undefined && { field: placed(problem.field) }),
-    message: placed(problem.message),
-    ...(remedy !== undefined && { remedy: placed(remedy) }),
-  };
-}
-
-function portfolioProblems(model: PortfolioConfig): readonly Found[] {
-  const { members, switch: rule } = model;
-  const readers = membersOf(model).filter((member) => languageModelOf(member.config) !== undefined);
-  const own = { patience: 'plateau', discount: 'bandit' } as const;
-  return [
-    readers.length > 1 && {
-      field: `${readers[1]!.field}.provider`,
-      value: readers[1]!.config.provider,
-      message: `is a second language model: costs, limits and retries are those of one, which is ${readers[0]!.config.provider} here`,
-      remedy: 'keep one language model, beside as many controls as you like',
-    },
-    ...members.map(
-      ({ weight }, i) =>
-        weight !== undefined &&
-        rule !== 'shares' && {
-          field: `model.members.${i}.weight`,
-          value: weight,
-          message: `has no effect with switch: ${rule}`,
-          remedy: 'remove it, or set model.switch to shares',
-        },
-    ),
-    ...(['patience', 'discount'] as const).map(
-      (key) =>
-        model[key] !== undefined &&
-        rule !== own[key] && {
-          field: `model.${key}`,
-          value: model[key],
-          message: `has no effect with switch: ${rule}`,
-          remedy: `remove it, or set model.switch to ${own[key]}`,
-        },
-    ),
-  ];
 }
 
 /** Keys that only an environment outside this program has a use for. */
@@ -182,78 +106,6 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-/** A config whose model is no portfolio. */
-type SingleConfig = Config & { readonly model: SingleModelConfig };
-
-/** A config is written into the run directory and its report: secrets have no place there. */
-function secretProblems({ environment, model }: SingleConfig): readonly Found[] {
-  const ofServer = loginProblem(
-    'environment',
-    /^openenv:(.*)$/s.exec(environment.id)?.[1],
-    'reach the server without one, e.g. through an SSH tunnel to a port of this machine',
-  );
-  switch (model.provider) {
-    case 'ollama':
-      return [ofServer, addressProblem('host', model.host, 'OLLAMA_HOST')];
-    case 'openai':
-      return [
-        ofServer,
-        addressProblem('baseUrl', model.baseUrl, 'OPENAI_BASE_URL'),
-        !isVariableName(model.apiKeyEnv) && { field: 'model.apiKeyEnv', ...noVariable },
-      ];
-    default:
-      return [ofServer];
-  }
-}
-
-function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, variable: string): Found {
-  const field = `model.${key}`;
-  const remedy = `put the address into the environment variable ${variable}, and remove ${field}`;
-  const login = loginProblem(field, address, remedy);
-  if (login || address === undefined || new URL(address).search === '') return login;
-  return {
-    field,
-    message: 'has a query (?…), which is not sent',
-    remedy:
-      key === 'host'
-        ? 'give the address without it'
-        : 'give the address without it; a key belongs in the environment variable that model.apiKeyEnv names',
-  };
-}
-
-function loginProblem(field: string, address: string | undefined, remedy: string): Found {
-  if (address === undefined || !URL.canParse(address)) return undefined;
-  const { username, password } = new URL(address);
-  const message = 'holds a login, but a config is copied to where others may read it';
-  return (username !== '' || password !== '') && { field, message, remedy };
-}
-
-/** Fields of the request that this program sets itself: a second value would contradict what the log says was sent. */
-function extraProblems(model: SingleModelConfig): readonly Found[] {
-  if (model.provider !== 'openai') return [];
-  return Object.entries(model.extra ?? {}).map(([key, value]) => {
-    const field = `model.extra.${key}`;
-    const remedy = remedyOfReserved(key);
-    if (remedy !== undefined)
-      return { field, value, message: 'is a field of the request that policyloop sets itself', remedy };
-    const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
-    return !isJson && { field, value, message: 'can’t be sent: a request holds JSON' };
-  });
-}
-
-function contextProblem(model: SingleModelConfig): Found {
-  if (model.provider !== 'ollama' || model.contextTokens === undefined) return undefined;
-  return (
-    model.maxTokens >= model.contextTokens && {
-      field: 'model.contextTokens',
-      message: `leaves no room for a prompt: the context must hold it and a reply of up to ${model.maxTokens} tokens (model.maxTokens)`,
-      value: model.contextTokens,
-      remedy:
-        'raise model.contextTokens, lower model.maxTokens, or leave contextTokens out so that it follows the prompt',
-    }
-  );
-}
-
 function memoryProblems({ memory, record }: Config): readonly Found[] {
   const showsNothing = memory.best === 0 && memory.recent === 0;
   const idle = { order: 'chronological', trajectories: 'none' } as const;
@@ -334,57 +186,6 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
         message:
           'would cut candidates short that reach the target but not the best, and such an evaluation counts for no target',
         remedy: 'remove target.hold or evaluation.racing',
-      },
-  ];
-}
-
-/** Models of which no price and no deadline is known. */
-const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
-  local: 'a local model',
-  module: 'a model of a module',
-  custom: 'a model of the calling program',
-};
-
-function costProblems({ model, limits }: SingleConfig): readonly Found[] {
-  const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
-  const unpriced = unpricedModels[model.provider];
-  const lacksPrice =
-    (model.provider === 'openai' || model.provider === 'ollama') && model.price === undefined;
-  return Object.entries(caps).flatMap(([section, cap]): readonly Found[] => {
-    if (cap?.cost === undefined) return [];
-    const at = { field: `${section}.cost`, value: cap.cost };
-    return [
-      unpriced !== undefined && {
-        ...at,
-        message: `has no effect: ${unpriced} has no price`,
-        remedy: 'use limits.tokens or limits.minutes',
-      },
-      lacksPrice && {
-        ...at,
-        message: 'needs model.price, or no cost is known',
-        remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
-      },
-    ];
-  });
-}
-
-function stoppingProblems({ model, limits, target, iterations }: SingleConfig): readonly Found[] {
-  const seconds = limits.perCall?.seconds;
-  const unpriced = unpricedModels[model.provider];
-  return [
-    seconds !== undefined &&
-      unpriced !== undefined && {
-        field: 'limits.perCall.seconds',
-        message: `has no effect: ${unpriced} is not waited for`,
-        value: seconds,
-        remedy: `${model.provider === 'local' ? 'lower model.maxTokens, or ' : ''}use limits.minutes`,
-      },
-    target !== undefined &&
-      target.hold > iterations && {
-        field: 'target.hold',
-        message: `can never be reached: it asks for ${target.hold} iterations in a row, but iterations is ${iterations}`,
-        value: target.hold,
-        remedy: 'lower target.hold or raise iterations',
       },
   ];
 }

@@ -11,14 +11,13 @@ import { evaluationSeeds } from '../random/seeds.js';
 import type { Animation } from '../render/animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
 import { placeName } from '../runs/facts.js';
 import { runFiles } from '../runs/reader.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import type { Assembly } from './assemble.js';
-import { bestEntries } from './stages.js';
 
 /** The setting in which policies of a run are played again. */
 export interface ReplaySetting {

@@ -1,10 +1,10 @@
 /** Composition root: config → experiment. */
 import { join } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
-import { placedIn } from '../config/checks.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
+import { placedIn } from '../config/model-checks.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';

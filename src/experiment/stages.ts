@@ -10,7 +10,7 @@ import { createGenerator } from '../random/generator.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { type EvaluationSetting, evaluate, measure } from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
-import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type Confirmation, type EndedCall, faultsOf } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { Task } from '../search/control.js';
@@ -330,21 +330,6 @@ export async function confirmBest(
   if (confirmation === undefined) return undefined;
   emit({ kind: 'confirmed', confirmation, of });
   return confirmation;
-}
-
-/**
- * The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. None that
- * was cut short.
- */
-export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
-  const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
-  const best = new Map<string, BufferEntry>();
-  for (const entry of ranked) {
-    if (best.size === count) break;
-    const key = vectorKey(entry.parameters);
-    if (!best.has(key)) best.set(key, entry);
-  }
-  return [...best.values()];
 }
 
 /** Evaluates an entry again on seeds that took no part in choosing it; undefined when it is aborted. */

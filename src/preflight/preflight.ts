@@ -1,9 +1,9 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { placedIn } from '../config/checks.js';
 import type { Config } from '../config/config.js';
 import { languageMemberOf, languageModelOf } from '../config/model.js';
+import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { type Labels, readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
-import { bestEntries } from '../experiment/stages.js';
 import { formatDuration, formatInterval, formatParameter, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
 import {
@@ -13,7 +12,7 @@ import {
   type PolicyFamily,
 } from '../policies/policy.js';
 import { formatParameters } from '../prompting/answer/format.js';
-import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntries, racingTotals } from '../rollout/replay-buffer.js';
 import {
   type AdaptationTotals,
   adaptationsIn,

@@ -101,6 +101,21 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
+/**
+ * The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. None that
+ * was cut short.
+ */
+export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
+  const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
+  const best = new Map<string, BufferEntry>();
+  for (const entry of ranked) {
+    if (best.size === count) break;
+    const key = vectorKey(entry.parameters);
+    if (!best.has(key)) best.set(key, entry);
+  }
+  return [...best.values()];
+}
+
 /** Equal vectors have equal keys (0 and -0 are equal: both are written `0`). */
 export function vectorKey(parameters: ParameterVector): string {
   return parameters.join(',');
