@@ -101,7 +101,7 @@ export interface SourceRun extends OpenedRun {
   readonly copy?: number;
 }
 
-/** Of an evaluation within its run. */
+/** Where an evaluation stands in its run. */
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 

@@ -33,7 +33,7 @@ export type Output = {
   readonly configs: readonly {
     readonly config: string;
     readonly findings: readonly (Finding & {
-      /** Of calls, tokens and cost. */
+      /** Calls, tokens and cost. */
       readonly estimate?: RunEstimate;
     })[];
   }[];

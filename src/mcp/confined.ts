@@ -23,7 +23,7 @@ export const confinedConfig = path.refine(
   'is an override, no config',
 );
 
-/** Of a built-in environment or a synthetic task: no other program is started, and no module imported. */
+/** Names a built-in environment or a synthetic task: no other program is started, and no module imported. */
 export const confinedId = z
   .string()
   .max(200)

@@ -58,7 +58,7 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Of a policy whose parameters are a random subspace of its weights. */
+    /** Present where the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
   /** Rejected and failed calls by what was wrong. */

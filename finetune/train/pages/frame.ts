@@ -45,7 +45,7 @@ interface TimedMetric {
   readonly totalSteps?: number;
   readonly message?: string;
   readonly remedy?: string;
-  /** Of a request that was heeded. */
+  /** What a request asked for that was heeded. */
   readonly action?: Controlled['action'];
 }
 

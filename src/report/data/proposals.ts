@@ -18,7 +18,7 @@ interface Place {
 
 /** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
-  /** Of a portfolio: whose it is. */
+  /** Whose it is, in a portfolio. */
   readonly member: string | undefined;
   readonly attempts: readonly LoggedAttempt[];
   readonly entry: BufferEntry | undefined;
