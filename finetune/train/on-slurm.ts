@@ -43,7 +43,7 @@ export async function trainOnSlurm(
     return true;
   }
   if (facts?.status === 'completed') return false;
-  const words = withoutSlurm(taskWords(context, 'none')(output));
+  const words = withoutSlurm(taskWords(context)(output));
   const what = facts === undefined ? 'the training' : `the training, from ${progress} on,`;
   const task = { directory: output, words, part: '--quiet --json', tasks: 1, what };
   await submit(task, slurmOf(overrides.filter(isOfSlurm)), context);

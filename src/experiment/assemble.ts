@@ -62,7 +62,7 @@ export interface Assembly {
 /** Objects of the program that plays, in the place of what the config would name. */
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
-  /** Of the critic, where it has one of its own. */
+  /** The critic's model, where it has one of its own. */
   readonly critic?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */

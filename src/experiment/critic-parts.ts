@@ -48,7 +48,7 @@ export function openCritic(assembly: {
   };
 }
 
-/** Of an assembly without its model. */
+/** The prompts of a critic alone: no model is needed for them. */
 export function criticPrompter({
   config,
   critic,
@@ -69,6 +69,6 @@ export function criticPrompter({
 export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'>) =>
   languageModelOf(critic?.model ?? model);
 
-/** Of a table one entry at least may change. */
+/** The largest distance of a revision, from 0 to 1: one entry of a table may always change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;

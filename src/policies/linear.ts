@@ -13,7 +13,7 @@ import {
   type VectorShape,
 } from './policy.js';
 import type { LinearConfig } from './settings.js';
-import { coordinateNames, outputNames, vectorShape } from './vector-spaces.js';
+import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /**
  * Linear policies: outputs = s·W + b, with weights W[i][a] at `i * outputs + a` (i an observation dimension) and
@@ -22,20 +22,13 @@ import { coordinateNames, outputNames, vectorShape } from './vector-spaces.js';
  * parameters are the weights, or the coordinates of weights in a random subspace.
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
-  const { bias, low, high, decimals } = config;
+  const { bias } = config;
   const shape: Shape = { ...vectorShape(environment, config.kind), bias };
   const weights = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
   const projection = config.projection && createProjection(config.projection, weights);
   const places = placesOf(shape, config.order);
   if (projection !== undefined && places !== undefined) throw orderInSubspace();
-  const parameters: ParameterSpec = {
-    count: projection?.rank ?? weights,
-    kind: decimals === 0 ? 'integer' : 'float',
-    low,
-    high,
-    decimals,
-    names: projection === undefined ? ordered(weightNames(shape), places) : coordinateNames(projection.rank),
-  };
+  const parameters = weightParameters(config, ordered(weightNames(shape), places), projection?.rank);
   const made = { ...(projection && { projection }), ...(places && { places }) };
   return {
     parameters,

@@ -14,7 +14,7 @@ import {
   type VectorShape,
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
-import { coordinateNames, outputNames, vectorShape } from './vector-spaces.js';
+import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /** More are proposed by nobody: a prompt line holds them all, and CMA-ES their covariances. */
 const maxParameters = 5000;
@@ -41,20 +41,13 @@ type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
  * @throws UserError where the spaces don't fit, or the weights are too many to be proposed
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
-  const { activation, decimals, hidden, high, low } = config;
+  const { activation, hidden } = config;
   const shape = vectorShape(environment, config.kind);
   const layers = layersOf({ ...shape, hidden });
   const weights = weightsOf(layers);
   checkSize(config, weights);
   const projection = config.projection && createProjection(config.projection, weights);
-  const parameters: ParameterSpec = {
-    count: projection?.rank ?? weights,
-    kind: decimals === 0 ? 'integer' : 'float',
-    low,
-    high,
-    decimals,
-    names: projection === undefined ? weightNames(layers, shape) : coordinateNames(projection.rank),
-  };
+  const parameters = weightParameters(config, weightNames(layers, shape), projection?.rank);
   const description: Network = {
     kind: 'mlp',
     ...shape,

@@ -1,7 +1,7 @@
 /** The spaces of policies that compute outputs from a vector: linear ones and networks. */
 import { UserError } from '../base/errors.js';
 import { dimensionsOf, type EnvironmentSpec } from '../environments/environment.js';
-import { numericSpace, tupleActions, type VectorShape } from './policy.js';
+import { numericSpace, type ParameterSpec, tupleActions, type VectorShape } from './policy.js';
 
 /**
  * @param kind as `policy.kind` has it
@@ -41,6 +41,15 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/** Names of the parameters where they are coordinates of weights in a random subspace. */
-export const coordinateNames = (rank: number): readonly string[] =>
-  Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`);
+/** Parameters that are weights, by these names; or their coordinates in a random subspace of some rank. */
+export const weightParameters = (
+  { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
+  names: readonly string[],
+  rank: number | undefined,
+): ParameterSpec => ({
+  count: rank ?? names.length,
+  kind: decimals === 0 ? 'integer' : 'float',
+  ...{ low, high, decimals },
+  names:
+    rank === undefined ? names : Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`),
+});

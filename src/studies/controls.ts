@@ -47,8 +47,8 @@ const resultFile = 'controls.json';
  */
 export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
-  const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
   const { plan, notes } = planControls(request, context.cwd);
+  const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
   for (const note of notes) context.note(note);
   const hashes = configHashes(plan);
   const directory = resolve(context.cwd, request.out ?? join(request.runsDir, defaultName(hashes)));

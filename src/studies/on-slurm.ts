@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { loadSlurm } from '../config/load.js';
-import { type SlurmConfig, slurmSchema } from '../config/slurm.js';
+import type { SlurmConfig } from '../config/slurm.js';
 import { plural } from '../format/numbers.js';
 import { isComplete } from './open.js';
 import type { Elsewhere } from './plan.js';
@@ -38,12 +38,9 @@ export function onSlurm(
   };
 }
 
-/** The same for a study, by the section of its first config. @param given configs, and key=value for all of them */
+/** The same for a study, by the section of its first config. @param given configs, of which there is one at least, and key=value for all */
 export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
   const { files, overrides } = withoutOverrides(given);
-  const slurm =
-    files[0] === undefined
-      ? slurmSchema.parse({})
-      : loadSlurm({ file: files[0], overrides, cwd: context.cwd });
+  const slurm = loadSlurm({ file: files[0]!, overrides, cwd: context.cwd });
   return onSlurm(slurm, taskWords(context, '--out'), context);
 }

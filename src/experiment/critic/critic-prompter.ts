@@ -20,7 +20,7 @@ interface RevisionRequest {
   readonly iteration: number;
   readonly iterations: number;
   readonly revised: BufferEntry;
-  /** Of all episodes of `revised`, in their order. */
+  /** All episodes of `revised`, in their order. */
   readonly episodes: readonly EpisodeRecord[];
   /** The best evaluation before. */
   readonly best: BufferEntry | undefined;

@@ -51,7 +51,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   await checkAssemblies(collection, context);
   const elsewhere =
     args.slurm === true
-      ? onSlurm(collection.slurm ?? slurmSchema.parse({}), taskWords(context, 'none'), context)
+      ? onSlurm(collection.slurm ?? slurmSchema.parse({}), taskWords(context), context)
       : undefined;
   const shown = { ...args, elsewhere, jobs: args.jobs ?? availableParallelism() };
   const [plan, place] = [collectionPlan(collection), collectionPlace(collection)];

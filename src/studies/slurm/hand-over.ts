@@ -24,14 +24,14 @@ const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
 /**
  * The words of a task, from those of the command that hands it over.
- * @param option that names the directory
+ * @param option that names the directory; left out where the config does
  */
 export const taskWords =
-  ({ words = [] }: Pick<CommandContext, 'words'>, option: '--out' | 'none') =>
+  ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
   (directory: string): readonly string[] => {
     const given = words.filter((word) => !ofShowing.test(word));
     const isNamed = given.some((word) => word === option || word.startsWith(`${option}=`));
-    return option === 'none' || isNamed ? given : [...given, option, directory];
+    return option === undefined || isNamed ? given : [...given, option, directory];
   };
 
 /** What the job of a directory was asked for with; undefined where there was none. */
@@ -64,7 +64,7 @@ const cli = fileURLToPath(new URL('../../cli.js', import.meta.url));
 interface Submission {
   /** What the job is about: its record lies there. */
   readonly directory: string;
-  /** Of the command, without the program. */
+  /** The command line, without the program. */
   readonly words: readonly string[];
   /** What the script adds to them. */
   readonly part: string;
