@@ -6,6 +6,7 @@ import { noUsage } from '../src/experiment/budget/usage.js';
 import { newManifest } from '../src/experiment/parts.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { formatParameters } from '../src/prompting/answer/format.js';
+import { tellingOf } from '../src/prompting/answer/telling.js';
 import { historyLine } from '../src/prompting/context/history.js';
 import { createGenerator } from '../src/random/generator.js';
 import { playEpisode } from '../src/rollout/episode.js';
@@ -74,7 +75,8 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     directory.record({ kind: 'warmup-evaluated', ...measured, of: config.warmup.policies });
   }
   let usage: UsageTotals = noUsage;
-  const lines = entries.map((entry) => historyLine(entry, spec));
+  const telling = tellingOf(spec, config.prompts.set);
+  const lines = entries.map((entry) => historyLine(entry, telling));
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const messages = promptOf(lines.slice(-history), iteration, iterations);
     const added = Array.from({ length: candidates }, (_, candidate) =>
@@ -87,7 +89,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     }
     for (const measured of added) {
       directory.record({ kind: 'candidate-evaluated', ...measured, improved: false });
-      lines.push(historyLine(measured.entry, spec));
+      lines.push(historyLine(measured.entry, telling));
     }
     directory.record({ kind: 'iteration-finished', iteration, usage });
     if (iteration % 50 === 0) await directory.commit();

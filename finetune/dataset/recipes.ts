@@ -9,6 +9,7 @@ import {
   reasonIn,
   type SourceRun,
   type Step,
+  tellingIn,
 } from './source-run.js';
 
 /** Imitates every proposal that scored above the best so far. */
@@ -37,7 +38,7 @@ export function imitate(
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(parameters, run.family.parameters, run.answerFormat, reasonIn(reply)),
+    completion: formatAnswer(parameters, tellingIn(run), run.answerFormat, reasonIn(reply)),
     weight,
     lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
   };
@@ -144,7 +145,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
   const answer = ({ entry, reply }: Proposed) =>
-    formatAnswer(entry.parameters, run.family.parameters, run.answerFormat, stated ? reasonIn(reply) : '');
+    formatAnswer(entry.parameters, tellingIn(run), run.answerFormat, stated ? reasonIn(reply) : '');
   return {
     kind: 'preference',
     prompt: step.prompt,

@@ -10,6 +10,7 @@ import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
+import { type Telling, tellingOf } from '../../src/prompting/answer/telling.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadHelpers } from '../../src/prompting/templates/helpers.js';
@@ -33,14 +34,15 @@ const longestReason = 600;
  */
 export function formatAnswer(
   parameters: ParameterVector,
-  spec: ParameterSpec,
+  { spec, tell }: Telling,
   format: AnswerFormat,
   reason = '',
 ): string {
-  const answer = written(parameters, spec, format, reason);
+  const told = tell(parameters);
+  const answer = written(told, spec, format, reason);
   const read = parseParameters(answer, spec);
-  const same = read.ok && vectorKey(read.value) === vectorKey(parameters);
-  return same ? answer : written(parameters, spec, format, '');
+  const same = read.ok && vectorKey(read.value) === vectorKey(told);
+  return same ? answer : written(told, spec, format, '');
 }
 
 function written(
@@ -131,6 +133,10 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     steps: stepsOf(opened.recorded, memory),
   };
 }
+
+/** How the prompts and answers of a run tell parameters. */
+export const tellingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Telling =>
+  tellingOf(family.parameters, config.prompts.set);
 
 /** The part of the lineage that all examples of a prompt share. */
 export function lineageOf(

@@ -21,6 +21,7 @@ type Asked = Pick<
   | 'messages'
   | 'placed'
   | 'seen'
+  | 'telling'
 > & {
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;

@@ -3,9 +3,10 @@ import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
-import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
 import { answerText } from '../prompting/answer/reply-text.js';
+import { tellingOf } from '../prompting/answer/telling.js';
 import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';
 import { parentsOf } from '../prompting/context/parents.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
@@ -29,7 +30,6 @@ type AskedProposal = Pick<Proposal, 'candidate' | 'calls'>;
 
 export class Prompter {
   #config: Config;
-  readonly #spec: ParameterSpec;
   readonly #prompts: PromptSet;
   readonly #buffer: ReplayBuffer;
   #task: TaskContext;
@@ -52,15 +52,20 @@ export class Prompter {
     const { config, environment, family, prompts, buffer, recorded } = parts;
     const { conversation } = config.prompts;
     this.#config = config;
-    this.#spec = family.parameters;
     this.#prompts = prompts;
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
     const told = { ...config, model: languageModelOf(config.model) ?? config.model };
-    this.#task = taskContext({ config: told, environment, family, description: prompts.description });
+    const telling = tellingOf(family.parameters, config.prompts.set);
+    this.#task = taskContext({
+      config: told,
+      environment,
+      family: { ...family, parameters: telling.spec },
+      description: prompts.description,
+    });
     this.remember(recorded.episodes);
     this.#history = createHistory({
-      spec: this.#spec,
+      telling,
       memory: config.memory,
       trajectory: (entry) => this.#trajectories.get(place(entry)),
     });

@@ -11,8 +11,15 @@ import {
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { changesGrammar, parseChanges } from '../prompting/answer/changes.js';
-import { type ParseFailure, parseParameters, type SeenParameters } from '../prompting/answer/format.js';
+import {
+  type ParseContext,
+  type ParseFailure,
+  type ParseResult,
+  parseParameters,
+  type SeenParameters,
+} from '../prompting/answer/format.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
+import { parseTold, type Telling } from '../prompting/answer/telling.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/events.js';
 import { type AskingRequest, askRound, finalError, type Round } from './asking.js';
@@ -32,6 +39,8 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly by: (candidate: number) => Answerer;
   /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
+  /** How models are told of them, and answer; left out, as they are. */
+  readonly telling?: Telling | undefined;
   readonly candidates: number;
   /** The number of the first of them; left out, 0. */
   readonly first?: number;
@@ -95,7 +104,8 @@ interface Pending {
  */
 export async function propose(request: ProposalRequest): Promise<ProposalGroup> {
   const changes = request.branch?.(0).changes !== undefined;
-  const grammar = changes ? changesGrammar(request.parameters) : answerGrammar(request.parameters);
+  const { parameters: spec, telling } = request;
+  const grammar = changes ? changesGrammar(spec) : answerGrammar(telling?.spec ?? spec);
   const asking = { ...request, grammar };
   const accepted = new Map<string, ParameterVector>();
   const done: Proposal[] = [];
@@ -248,12 +258,7 @@ function outcomeOf(
     constrained: completion.constrained,
   };
   const text = receivedText(completion);
-  // A control knows no parent: it proposes parameters, whatever the form.
-  const parent = request.by(call.candidate).isControl ? undefined : request.branch?.(call.candidate).changes;
-  const result =
-    parent === undefined
-      ? parseParameters(text, request.parameters, context)
-      : parseChanges(text, parent, request.parameters, context);
+  const result = readProposal(request, call.candidate, text, context);
   if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
   const { value } = result;
   const wrong = request.placed?.(value, [...accepted.values()], call);
@@ -267,4 +272,19 @@ function outcomeOf(
       return { kind: 'accepted', parameters, moved: { from: value, distance } };
     }
   }
+}
+
+/** A control knows no parent and no prompt: it proposes parameters as they are, whatever the form. */
+function readProposal(
+  { branch, by, parameters, telling }: ProposalRequest,
+  candidate: number,
+  text: string,
+  context: ParseContext,
+): ParseResult {
+  if (by(candidate).isControl) return parseParameters(text, parameters, context);
+  const parent = branch?.(candidate).changes;
+  if (parent !== undefined) return parseChanges(text, parent, parameters, context);
+  return telling === undefined
+    ? parseParameters(text, parameters, context)
+    : parseTold(text, telling, context);
 }

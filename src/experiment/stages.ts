@@ -4,6 +4,7 @@ import type { Config, ConfirmationConfig } from '../config/config.js';
 import { isByControl, languageModelOf } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { tellingOf } from '../prompting/answer/telling.js';
 import { remembered } from '../prompting/context/history.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed, confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
@@ -99,6 +100,7 @@ export async function proposeCandidates(
     by: askedFor(experiment, iteration),
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
+    telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
   });
 }

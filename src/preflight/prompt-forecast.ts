@@ -7,6 +7,7 @@ import type { ChatMessage, ModelContext } from '../models/language-model.js';
 import { fewestTokens, mostTokens } from '../models/reply-faults.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters, formatValue } from '../prompting/answer/format.js';
+import { tellingOf } from '../prompting/answer/telling.js';
 import { createHistory } from '../prompting/context/history.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
@@ -186,15 +187,16 @@ interface MadeUpRun {
 }
 
 function madeUpRun(parts: Parts, width: Width): MadeUpRun {
-  const { evaluation, memory } = parts.config;
+  const { evaluation, memory, prompts } = parts.config;
   // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
+  const telling = tellingOf(spec, prompts.set);
   const value = parameterOf(spec, width);
   const parameters = Array.from({ length: spec.count }, () => value);
-  const answer = formatParameters(parameters, spec);
+  const answer = formatParameters(telling.tell(parameters), telling.spec);
   const episode = episodeOf(parts, width);
-  const history = createHistory({ spec, memory, trajectory: () => episode });
+  const history = createHistory({ telling, memory, trajectory: () => episode });
   const entry = (iteration: number): BufferEntry => ({
     iteration,
     group: iteration,

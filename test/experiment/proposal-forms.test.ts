@@ -170,3 +170,54 @@ describe('proposal is refused', () => {
     );
   });
 });
+
+describe('parameters of the set compact in another box', () => {
+  const inBox = {
+    ...quick,
+    iterations: 5,
+    candidates: 2,
+    prompts: { set: 'compact' },
+    policy: { kind: 'linear', low: -1, high: 1, decimals: 2 },
+    model: { provider: 'ollama', name: 'scripted' },
+  } as const satisfies ConfigInput;
+
+  /** Answers within what it is told, so that most lies outside the box itself. */
+  const wide = () =>
+    createScriptedModel(({ options }) => {
+      const random = createGenerator(options.seeds[0]!);
+      const { labels, number } = options.grammar!;
+      return labels
+        .map((label) => `${label} ${formatValue(random.uniform(-6, 6), number.decimals)}`)
+        .join('');
+    });
+
+  it('are told and answered from -6.0 to 6.0, and evaluated in the box; a replay is the same', async () => {
+    const { path } = await runExperimentFrom(inBox, { model: wide() });
+    const { calls, entries } = readRun(path);
+    const accepted = calls.flatMap(({ completion, outcome }) =>
+      outcome.kind === 'accepted' ? [{ text: completion!.text, parameters: outcome.parameters }] : [],
+    );
+    expect(accepted).toHaveLength(10);
+    for (const { parameters, text } of accepted) {
+      const answered = [...text.matchAll(/: (-?[\d.]+)/g)].map(([, value]) => Number(value));
+      expect(answered.some((value) => Math.abs(value) > 1)).toBe(true);
+      expect(parameters).toEqual(answered.map((value) => Number((value / 6).toFixed(2)) + 0));
+    }
+    const told = [...calls.at(-1)!.messages[1]!.content.matchAll(/params\[0\]: (-?[\d.]+)/g)];
+    const known = entries.filter(({ iteration }) => iteration < 5);
+    expect(told.map(([, value]) => Number(value)).toSorted()).toEqual(
+      known.map(({ parameters }) => Number((6 * parameters[0]!).toFixed(1)) + 0).toSorted(),
+    );
+    const replayed = await runExperimentFrom({ ...inBox, model: { provider: 'replayed', run: path } });
+    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+  });
+
+  it('are proposed by controls as they are', async () => {
+    const { path } = await runExperimentFrom({ ...inBox, model: { provider: 'random' } });
+    const { calls, entries } = readRun(path);
+    expect(calls.every(({ outcome }) => outcome.kind === 'accepted')).toBe(true);
+    const values = entries.flatMap(({ parameters }) => parameters);
+    expect(values.every((value) => Math.abs(value) <= 1)).toBe(true);
+    expect(values.some((value) => Math.abs(value) > 0.5)).toBe(true);
+  });
+});

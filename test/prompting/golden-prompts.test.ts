@@ -74,6 +74,12 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
     prompts: { set: 'compact' },
     memory: { best: 2, recent: 1 },
   },
+  'compact-box': {
+    environment: 'MountainCarContinuous-v0',
+    prompts: { set: 'compact' },
+    policy: { kind: 'linear', low: -1, high: 3, decimals: 2 },
+    memory: { best: 2, recent: 1 },
+  },
   'compact-table': { environment: 'FrozenLake-v1', prompts: { set: 'compact' } },
   'numeric-changes': {
     environment: 'MountainCarContinuous-v0',

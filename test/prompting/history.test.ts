@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/format.js';
+import { tellingOf } from '../../src/prompting/answer/telling.js';
 import { createHistory, historyLine } from '../../src/prompting/context/history.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
@@ -7,10 +8,11 @@ import { situation } from './situation.js';
 describe('history lines', () => {
   it('hold the parameters with the decimals of the spec, and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, family.parameters)).toBe(
+    const telling = tellingOf(family.parameters, 'numeric');
+    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, telling)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
-    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, family.parameters)).toMatch(
+    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, telling)).toMatch(
       /f\(params\): 0\.00$/,
     );
   });
@@ -22,7 +24,7 @@ describe('history lines', () => {
     });
     let asked = 0;
     const history = createHistory({
-      spec: family.parameters,
+      telling: tellingOf(family.parameters, config.prompts.set),
       memory: config.memory,
       trajectory: () => {
         asked++;

@@ -2,6 +2,7 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
+import { tellingOf } from '../../src/prompting/answer/telling.js';
 import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
 import { parentsOf } from '../../src/prompting/context/parents.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
@@ -28,7 +29,9 @@ export async function situation(
     options: config.environment.options,
     maxSteps,
   });
-  const task = taskContext({ config, environment, family, description: prompts.description });
+  const telling = tellingOf(family.parameters, config.prompts.set);
+  const told = { ...family, parameters: telling.spec };
+  const task = taskContext({ config, environment, family: told, description: prompts.description });
   const episodes = new Map<BufferEntry, EpisodeRecord>();
 
   /** Random policies, each played for one episode. */
@@ -59,7 +62,7 @@ export async function situation(
   }
 
   const history = createHistory({
-    spec: family.parameters,
+    telling,
     memory: config.memory,
     trajectory: (entry) => episodes.get(entry),
   });

@@ -5,8 +5,8 @@ import { Prompter } from '../../../src/experiment/prompter.js';
 import { randomPolicies } from '../../../src/experiment/stages.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { parseTold, tellingOf } from '../../../src/prompting/answer/telling.js';
 import { remembered } from '../../../src/prompting/context/history.js';
 import { evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
@@ -96,19 +96,20 @@ export async function openRun(
     for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
       await remember(await evaluated(parameters, 0, i));
   else for (const entry of buffer.entries) await showFirstEpisode(entry);
+  const telling = tellingOf(family.parameters, config.prompts.set);
   return {
     parameters: family.parameters,
     get state() {
       return { iteration: completed, entries: [...buffer.entries] };
     },
     prompt: () => prompter.messages(completed + 1),
-    grammar: answerGrammar(family.parameters),
+    grammar: answerGrammar(telling.spec),
     async judge(replies, constrained) {
       const candidates: Candidate[] = [];
       for (const { text, ended } of replies) {
         const finishReason = ended ? 'stop' : 'length';
         const context = { finishReason, ...(constrained && { constrained }) } as const;
-        const read = parseParameters(text, family.parameters, context);
+        const read = parseTold(text, telling, context);
         if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
         else {
           const { parameters, returns, score } = await evaluated(

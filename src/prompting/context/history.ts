@@ -1,8 +1,9 @@
 /** What a prompt shows of the replay buffer: which evaluations, in which order, in which words. */
-import type { ParameterSpec } from '../../policies/policy.js';
+import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { formatParameters, formatValue } from '../answer/format.js';
+import type { Telling } from '../answer/telling.js';
 import type { MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import type { ProgressContext } from './prompt-context.js';
@@ -147,17 +148,17 @@ export interface History {
 }
 
 export function createHistory({
-  spec,
+  telling,
   memory,
   trajectory,
 }: {
-  readonly spec: ParameterSpec;
+  readonly telling: Telling;
   readonly memory: MemoryConfig;
   /** The first recorded episode of an evaluation, where there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
   const format = (entry: BufferEntry) =>
-    [historyLine(entry, spec), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
+    [historyLine(entry, telling), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
   // A long run shows few of them: the texts of the others would only take memory.
   const shownTexts = new WeakMap<BufferEntry, string>();
   const counts = new WeakMap<BufferEntry, number>();
@@ -181,13 +182,13 @@ export function createHistory({
         iteration,
         remaining: Math.max(0, iterations - iteration),
         continued,
-        history: { text, shown: shown.length, total, partial, ...rankHistory(shown, spec, memory) },
-        best: bestContext(held, spec),
+        history: { text, shown: shown.length, total, partial, ...rankHistory(shown, telling, memory) },
+        best: bestContext(held, telling),
         parent:
           parent === undefined
             ? null
             : {
-                line: historyLine(parent.entry, spec),
+                line: historyLine(parent.entry, telling),
                 rank: parent.rank,
                 of: parent.of,
                 several: parent.of > 1,
@@ -200,19 +201,22 @@ export function createHistory({
 /** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, with the number of episodes where it was cut short */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
-  spec: ParameterSpec,
+  telling: Telling,
 ): string {
   const { parameters, planned, returns, score } = entry;
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `${formatParameters(parameters, spec, '; ')}; f(params): ${formatValue(score, 2)}${cut}`;
+  return `${toldParameters(parameters, telling, '; ')}; f(params): ${formatValue(score, 2)}${cut}`;
 }
 
-function bestContext(held: readonly BufferEntry[], spec: ParameterSpec): ProgressContext['best'] {
+const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
+  formatParameters(tell(parameters), spec, separator);
+
+function bestContext(held: readonly BufferEntry[], telling: Telling): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
-    line: historyLine(best, spec),
+    line: historyLine(best, telling),
     score: formatValue(score, 2),
     iteration,
     warmup: iteration === 0,
@@ -227,7 +231,7 @@ function bestContext(held: readonly BufferEntry[], spec: ParameterSpec): Progres
  */
 export function rankHistory(
   shown: readonly BufferEntry[],
-  spec: ParameterSpec,
+  telling: Telling,
   { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
   const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
@@ -237,7 +241,7 @@ export function rankHistory(
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: formatValue(entry.score, 2),
-    parameters: formatParameters(entry.parameters, spec),
+    parameters: toldParameters(entry.parameters, telling),
   });
   const count = best ?? (recent === undefined ? shown.length : 0);
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { tellingOf } from '../../../src/prompting/answer/telling.js';
 
-const floats: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
+const floats = tellingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 
 const specAndVector = fc
   .record({
@@ -41,7 +42,10 @@ describe('a completion', () => {
   it.each(['text', 'json'] as const)('reads back as its parameters, whatever the reason (%s)', (format) => {
     fc.assert(
       fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
-        const result = parseParameters(formatAnswer(vector, spec, format, reason), spec);
+        const result = parseParameters(
+          formatAnswer(vector, tellingOf(spec, 'numeric'), format, reason),
+          spec,
+        );
         expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
       }),
     );

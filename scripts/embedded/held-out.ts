@@ -1,0 +1,116 @@
+/**
+ * Models that propose, and the controls, on held-out synthetic tasks that teach search: what is chosen by, before any of the
+ * declared tasks is played. One candidate an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
+ * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
+ *
+ * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM]
+ * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model, `name=DIRECTORY@1.2` for a temperature.
+ */
+import { resolve } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { confirmationSeeds } from '../../src/random/seeds.js';
+import { evaluate } from '../../src/rollout/evaluation.js';
+import { bestEntries } from '../../src/rollout/replay-buffer.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { comparePairs } from '../../src/statistics/paired.js';
+import { loadCollection } from '../../src/studies/collection/collection-config.js';
+import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
+import { appendRow, readRows, rounded } from '../controls/rows.js';
+import { LoadedModels, play } from '../tiny-improver/play.js';
+import { budgets, arms as declaredArms } from './plan.js';
+
+const file = 'bench/rows/held-out.jsonl';
+/** Seed of the collection that the tasks are drawn from: no training has it. */
+const seed = 4_000_037;
+const [warmup, fresh] = [4, 50];
+
+interface Row {
+  readonly arm: string;
+  readonly task: number;
+  readonly name: string;
+  /** By budget. */
+  readonly reached: readonly number[];
+}
+
+/** The `model` section of an arm, in YAML's flow style. */
+function modelOf(arm: string): string {
+  const directory = arm.split('=')[1];
+  if (directory === undefined) {
+    const provider = declaredArms[arm]?.overrides.find((word) => word.startsWith('model.provider='));
+    if (provider === undefined) throw new Error(`no control ${arm}; a model is name=DIRECTORY`);
+    return `{provider: ${provider.split('=')[1]}}`;
+  }
+  const [path, temperature = '1'] = directory.split('@') as [string, string?];
+  return `{provider: local, path: ${JSON.stringify(resolve(path))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
+}
+
+async function playTasks(arm: string, tasks: number): Promise<void> {
+  const name = arm.split('=')[0]!;
+  const done = new Set(readRows<Row>(file).flatMap((row) => (row.arm === name ? [row.task] : [])));
+  const collection = loadCollection('configs/collections/teaching.yaml', [
+    `seed=${seed}`,
+    'experiment.candidates=1',
+    `experiment.iterations=${budgets.at(-1)! - warmup}`,
+    `experiment.warmup=${warmup}`,
+    `proposers=[{weight: 1, model: ${modelOf(arm)}}]`,
+  ]);
+  const models = new LoadedModels();
+  for (let task = 0; task < tasks; task++) {
+    if (done.has(task)) continue;
+    const draw = drawRun(collection, task);
+    const config = configOfRun(collection, draw);
+    const { close, entries, reason, setting } = await play(config, models, arm);
+    if (reason.kind !== 'iterations') throw new Error(`task ${task}: ${JSON.stringify(reason)}`);
+    const seeds = confirmationSeeds(config.seed, 'final', fresh);
+    const reached: number[] = [];
+    for (const budget of budgets) {
+      const [best] = bestEntries(entries.slice(0, budget), 1);
+      reached.push((await evaluate(setting, best!.parameters, seeds)).score);
+    }
+    await close();
+    appendRow(file, { arm: name, task, name: draw.name, reached: rounded(reached) } satisfies Row);
+  }
+  await models.close();
+}
+
+/** Shares of tasks on which the first arm ends higher than each of the others, ties half. */
+function report(names: readonly string[], against: readonly string[], tasks: number): void {
+  const rows = readRows<Row>(file).filter(({ task }) => task < tasks);
+  const percent = (value: number) => `${Math.round(100 * value)} %`;
+  for (const name of names) {
+    const others = against.filter((other) => other !== name);
+    const all: number[][] = budgets.map(() => []);
+    for (const other of others) {
+      const cells = budgets.map((budget, b) => {
+        const pairs = rows.flatMap((row) => {
+          const theirs = rows.find(({ arm, task }) => arm === other && task === row.task);
+          return row.arm !== name || theirs === undefined ? [] : [[row.reached[b]!, theirs.reached[b]!]];
+        });
+        const compared = comparePairs(
+          pairs.map(([own]) => own!),
+          pairs.map(([, other]) => other!),
+        );
+        if (compared === undefined) return '';
+        all[b]!.push(compared.winRate);
+        const [low, high] = compared.winInterval;
+        return `${budget}: ${percent(compared.winRate)} [${percent(low)}, ${percent(high)}] of ${compared.pairs}`;
+      });
+      process.stdout.write(`${name} against ${other}, evaluations and wins: ${cells.join(', ')}\n`);
+    }
+    const means = all.map((shares) => (shares.length === 0 ? '–' : percent(mean(shares))));
+    process.stdout.write(`${name}, mean share of wins: ${means.join(', ')}\n`);
+  }
+}
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { against: { type: 'string', default: 'random,hill,mix,cma,gp' } },
+});
+const [count = '64', ...arms] = positionals;
+for (const arm of arms) await playTasks(arm, Number(count));
+report(
+  arms.map((arm) => arm.split('=')[0]!),
+  values.against.split(','),
+  Number(count),
+);

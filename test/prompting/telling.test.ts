@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ParameterSpec } from '../../src/policies/policy.js';
+import { parseTold, tellingOf } from '../../src/prompting/answer/telling.js';
+
+const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
+  ...{ count, kind: 'float', low, high, decimals },
+});
+
+const onGrid = (value: number, decimals: number) => Number(value.toFixed(decimals)) === value;
+
+describe('how the set compact tells parameters', () => {
+  it('is from -6.0 to 6.0 in tenths, for any box, and back within half a step', () => {
+    const boxes = fc
+      .record({
+        low: fc.integer({ min: -30, max: 29 }),
+        width: fc.integer({ min: 1, max: 60 }),
+        decimals: fc.integer({ min: 1, max: 3 }),
+        shares: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 2 }),
+      })
+      .map(({ decimals, low, shares, width }) => ({ spec: box(low, low + width, decimals), shares }));
+    fc.assert(
+      fc.property(boxes, ({ spec, shares }) => {
+        const { decimals, high, low } = spec;
+        const { meant, spec: toldSpec, tell } = tellingOf(spec, 'compact');
+        const parameters = shares.map((share) => Number((low + share * (high - low)).toFixed(decimals)));
+        const told = tell(parameters);
+        expect(toldSpec).toMatchObject({ low: -6, high: 6, decimals: 1, count: 2 });
+        expect(told.every((value) => value >= -6 && value <= 6 && onGrid(value, 1))).toBe(true);
+        const back = meant(told);
+        const most = (0.05 * (high - low)) / 12 + 0.5 * 10 ** -decimals + 1e-9;
+        for (const [i, value] of back.entries()) {
+          expect(value >= low && value <= high && onGrid(value, decimals)).toBe(true);
+          expect(Math.abs(value - parameters[i]!)).toBeLessThanOrEqual(most);
+        }
+      }),
+    );
+  });
+
+  it('keeps the ends and the middle of a box', () => {
+    const { meant, tell } = tellingOf(box(-1, 3, 2, 3), 'compact');
+    expect(tell([-1, 1, 3])).toEqual([-6, 0, 6]);
+    expect(meant([-6, 0, 6])).toEqual([-1, 1, 3]);
+    expect(meant([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
+  });
+
+  it('leaves alone the box that models know, integers, and all other sets', () => {
+    const table: ParameterSpec = { count: 2, kind: 'integer', low: 0, high: 3, decimals: 0 };
+    for (const [spec, set] of [
+      [box(-6, 6, 1), 'compact'],
+      [table, 'compact'],
+      [box(-1, 1, 2), 'numeric'],
+      [box(-1, 1, 2), './compact'],
+    ] as const) {
+      const { meant, spec: told, tell } = tellingOf(spec, set);
+      expect(told).toBe(spec);
+      expect([tell([1, 2]), meant([1, 2])]).toEqual([
+        [1, 2],
+        [1, 2],
+      ]);
+    }
+  });
+});
+
+describe('an answer on that scale', () => {
+  const telling = tellingOf(box(-1, 1, 2), 'compact');
+
+  it('is read as the parameters that it means', () => {
+    expect(parseTold('params[0]: 6.0, params[1]: -0.3', telling)).toEqual({ ok: true, value: [1, -0.05] });
+  });
+
+  it('is refused beyond what was told, though it were within the box', () => {
+    const read = parseTold('params[0]: 6.1, params[1]: 0.15', telling);
+    expect(read).toMatchObject({ ok: false, failure: { kind: 'range', low: -6, high: 6 } });
+    expect(parseTold('params[0]: 1.0, params[1]: 0.15', telling)).toMatchObject({
+      failure: { kind: 'decimals', decimals: 1 },
+    });
+  });
+
+  it('repeats where what it means was seen', () => {
+    const seen = (parameters: readonly number[]) =>
+      parameters.join() === '0.02,0' ? { iteration: 3, score: 5 } : undefined;
+    expect(parseTold('params[0]: 0.1, params[1]: 0.0', telling, { seen })).toEqual({
+      ok: false,
+      failure: { kind: 'repeated', iteration: 3, score: 5 },
+    });
+    expect(parseTold('params[0]: 0.2, params[1]: 0.0', telling, { seen })).toMatchObject({ ok: true });
+  });
+});
