@@ -1,0 +1,102 @@
+/** What is compared: a critic, a portfolio and novelty with the plain run of the same model, and with controls. */
+import { fileURLToPath } from 'node:url';
+
+/** Random policies that every run starts from, the same ones for the same seed. */
+const warmup = 4;
+
+/** Tasks of the protocol (`scripts/embedded/plan.ts`), whose constants normalise returns; they play fast. */
+export const tasks: Readonly<Record<string, string>> = {
+  CartPole: 'cartpole-numeric',
+  MountainCarContinuous: 'mountaincar-continuous-numeric',
+  Pendulum: 'pendulum-numeric',
+  Acrobot: 'acrobot-numeric',
+  FrozenLake: 'frozenlake-numeric',
+  Nim: 'nim-numeric',
+};
+
+export interface Proposer {
+  /** Section `model`, in YAML's flow style. */
+  readonly model: string;
+  /** Evaluations of a run, warm-up included: what a slow model can be waited for. */
+  readonly evaluations: number;
+  readonly overrides: readonly string[];
+}
+
+const compact = ['prompts={set: compact}', 'memory={best: 8, recent: 4}'];
+const scripted = fileURLToPath(new URL('scripted.js', import.meta.url));
+
+/** @param directory of the local model; its arms are left out where there is none */
+export const proposersOf = (directory: string | undefined): Readonly<Record<string, Proposer>> => ({
+  embedded: {
+    model: '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
+    evaluations: 60,
+    overrides: compact,
+  },
+  scripted: { model: `{provider: ${JSON.stringify(scripted)}}`, evaluations: 60, overrides: compact },
+  ...(directory !== undefined && {
+    local: {
+      model: `{provider: local, path: ${JSON.stringify(directory)}, temperature: 0.7, format: constrained, threads: 1, device: cpu, quantization: int4, maxTokens: 256}`,
+      evaluations: 12,
+      overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
+    },
+  }),
+});
+
+/** Settings of a run whose evaluations are as many as those of the others. */
+const alone = (evaluations: number) => [`iterations=${evaluations - warmup}`];
+/** Each iteration is evaluated twice: its proposal and the revision. */
+const revised = (evaluations: number) => [`iterations=${Math.floor((evaluations - warmup) / 2)}`];
+
+export interface Arm {
+  readonly label: string;
+  /** @param model section of the model that proposes */
+  overrides(model: string, evaluations: number): readonly string[];
+}
+
+const portfolio = (model: string, how: string) =>
+  `model={provider: portfolio, ${how}, members: [${model}, {provider: gp}, {provider: cma-es}, {provider: hill-climb}]}`;
+
+/** Played with each model. */
+export const arms: Readonly<Record<string, Arm>> = {
+  plain: { label: 'plain', overrides: (model, all) => [`model=${model}`, ...alone(all)] },
+  critic: { label: 'critic', overrides: (model, all) => [`model=${model}`, 'critic={}', ...revised(all)] },
+  'critic-control': {
+    label: 'hill climbing in the place of the critic',
+    overrides: (model, all) => [`model=${model}`, 'critic={model: {provider: hill-climb}}', ...revised(all)],
+  },
+  'portfolio-bandit': {
+    label: 'portfolio, bandit',
+    overrides: (model, all) => [portfolio(model, 'switch: bandit'), ...alone(all)],
+  },
+  'portfolio-plateau': {
+    label: 'portfolio, plateau',
+    overrides: (model, all) => [portfolio(model, 'switch: plateau'), ...alone(all)],
+  },
+  'novelty-ask': {
+    label: 'novelty, asked again',
+    overrides: (model, all) => [
+      `model=${model}`,
+      'novelty={distance: 0.05, action: ask}',
+      'corrections=3',
+      ...alone(all),
+    ],
+  },
+  'novelty-jitter': {
+    label: 'novelty, jitter',
+    overrides: (model, all) => [`model=${model}`, 'novelty={distance: 0.05, action: jitter}', ...alone(all)],
+  },
+};
+
+/** Played once for each number of evaluations. */
+export const controls = ['random', 'hill-climb', 'mix', 'cma-es', 'gp'] as const;
+
+/** What all runs have in common. */
+export const common = (evaluations: number): readonly string[] => [
+  `warmup=${warmup}`,
+  'candidates=1',
+  'evaluation.episodes=10',
+  'evaluation.workers=1',
+  'confirmation={candidates: 1, episodes: 100}',
+  'record=none',
+  `name=${evaluations}`,
+];
