@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { abortable } from '../../base/abortable.js';
+import { createGenerator } from '../../random/generator.js';
 import { makeDirectory } from '../../storage/files.js';
 import { tryLease } from '../../storage/lease.js';
 import { readSharedRecord, replaceSharedRecord } from '../../storage/shared-record.js';
@@ -25,7 +26,7 @@ export interface SharedRateSettings {
 const margin = { beginMs: 100, endMs: 500 } as const;
 
 /** The first and the longest pause before the lease is tried again. */
-const pauses = { firstMs: 10, longestMs: 500 } as const;
+const pauses = { firstMs: 10, longestMs: 100 } as const;
 
 /** Requests of so long ago tell how many are expected. */
 const expectedMs = 2 * cellMs;
@@ -34,6 +35,7 @@ const expectedMs = 2 * cellMs;
 const sentForOneAhead = 4;
 
 export class SharedRate {
+  static #looks = 0;
   readonly #settings: SharedRateSettings;
   readonly #lease: typeof tryLease;
   /** Cells of grants that no request has taken, in their order. */
@@ -122,11 +124,12 @@ export class SharedRate {
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;
-    for (let tries = process.pid; this.#waiting > 0; tries++) {
+    // Not all come back at once.
+    const random = createGenerator(process.pid, [SharedRate.#looks++]);
+    while (this.#waiting > 0) {
       const beforeMs = clock.now();
       if (this.#lease(this.#leasePath, (fileMs) => this.#ask(fileMs, beforeMs))?.result) return;
-      // Not all come back at once.
-      await clock.wait(pauseMs * (0.5 + ((tries * 37) % 64) / 64), never);
+      await clock.wait(pauseMs * random.uniform(0.5, 1.5), never);
       pauseMs = Math.min(2 * pauseMs, pauses.longestMs);
     }
   }
