@@ -62,6 +62,7 @@ export async function askGroup(
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       finish,
       now,
+      onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
       ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
       onCall,
     });

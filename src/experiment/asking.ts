@@ -51,6 +51,8 @@ export interface AskingRequest {
   readonly now: () => Date;
   /** Whether the server of the model has ever been reached; left out, it has. */
   readonly isReached?: () => boolean;
+  /** Told that a request waits for its turn, for about so many milliseconds. */
+  readonly onWait?: (milliseconds: number) => void;
   /** Notes a request before it is sent; left out where calls cost nothing. */
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
@@ -176,8 +178,10 @@ const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outco
 type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 
 /**
- * Makes one request for the candidates: on record before it is sent, and its answers as soon as they arrive.
- * @returns the calls of the first candidates, perhaps not of all; an error is that of the first
+ * Makes one request for the candidates once it has its turn: on record before it is sent, and its answers as soon as they
+ * arrive.
+ * @returns the calls of the first candidates, perhaps not of all; an error is that of the first. None where a request to
+ *   stop ends the wait
  */
 async function ask(
   request: AskingRequest,
@@ -185,7 +189,9 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { behind, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, onWait, purpose, signal } =
+    request;
+  if (!(await hasTurn(request))) return [];
   const { choices, messages, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = isFree
@@ -202,6 +208,9 @@ async function ask(
       ...(choices && { choices }),
       ...(score && { score }),
       signal,
+      hasTurn: true,
+      ...(finish && { finish }),
+      ...(onWait && { onWait }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
         const may = tryAgain(kind, items.length);
@@ -221,6 +230,18 @@ async function ask(
   }));
   sent?.answered(calls);
   return calls;
+}
+
+/** Waits until a request may be sent, unless nothing more is to be asked. */
+async function hasTurn({ finish, model, onWait, signal }: AskingRequest): Promise<boolean> {
+  const ended = finish === undefined ? signal : AbortSignal.any([signal, finish]);
+  try {
+    await model.rate?.turn({ signal: ended, onWait });
+    return true;
+  } catch (error) {
+    if (ended.aborted) return false;
+    throw error;
+  }
 }
 
 type Settled =

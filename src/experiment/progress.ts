@@ -126,6 +126,9 @@ class RunDisplay {
       case 'waiting':
         this.#progress.alert(waitingText(event));
         break;
+      case 'rate-limited':
+        this.#progress.pause(rateText(event));
+        break;
       default:
     }
   }
@@ -218,6 +221,10 @@ export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>)
     seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
   return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
+
+/** What a request waits for that has no turn yet. */
+export const rateText = ({ seconds }: Extract<RunEvent, { kind: 'rate-limited' }>): string =>
+  `waits for the rate, ${formatDuration(1000 * seconds)}`;
 
 interface Best {
   readonly score: number;

@@ -44,6 +44,8 @@ export interface Progress {
   begin(work: Work): void;
   /** What is done now, and short texts that go with it. */
   update(value: number, figures?: readonly Figure[]): void;
+  /** Why nothing is done now: shown until the next update on a terminal, now and then as a line elsewhere. */
+  pause(text: string): void;
   /** Leaves the terminal as it was; a second call does nothing. */
   close(): void;
 }
@@ -63,6 +65,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
     say: nothing,
     begin: nothing,
     update: nothing,
+    pause: nothing,
     close: nothing,
   };
 }
@@ -70,6 +73,9 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 /** A warning as it is shown on the stream of notes. */
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
+
+/** Between a line and one that says why nothing is done. */
+const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
   readonly #context: Outside;
@@ -109,6 +115,13 @@ class ProgressLines implements Progress {
     const left = timed ? this.#left.text(now, total) : undefined;
     const texts = figures.map(textOf);
     this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
+  }
+
+  pause(text: string) {
+    const now = this.#context.milliseconds();
+    if (this.#work === undefined || now - this.#lastLine < pauseMs) return;
+    this.#lastLine = now;
+    this.say(text);
   }
 
   close() {
@@ -193,6 +206,11 @@ class ProgressBar implements Progress {
     // A timer draws, too, but not while the work blocks the thread.
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;
+    this.#bars?.update();
+  }
+
+  pause(text: string) {
+    this.#figures = [text];
     this.#bars?.update();
   }
 

@@ -155,6 +155,12 @@ export interface GenerateOptions {
   readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+  /** Whether the caller has waited for the model's `rate` before; the call waits else. */
+  readonly hasTurn?: boolean;
+  /** Once it is aborted, no further try waits for its turn: the call ends with the failure before. */
+  readonly finish?: AbortSignal;
+  /** Told that a try waits for its turn, for about so many milliseconds. */
+  readonly onWait?: Turn['onWait'];
   /** Receives more text of the completion with this index, where the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }
@@ -175,12 +181,35 @@ export interface ModelContext {
   count?(messages: readonly ChatMessage[]): number;
 }
 
+/** A request that waits for its turn. */
+export interface Turn {
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told that it waits, where that takes a second or more: for about so many milliseconds. */
+  readonly onWait?: ((milliseconds: number) => void) | undefined;
+}
+
+/** How often requests may be sent. */
+export interface RequestRate {
+  /**
+   * Waits until one more request may be sent, which the caller then does at once.
+   * @throws the reason of the signal, as soon as it is aborted
+   */
+  turn(turn: Turn): Promise<void>;
+  /** Keeps the rate together with all models of the same server that share the directory, of whichever process or machine. */
+  share(directory: string): void;
+  /** Leaves to others what was granted for later. */
+  close(): void;
+}
+
 /** A provider of text, hosted or local. It knows messages and answers, but no task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
   /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
   readonly givesSeveral?: boolean;
+  /** Absent where requests may be sent at any time. Whoever takes a turn tells the next call so: `hasTurn`. */
+  readonly rate?: RequestRate | undefined;
   /** Whether it can tell how likely given texts are as answers, or answer with one of them: `score` and `choices` of the options. */
   readonly scoresTexts?: boolean;
   /**

@@ -28,6 +28,11 @@ const sampling = {
   concurrency: count(1).default(4).describe('Calls in flight at once, when `candidates` is above 1'),
   timeoutSeconds: positive.default(600).describe('Deadline of one call, its retries included'),
   maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
+  requestsPerMinute: count(1)
+    .optional()
+    .describe(
+      'Most requests a minute, retries included, over all runs and tasks of a command: they wait for their turn (default: any number)',
+    ),
   maxRetryAfterSeconds: positive
     .default(60)
     .describe("The longest wait that a server's Retry-After may impose"),

@@ -25,7 +25,10 @@ export interface ModelReply extends Reply {
 }
 
 export interface ModelSpeakerSettings
-  extends Pick<AskingRequest, 'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency'> {
+  extends Pick<
+    AskingRequest,
+    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait'
+  > {
   readonly model: LanguageModel;
   readonly agent: Agent;
   readonly policy: PlayConfig['policy'];
@@ -49,7 +52,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   const asking = {
     ...settings,
     iteration: wave,
-    model: { id: model.id, generate: model.generate.bind(model) },
+    model: { id: model.id, rate: model.rate, generate: model.generate.bind(model) },
   };
   let silent = 0;
   return {
@@ -79,6 +82,8 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
         const reached = error.kind === 'aborted' ? settings.timeUp() : undefined;
         throw reached === undefined ? error : new StopError({ kind: 'limit', limit: reached });
       }
+      const reached = isCut && !settings.finish.aborted ? settings.timeUp() : undefined;
+      if (reached !== undefined) throw new StopError({ kind: 'limit', limit: reached });
       if (isCut || settings.finish.aborted) throw new StopError({ kind: 'interrupted' });
       if (limit !== undefined) throw new StopError({ kind: 'limit', limit });
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;

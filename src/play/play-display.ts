@@ -1,5 +1,6 @@
 /** Shows a play as it goes: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import type { CommandContext } from '../base/context.js';
+import { rateText } from '../experiment/progress.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
@@ -37,6 +38,9 @@ export function createPlayDisplay(
         }
         case 'controlled':
           progress.alert(controlledText(event));
+          break;
+        case 'rate-limited':
+          progress.pause(rateText(event));
           break;
         case 'warning':
           progress.alert(warningText(event.message));

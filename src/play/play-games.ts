@@ -249,6 +249,7 @@ class Play {
         now: this.#outside.now,
         isReached: () => this.#isReached,
         ask: (request) => this.#directory.ask(request),
+        onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
         // A failed call is made anew, unless another one followed it already.
         recorded: (...place) =>
           this.#unfinished.findLast(

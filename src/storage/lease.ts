@@ -16,44 +16,61 @@ const asleep = new Int32Array(new SharedArrayBuffer(4));
 /**
  * Does the work while no other process does any under the same path. A lease whose holder died, with its machine or
  * without, is taken over after 20 s by the clock of the file system; so the work must write nothing that only the lease
- * protects from a holder that was merely halted: each holder writes files of its own.
+ * protects from a holder that was merely halted: each holder writes files of its own, or a record that a late one can't
+ * replace.
  * @throws UserError where others hold it for minutes
  */
 export function underLease<T>(path: string, work: () => T): T {
-  const own = `${hostname()} ${process.pid} ${threadId}`;
-  const draft = `${path}.${own.replaceAll(/[^\w.-]/g, '-')}`;
-  take(path, draft, own);
-  try {
-    return work();
-  } finally {
-    if (read(path) === own) rmSync(path, { force: true });
-  }
-}
-
-function take(path: string, draft: string, own: string): void {
-  try {
-    for (let tries = 0; tries < mostTries; tries++) {
-      // Written anew, it has the time of the file system: clocks of machines differ.
-      writeFileSync(draft, own);
-      try {
-        linkSync(draft, path);
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      }
-      const held = statSync(path, { throwIfNoEntry: false });
-      if (held === undefined) continue;
-      if (statSync(draft).mtimeMs - held.mtimeMs > leaseMs) removeStale(path, `${draft}.stale`, held);
-      else Atomics.wait(asleep, 0, 0, waitMs + ((process.pid + tries) % waitMs));
-    }
-  } finally {
-    rmSync(draft, { force: true });
+  for (let tries = 0; tries < mostTries; tries++) {
+    const done = tryLease(path, work);
+    if (done !== undefined) return done.result;
+    Atomics.wait(asleep, 0, 0, waitMs + ((process.pid + tries) % waitMs));
   }
   throw new UserError({
     file: path,
     message: `is held for minutes by others (now ${read(path) ?? 'nobody'})`,
     remedy: 'where nothing is played any more, delete it',
   });
+}
+
+/**
+ * The same, where nobody holds the lease now.
+ * @param work is told the time in milliseconds since 1970, by the clock of the file system: clocks of machines differ
+ * @returns undefined where another holds it
+ */
+export function tryLease<T>(path: string, work: (fileMs: number) => T): { readonly result: T } | undefined {
+  const own = `${hostname()} ${process.pid} ${threadId}`;
+  const draft = `${path}.${own.replaceAll(/[^\w.-]/g, '-')}`;
+  const fileMs = take(path, draft, own);
+  if (fileMs === undefined) return undefined;
+  try {
+    return { result: work(fileMs) };
+  } finally {
+    if (read(path) === own) rmSync(path, { force: true });
+  }
+}
+
+/** @returns the time of the file system, or undefined where another holds the lease */
+function take(path: string, draft: string, own: string): number | undefined {
+  try {
+    for (;;) {
+      // Written anew, it has the time of the file system.
+      writeFileSync(draft, own);
+      const { mtimeMs } = statSync(draft);
+      try {
+        linkSync(draft, path);
+        return mtimeMs;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+      const held = statSync(path, { throwIfNoEntry: false });
+      if (held === undefined) continue;
+      if (mtimeMs - held.mtimeMs <= leaseMs) return undefined;
+      removeStale(path, `${draft}.stale`, held);
+    }
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }
 
 /** Removes exactly the lease that was looked at: of several that find it stale, the slower must not remove a new one. */

@@ -1,7 +1,7 @@
 /** Shows the runs of a plan as they go: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { createDisplay, waitingText } from '../experiment/progress.js';
+import { createDisplay, rateText, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
 import { formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
@@ -136,6 +136,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   event(entry: Entry, event: RunEvent) {
     if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') this.#evaluations++;
     if (event.kind === 'waiting') this.note(`${entry.path}: ${waitingText(event)}`);
+    if (event.kind === 'rate-limited') this.#progress.pause(`${entry.path}  ${rateText(event)}`);
     const run = this.#playing.get(entry)!;
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;

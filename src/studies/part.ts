@@ -33,7 +33,8 @@ export function partOf(text: string | undefined): Part | undefined {
 
 const mostParts = 10_000;
 
-const folder = 'limits';
+/** What the runs of a plan share, below its directory. */
+export const limitsFolder = 'limits';
 
 /** What a part has used, as the others read it: its file has one writer. */
 export interface PartUse {
@@ -43,11 +44,11 @@ export interface PartUse {
 }
 
 const fileOf = (directory: string, { index, of }: Part) =>
-  join(directory, folder, `part-${index}-of-${of}.json`);
+  join(directory, limitsFolder, `part-${index}-of-${of}.json`);
 
 /** Writes what a part has used so far, before it is played. */
 export function writeUse(directory: string, part: Part, use: PartUse): void {
-  makeDirectory(join(directory, folder));
+  makeDirectory(join(directory, limitsFolder));
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);
 }
 
@@ -66,7 +67,7 @@ export class PartBudget {
     this.#part = part;
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
-    makeDirectory(join(directory, folder));
+    makeDirectory(join(directory, limitsFolder));
     this.exclusively(() => undefined);
   }
 
@@ -80,7 +81,7 @@ export class PartBudget {
 
   /** Looks at what the others use, does the work, and tells them: none of them does that meanwhile. */
   exclusively<T>(work: () => T): T {
-    return underLease(join(this.#directory, folder, 'lease'), () => {
+    return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
       try {
         return work();
@@ -110,7 +111,7 @@ export class PartBudget {
 
   #look(): void {
     const own = fileOf(this.#directory, this.#part);
-    const around = join(this.#directory, folder);
+    const around = join(this.#directory, limitsFolder);
     const uses = readdirSync(around)
       .filter((name) => name.endsWith(`-of-${this.#part.of}.json`) && join(around, name) !== own)
       .map((name) => readJson(join(around, name)) as PartUse);

@@ -10,6 +10,7 @@ import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/budget/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
 import { isPaid } from '../experiment/parts.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
 import type { EndedCall, LimitName, RunEvent } from '../runs/events.js';
@@ -21,7 +22,7 @@ import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
-import { type Part, PartBudget, type PartUse } from './part.js';
+import { limitsFolder, type Part, PartBudget, type PartUse } from './part.js';
 import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
@@ -75,11 +76,13 @@ export class SharedLimits {
   }
 }
 
-/** A run that counts for the limits of others, too. */
-export const sharing = ({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun => ({
-  assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) },
-  directory,
-});
+/** A run that counts for the limits of others, too; the rates of its models are kept by all runs of its plan. */
+export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
+  const plan = planAround(directory.path);
+  for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
+    if (plan !== undefined) model?.rate?.share(join(plan.directory, limitsFolder));
+  return { assembly: { ...assembly, ...(shared && { sharedBudget: shared.of(directory) }) }, directory };
+}
 
 /**
  * What the other runs of its plan leave to a run that goes on alone; undefined where it is part of none.

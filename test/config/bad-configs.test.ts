@@ -51,7 +51,7 @@ describe('keys', () => {
       screen(`environment: CartPole-v1\nmodel:\n  provider: openai\n  name: gpt-5-mini\n  sigma: 2`),
     ).toMatchInlineSnapshot(`
       "my.yaml:5:3: model.sigma: unknown key
-        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, extra, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, extra, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, requestsPerMinute, maxRetryAfterSeconds, price
         remedy: elsewhere there is \`model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es) and \`critic.model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es)"
     `);
   });
@@ -76,7 +76,7 @@ describe('keys', () => {
       screen('environment: CartPole-v1\nmodel: {provider: openai, name: m, base_url: http://x}'),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:36: model.base_url: unknown key
-        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, extra, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price
+        one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, extra, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, requestsPerMinute, maxRetryAfterSeconds, price
         remedy: did you mean \`baseUrl\`?"
     `);
   });
@@ -496,7 +496,7 @@ describe('overrides', () => {
   it('with an unknown part', () => {
     expect(screen(file, 'model.temprature=0.5')).toMatchInlineSnapshot(`
       "override model.temprature=0.5: model.temprature: unknown key
-        one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, maxRetryAfterSeconds, price, topK, minP, repetitionPenalty
+        one of: provider, name, host, maxTokens, contextTokens, think, keepAlive, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, requestsPerMinute, maxRetryAfterSeconds, price, topK, minP, repetitionPenalty
         remedy: did you mean \`temperature\`?"
     `);
   });

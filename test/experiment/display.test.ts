@@ -116,6 +116,39 @@ describe('a run on a terminal', () => {
   });
 });
 
+describe('a wait for the rate', () => {
+  const [start] = events;
+  const waits: RunEvent = { kind: 'rate-limited', seconds: 48 };
+
+  it('is shown on a terminal until something happens', () => {
+    const { stream, lines } = fakeTerminal(80);
+    let milliseconds = 0;
+    const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
+    const display = createDisplay({}, { ...outside, terminal: stream });
+    display.show(start!);
+    display.show(waits);
+    expect(lines().at(-1)).toContain('waits for the rate, 48 s');
+    milliseconds = 48_000;
+    display.show({ kind: 'iteration-finished', iteration: 1, score: 3, usage: usageOf(1) });
+    expect(lines().at(-1)).not.toContain('waits');
+    display.close();
+  });
+
+  it('is told in a pipe, not each time', () => {
+    const noted: string[] = [];
+    let milliseconds = 0;
+    const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal: undefined };
+    const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
+    display.show(start!);
+    for (let i = 0; i < 12; i++) {
+      milliseconds += 2500;
+      display.show(waits);
+    }
+    expect(noted.slice(1)).toEqual(Array(3).fill('waits for the rate, 48 s'));
+    display.close();
+  });
+});
+
 describe('a run in a pipe', () => {
   it('says that it confirms, and how far that is', () => {
     const noted = shown(undefined);

@@ -1,5 +1,5 @@
 /** Parts of a plan, played by processes of their own: what they spend together, and what a dead one leaves. */
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
@@ -78,6 +78,24 @@ it('shares limits', async () => {
     .filter((run) => existsSync(at('limited', run)))
     .reduce((sum, run) => sum + readRun(at('limited', run)).calls.length, 0);
   expect(calls).toBe(7);
+  await server.close();
+});
+
+it('keeps one rate in all parts', async () => {
+  const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
+  const server = await startFakeOpenAI({ reply: () => values });
+  const name = 'rate';
+  const parts = ['0/2', '1/2'];
+  const model = `{provider: openai, name: fake, baseUrl: "${server.url}", requestsPerMinute: 6000}`;
+  const more = [`model=${model}`, 'model.sigma=', 'memory.best=2,4', 'corrections=0'];
+  const all = await Promise.all(parts.map((part) => sweep(name, part, ...more)));
+  expect(all.map(({ code }) => code)).toEqual(parts.map(() => 0));
+  const [folder, ...others] = readdirSync(at(name, 'limits')).filter((one) => one.startsWith('rate-'));
+  expect(others).toEqual([]);
+  // Each look wrote a version; what was granted for later is given back at the end of a run.
+  const versions = readdirSync(at(name, 'limits', folder!)).map((one) => Number.parseInt(one, 10));
+  expect(Math.max(...versions)).toBeGreaterThanOrEqual(4);
+  expect(Math.max(...versions)).toBeLessThanOrEqual(3 * server.requests.length);
   await server.close();
 });
 

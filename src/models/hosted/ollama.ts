@@ -13,6 +13,7 @@ import { mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
+import { createRate } from './create-rate.js';
 import { jsonFetch } from './json-fetch.js';
 import { contextRemedy, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
@@ -40,6 +41,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const server = { isReached: false };
+  const rate = createRate(config.requestsPerMinute, [host.href, config.name]);
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own, once the server was asked. */
@@ -56,7 +58,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 
   const call = <T>(
-    options: Pick<Call<T>, 'seed' | 'signal' | 'mayTryAgain'>,
+    options: Pick<Call<T>, 'seed' | 'signal' | 'mayTryAgain' | 'rate' | 'turns'>,
     ask: (client: Ollama) => Promise<T>,
   ) =>
     callWithRetries({
@@ -74,6 +76,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
 
   return {
     id,
+    rate,
+    close: async () => rate?.close(),
     expect,
     async context(signal) {
       if (ownTokens === undefined) {
@@ -91,7 +95,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       const request = chatRequest({ ...config, maxTokens }, messages, options, window);
       const { latencyMs, retries, failedTries, value } = await call(
-        { seed: seeds[0]!, signal, mayTryAgain },
+        { seed: seeds[0]!, signal, mayTryAgain, rate, turns: options },
         async (client) => readResponse(await client.chat(request)),
       );
       const reading = readCompletion(value, {

@@ -12,6 +12,7 @@ import {
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
+import { createRate } from './create-rate.js';
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
@@ -38,11 +39,14 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
   const server = { isReached: false };
+  const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
 
   return {
     id,
     givesSeveral: true,
+    rate,
+    close: async () => rate?.close(),
     async generate(messages, options) {
       const { seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
@@ -56,7 +60,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         seed: seeds[0]!,
         signal,
         mayTryAgain,
-        attempt: async (attemptSignal) => {
+        rate,
+        turns: options,
+        attempt: async (attemptSignal, turn) => {
           for (; ; adapted++) {
             const body = requestBody({ ...config, maxTokens }, dialect, messages, options);
             try {
@@ -66,6 +72,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
             } catch (error) {
               const failure = causeOf(error);
               if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl);
+              await turn();
             }
           }
         },

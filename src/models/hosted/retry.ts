@@ -7,7 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
-import { ModelError, type ModelErrorKind } from '../language-model.js';
+import {
+  type GenerateOptions,
+  ModelError,
+  type ModelErrorKind,
+  type RequestRate,
+} from '../language-model.js';
 
 /** Waits; rejects as soon as the signal is aborted. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -31,10 +36,13 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /** Makes one try and must end as soon as the signal is aborted. Throws TryFailure. */
-  readonly attempt: (signal: AbortSignal) => Promise<T>;
+  /**
+   * Makes one try and must end as soon as the signal is aborted. Throws TryFailure. One that sends a second request waits
+   * for `turn` before.
+   */
+  readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
-    /** Deadline of a call, its retries and the waits between them included. */
+    /** Deadline of a call, its retries and the waits between them included, but for waits for a turn. */
     readonly timeoutSeconds: number;
     readonly maxRetries: number;
     /** The longest wait that a server's Retry-After may impose. */
@@ -53,6 +61,10 @@ export interface Call<T> {
   readonly signal?: AbortSignal | undefined;
   /** Whether the caller can afford another try after a failure of this kind; default: always. */
   readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
+  /** How often requests may be sent; left out, at any time. */
+  readonly rate?: RequestRate | undefined;
+  /** See GenerateOptions. */
+  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait'>;
 }
 
 export interface Outcome<T> {
@@ -86,14 +98,53 @@ const longestTimerMs = 2 ** 31 - 1;
  */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const end = new AbortController();
-  const timeoutMs = Math.min(call.policy.timeoutSeconds * 1000, longestTimerMs);
-  const deadline = setTimeout(() => end.abort('timeout'), timeoutMs);
+  const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
   const endWait = onAbort(call.signal, () => end.abort('aborted'));
   try {
-    return await new Tries(call, end.signal).run();
+    return await new Tries(call, end.signal, deadline).run();
   } finally {
-    clearTimeout(deadline);
+    deadline.close();
     endWait();
+  }
+}
+
+/** Ends a call after some time, in which waits for a turn don't count. */
+class Deadline {
+  readonly #end: () => void;
+  readonly #allowedMs: number;
+  #spentMs = 0;
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(allowedMs: number, end: () => void) {
+    this.#allowedMs = Math.min(allowedMs, longestTimerMs);
+    this.#end = end;
+    this.#start();
+  }
+
+  get elapsedMs(): number {
+    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
+  }
+
+  /** @param wait doesn't count */
+  async without(wait: () => Promise<void>): Promise<void> {
+    this.close();
+    try {
+      await wait();
+    } finally {
+      this.#start();
+    }
+  }
+
+  close(): void {
+    this.#spentMs = this.elapsedMs;
+    this.#since = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #start(): void {
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#end, Math.max(0, this.#allowedMs - this.#spentMs));
   }
 }
 
@@ -101,16 +152,18 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
 class Tries<T> {
   readonly #call: Call<T>;
   readonly #end: AbortSignal;
-  readonly #started = performance.now();
+  readonly #deadline: Deadline;
   readonly #failures: TryFailure[] = [];
   #retries = 0;
 
-  constructor(call: Call<T>, end: AbortSignal) {
+  constructor(call: Call<T>, end: AbortSignal, deadline: Deadline) {
     this.#call = call;
     this.#end = end;
+    this.#deadline = deadline;
   }
 
   async run(): Promise<Outcome<T>> {
+    if (!this.#call.turns?.hasTurn) await this.#unlessEnded(() => this.#turn());
     for (; ; this.#retries++) {
       const tried = await this.#unlessEnded(() => this.#try());
       if (!(tried instanceof TryFailure)) return tried;
@@ -119,13 +172,28 @@ class Tries<T> {
       const obstacle = this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
       await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
+      await this.#unlessEnded(() => this.#turn(tried));
+    }
+  }
+
+  /** @throws the failure before, as soon as nothing more is to be asked */
+  async #turn(failed?: TryFailure): Promise<void> {
+    const { rate, turns = {} } = this.#call;
+    if (rate === undefined) return;
+    const { finish, onWait } = turns;
+    const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
+    try {
+      await this.#deadline.without(() => rate.turn({ signal, onWait }));
+    } catch (error) {
+      if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
+      throw this.#error(failed.kind, `${failed.message} (stopped before another try had its turn)`);
     }
   }
 
   async #try(): Promise<Outcome<T> | TryFailure> {
     const retries = this.#retries;
     try {
-      const value = await this.#call.attempt(this.#end);
+      const value = await this.#call.attempt(this.#end, () => this.#turn());
       this.#reach();
       return { value, retries, failedTries: this.#failedTries, latencyMs: this.#elapsedMs };
     } catch (error) {
@@ -186,7 +254,7 @@ class Tries<T> {
   }
 
   get #elapsedMs(): number {
-    return performance.now() - this.#started;
+    return this.#deadline.elapsedMs;
   }
 }
 

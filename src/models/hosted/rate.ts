@@ -1,0 +1,53 @@
+/** A rate of requests that one process keeps: each waits for its turn. */
+import { abortable } from '../../base/abortable.js';
+import type { Turn } from '../language-model.js';
+import type { Wait } from './retry.js';
+
+/** The time of one process, and how it waits. */
+export interface RateClock {
+  /** Milliseconds since any moment; it never goes back. */
+  readonly now: () => number;
+  readonly wait: Wait;
+}
+
+const minuteMs = 60_000;
+
+/** A wait that is shorter is not told of. */
+export const toldMs = 1000;
+
+/** Not aborted by anybody. */
+export const never: AbortSignal = new AbortController().signal;
+
+/** The requests of the last minute: of one process, every time is known. */
+export class MinuteWindow {
+  readonly #perMinute: number;
+  readonly #clock: RateClock;
+  readonly #times: number[] = [];
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(perMinute: number, clock: RateClock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  turn(turn: Turn): Promise<void> {
+    const own = this.#last.then(() => this.#take(turn));
+    this.#last = own.catch(() => undefined);
+    return abortable(own, turn.signal);
+  }
+
+  async #take({ onWait, signal }: Turn): Promise<void> {
+    for (let isTold = false; ; isTold = true) {
+      signal?.throwIfAborted();
+      const now = this.#clock.now();
+      while (this.#times.length > 0 && this.#times[0]! <= now - minuteMs) this.#times.shift();
+      if (this.#times.length < this.#perMinute) {
+        this.#times.push(now);
+        return;
+      }
+      const leftMs = this.#times[0]! + minuteMs - now;
+      if (!isTold && leftMs >= toldMs) onWait?.(leftMs);
+      await this.#clock.wait(leftMs, signal ?? never);
+    }
+  }
+}
