@@ -2,7 +2,7 @@
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { drawBounded, drawEpisode, openDrawable } from '../experiment/animations.js';
-import { notablePolicies } from '../experiment/choose-policy.js';
+import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { isModulePath } from '../modules/user-module.js';

@@ -21,7 +21,7 @@ import {
   makeAnimationsFolder,
 } from '../../src/experiment/animations.js';
 import { assemble } from '../../src/experiment/assemble.js';
-import { notablePolicies } from '../../src/experiment/choose-policy.js';
+import { notablePolicies } from '../../src/experiment/afterwards/choose-policy.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { svgAnimation } from '../../src/render/svg-animation.js';
