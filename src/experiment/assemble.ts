@@ -16,7 +16,12 @@ import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
-import { loadCriticPrompts, loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
+import {
+  loadCriticPrompts,
+  loadFeedbackPrompts,
+  loadPromptSet,
+  type PromptSet,
+} from '../prompting/templates/prompt-set.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -27,10 +32,11 @@ import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
 import { openRecording } from './cassette.js';
-import { createPortfolio, createProposer } from './create-model.js';
+import { createModel, createPortfolio, createProposer } from './create-model.js';
 import type { CriticAssembly } from './critic-parts.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { adaptingConfig, learningAtHand } from './learning/learner.js';
-import type { Proposer, SingleProposer } from './proposer.js';
+import { languageModelIn, type Proposer, type SingleProposer } from './proposer.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly {
@@ -45,9 +51,10 @@ export interface Assembly {
   readonly model: Proposer;
   /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
   readonly counted: ModelConfig;
-  /** The critic's own model where it has one, or the one that answered the run that is replayed; see `counted`. */
-  readonly countedCritic?: ModelConfig | undefined;
+  /** The sections of who answers beside it: the config's, or those of the run that is replayed; see `counted`. */
+  readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly critic?: CriticAssembly | undefined;
+  readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
@@ -64,6 +71,8 @@ export interface OwnParts {
   readonly model?: LanguageModel | undefined;
   /** The critic's model, where it has one of its own. */
   readonly critic?: LanguageModel | undefined;
+  /** Who gives feedback, in the place of a person or of a model. */
+  readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
   readonly withoutReward?: boolean;
@@ -100,6 +109,11 @@ export async function assemble(
   const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
+  const feedback = await part(() => openFeedbackOf(config, env, own.feedback));
+  await part(() => {
+    const seer = feedback?.model ?? (model && languageModelIn(model.model));
+    requirePictures(config, environment, seer);
+  });
   const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
   if (family !== undefined && taken !== undefined) await part(() => checkProposal(config, family, taken));
   const incomplete =
@@ -108,7 +122,8 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
-  const hash = [prompts.hash, ...(critic ? [critic.prompts.hash] : [])].join(' ');
+  const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
+  const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
@@ -120,6 +135,7 @@ export async function assemble(
     prompts,
     ...model,
     ...(critic && { critic }),
+    ...(feedback && { feedback }),
     fingerprint: fingerprint(config, hash, modules),
     ...(modules && { modules }),
     imported: taken,
@@ -162,13 +178,41 @@ async function openCriticOf(
   };
 }
 
+/** The prompts of a vision model, and the model where that is another than the run's. */
+async function openFeedbackOf(
+  config: Assembly['config'],
+  env: Readonly<Record<string, string | undefined>>,
+  own: LanguageModel | undefined,
+): Promise<FeedbackAssembly | undefined> {
+  const { feedback, policy, prompts } = config;
+  if (feedback === undefined) return undefined;
+  const { from, model, prompts: set = 'feedback' } = feedback;
+  const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
+  const ownPolicy = policy.kind === 'module';
+  return {
+    prompts: from === 'person' ? undefined : loadFeedbackPrompts({ set, ownPolicy, userHelpers }),
+    // A recording answers for it, too.
+    model:
+      config.model.provider === 'replayed'
+        ? undefined
+        : (own ??
+          (model &&
+            (await inMember('feedback.model', async () =>
+              model.provider === 'module'
+                ? moduleModel(model)
+                : createModel(withDeadline(model, config), env, waitOnClock),
+            )))),
+  };
+}
+
 export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   own: LanguageModel | undefined,
-): Promise<Pick<Assembly, 'model' | 'counted' | 'countedCritic'>> {
+): Promise<Pick<Assembly, 'model' | 'counted' | 'countedBeside'>> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const countedCritic = recording === undefined ? config.critic?.model : recording.critic;
+  const { critic, feedback } = config;
+  const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
@@ -183,16 +227,16 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), counted, countedCritic };
+    return { model: createPortfolio(config.model, proposers), counted, countedBeside };
   }
   const model = await open(config.model);
   // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, counted, countedCritic };
+  if (counted.provider !== 'portfolio') return { model, counted, countedBeside };
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, counted, countedCritic };
+  return { model: { ...replayed, id: model.id }, counted, countedBeside };
 }
 
 /** Reports the problems of a model under the field of the portfolio that names it. */

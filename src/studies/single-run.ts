@@ -29,7 +29,7 @@ export async function runAndReport(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+  context: Parameters<typeof runInDirectory>[3],
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
   await reportInTime([directory.path], directory.path, context);

@@ -1,5 +1,6 @@
 /** Counts what calls use and says when the next one could pass a limit. */
 import type { Config, LimitsConfig } from '../../config/config.js';
+import { framesOf, visionModelOf } from '../../config/feedback.js';
 import {
   isByControl,
   languageModelOf,
@@ -7,6 +8,7 @@ import {
   type SingleModelConfig,
 } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
+import { imageTokens } from '../../models/reply-faults.js';
 import {
   type CallPurpose,
   type Cap,
@@ -58,11 +60,11 @@ type Reservation =
 /** The amounts that the calls of a run count for its limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
-  { critic, limits, model }: Pick<Config, 'critic' | 'limits' | 'model'>,
+  { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
 ): Amounts {
   const sharedBudget = createSharedBudget();
-  const beside = critic?.model && { critic: countedBy(critic.model) };
-  const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, ...(beside && { beside }) });
+  const beside = countedOthers({ critic, feedback, model });
+  const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, beside });
   for (const call of calls) ledger.record(call);
   return sharedBudget.all.spent;
 }
@@ -75,6 +77,22 @@ export function countedBy(config: ModelConfig) {
     maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
     usesTokens: model !== undefined,
     thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
+  };
+}
+
+/** The same of those that answer other calls than proposals, where they are not counted as the model of the run is. */
+export function countedOthers(
+  config: Pick<Config, 'critic' | 'feedback' | 'model'>,
+): Partial<Record<CallPurpose, CountedOptions>> {
+  const { critic, feedback } = config;
+  const vision = visionModelOf(config);
+  const tokensBeside = feedback === undefined ? 0 : framesOf(feedback) * imageTokens;
+  return {
+    ...(critic?.model && { critic: countedBy(critic.model) }),
+    ...(feedback?.from === 'person' && {
+      feedback: { price: undefined, maxTokens: undefined, usesTokens: false },
+    }),
+    ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
   };
 }
 

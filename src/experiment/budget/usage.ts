@@ -122,6 +122,8 @@ export interface CountedOptions {
   /** Controls use no tokens. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
+  /** Tokens of each prompt that are in none of its texts: those of pictures. */
+  readonly tokensBeside?: number;
 }
 
 /** As long a completion has to have room while none has been seen. */
@@ -132,16 +134,18 @@ export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
   readonly #maxTokens: number | undefined;
+  readonly #tokensBeside: number;
   #thoughtsApart: ThoughtsApart;
   /** In tokens. */
   longestCompletion = assumedCompletion;
   /** The largest ratio of reported prompt tokens to the estimated bound; 1 while none was larger. */
   #promptFactor = 1;
 
-  constructor({ maxTokens, price, thoughtsApart = 'never', usesTokens }: CountedOptions) {
+  constructor({ maxTokens, price, thoughtsApart = 'never', tokensBeside = 0, usesTokens }: CountedOptions) {
     this.price = price;
     this.usesTokens = usesTokens;
     this.#maxTokens = maxTokens;
+    this.#tokensBeside = tokensBeside;
     this.#thoughtsApart = thoughtsApart;
   }
 
@@ -159,7 +163,11 @@ export class CountedModel {
 
   /** A bound of the tokens of a prompt. */
   promptTokens(messages: readonly ChatMessage[]): number {
-    return this.usesTokens ? Math.ceil(mostTokens(messages) * this.#promptFactor) : 0;
+    return this.usesTokens ? Math.ceil(this.#mostTokens(messages) * this.#promptFactor) : 0;
+  }
+
+  #mostTokens(messages: readonly ChatMessage[]): number {
+    return mostTokens(messages) + this.#tokensBeside;
   }
 
   /** Takes note of what a call shows of its model. */
@@ -168,7 +176,7 @@ export class CountedModel {
     const usage = completion?.usage ?? {};
     const isWrong = completion?.faults?.includes('usage-wrong') === true;
     if (this.usesTokens && usage.promptTokens !== undefined && isWrong) {
-      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / mostTokens(messages));
+      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / this.#mostTokens(messages));
     }
     this.longestCompletion = Math.max(this.longestCompletion, usage.completionTokens ?? 0);
     const isPlain = completion !== undefined && completion.reasoning === undefined;

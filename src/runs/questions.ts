@@ -1,0 +1,42 @@
+/** `question.json`: what a run asks a person, as long as it waits for the answer. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../base/errors.js';
+import { readJson, replaceFile } from '../storage/files.js';
+import { isLocked } from '../storage/lock.js';
+import { runFiles } from './reader.js';
+
+const questionShape = z.object({
+  /** Names it within its run: an answer says which question it is to. */
+  question: z.string().max(100),
+  /** What is to be seen, in words. */
+  text: z.string().max(20_000),
+  /** Name of the picture in the run's folder of pictures; null where there is none. */
+  picture: z
+    .string()
+    .regex(/^feedback-\d{4,}\.gif$/)
+    .nullable(),
+});
+
+export type OpenQuestion = z.output<typeof questionShape>;
+
+const fileOf = (run: string) => join(run, 'question.json');
+
+export const openQuestion = (run: string, question: OpenQuestion): void =>
+  replaceFile(fileOf(run), JSON.stringify(question));
+
+/** Removes the question, also one that a process left which was killed. */
+export const closeQuestion = (run: string): void => rmSync(fileOf(run), { force: true });
+
+/** What the process that plays the run waits for; undefined where it waits for no person, or nothing plays it. */
+export function readQuestion(run: string): OpenQuestion | undefined {
+  if (!isLocked(join(run, runFiles.lock))) return undefined;
+  try {
+    return questionShape.safeParse(readJson(fileOf(run))).data;
+  } catch (error) {
+    // It may be gone, or not whole: then it is none.
+    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
+    throw error;
+  }
+}
