@@ -6,9 +6,9 @@ import { UserError } from '../base/errors.js';
 import {
   askOf,
   type Controlled,
-  type SteeringRequest,
   type LoggedControl,
   notPlayed,
+  type SteeringRequest,
 } from '../runs/control.js';
 import { factsOf } from '../runs/facts.js';
 import { planAt } from '../runs/plans.js';

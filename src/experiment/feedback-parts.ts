@@ -50,7 +50,7 @@ export async function openFeedback(
   if (config.feedback === undefined || feedback === undefined) return undefined;
   const common = {
     config: config.feedback,
-    questions: questionsIn(assembly, config.feedback, feedback),
+    questions: questionsOn(assembly, config.feedback, feedback),
     isReached: false,
   };
   if (config.model.provider === 'replayed') {
@@ -104,8 +104,9 @@ function sees(
 
 const frameWidth = 320; // pixels
 
-function questionsIn(
-  { config, environment, family, prompts }: Asking,
+/** How somebody is asked: no model is needed for that. */
+export function questionsOn(
+  { config, environment, family, prompts }: Pick<Asking, 'config' | 'environment' | 'family' | 'prompts'>,
   section: FeedbackConfig,
   { prompts: templates }: FeedbackAssembly,
 ): Questions {

@@ -25,6 +25,10 @@ export function pngFrames(
   });
 }
 
+/** A white square that any model takes. */
+export const emptyPicture = (): Uint8Array =>
+  png(new Uint8Array(64 * 64), [[255, 255, 255]], { width: 64, height: 64 });
+
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** @param pixels indices of the palette, row by row */

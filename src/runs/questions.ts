@@ -1,10 +1,10 @@
-/** `question.json`: what a run asks a person, as long as it waits for the answer. */
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+/** `question.json`: what a run asks a person, as long as it waits for the answer; and who could give it from elsewhere. */
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { readJson, replaceFile } from '../storage/files.js';
-import { isLocked } from '../storage/lock.js';
+import { isLocked, lockRun } from '../storage/lock.js';
 import { runFiles } from './reader.js';
 
 const questionShape = z.object({
@@ -36,6 +36,37 @@ export function readQuestion(run: string): OpenQuestion | undefined {
     return questionShape.safeParse(readJson(fileOf(run))).data;
   } catch (error) {
     // It may be gone, or not whole: then it is none.
+    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
+    throw error;
+  }
+}
+
+/** Tells that a live view shows what is in a directory. */
+const viewLock = '.view.lock';
+
+/** Folders above a run in which a view of it may be open. */
+const mostAbove = 6;
+
+/** Whether a live view shows the run at `path`, or would as soon as it begins. */
+export function isViewed(path: string): boolean {
+  let folder = resolve(path);
+  for (let i = 0; i <= mostAbove; i++) {
+    if (isLocked(join(folder, viewLock))) return true;
+    folder = dirname(folder);
+  }
+  return false;
+}
+
+/**
+ * Marks a directory as one that a view shows.
+ * @returns what takes the mark away; undefined where it can't be set: there is no such directory (yet), it may not be written
+ *   to, or another view has marked it
+ */
+export function markViewed(directory: string): (() => void) | undefined {
+  if (!existsSync(directory)) return undefined;
+  try {
+    return lockRun(join(directory, viewLock));
+  } catch (error) {
     if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
     throw error;
   }

@@ -1,6 +1,7 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
@@ -94,6 +95,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result?: Awaited<Result> }> {
   const { elsewhere, part } = args;
+  refusePersons(plan);
   if (part !== undefined) return playPart(plan, place, part, args, context);
   if (elsewhere !== undefined) {
     // Those who play the parts begin at once, and find nobody here.
@@ -112,6 +114,21 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   } finally {
     release();
   }
+}
+
+/** @throws UserError where the runs of a plan would ask a person */
+function refusePersons({ entries }: Plan): void {
+  const asking = entries.filter(
+    ({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed',
+  );
+  if (asking.length === 0) return;
+  throw new UserError({
+    field: 'feedback.from',
+    value: 'person',
+    message: `a person is asked by a run that is played alone, not by the ${entries.length} of a plan: they would say the same of many, and know one from the other`,
+    alternatives: ['vision'],
+    remedy: 'policyloop run plays one; or set feedback.from to vision, or feedback= to leave it out',
+  });
 }
 
 /** Plays every nth run while other processes play the others; the whole command puts the results together. */
