@@ -1,5 +1,6 @@
 /** What a run has for its feedback: who is asked, with which questions, and what they are shown. */
 import { join } from 'node:path';
+import { type CommandContext, shownPath } from '../base/context.js';
 import { type FeedbackConfig, framesOf, visionModelOf } from '../config/feedback.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
@@ -9,7 +10,6 @@ import { taskContext } from '../prompting/context/task-context.js';
 import { pngFrames } from '../render/png.js';
 import { notDrawn } from '../rollout/replay.js';
 import { closeQuestion } from '../runs/questions.js';
-import { runFiles } from '../runs/reader.js';
 import { iterationName, makeAnimationsFolder, openDrawable } from './animations.js';
 import type { Assembly } from './assemble.js';
 import { type FeedbackAssembly, isDrawn } from './feedback/assembly.js';
@@ -33,7 +33,8 @@ export interface FeedbackParts {
 }
 
 /** How a run reaches a person. */
-export type PersonOfRun = Omit<PersonAccess, 'path' | 'picture' | 'draw' | 'stepSeconds'>;
+export type PersonOfRun = Omit<PersonAccess, 'path' | 'picture' | 'draw' | 'stepSeconds'> &
+  Pick<CommandContext, 'cwd'>;
 
 type Asking = Pick<Assembly, 'config' | 'environment' | 'family' | 'feedback' | 'model' | 'prompts'>;
 
@@ -74,7 +75,7 @@ export async function openFeedback(
     picture(iteration) {
       const name = `${iterationName(iteration).replace('iteration', 'feedback')}.gif`;
       const file = join(makeAnimationsFolder(path), name);
-      return { file, name, shown: join(path, runFiles.animations, name) };
+      return { file, name, shown: shownPath(file, person.cwd) };
     },
   };
   return {

@@ -28,7 +28,7 @@ export async function runInDirectory(
   directory: RunDirectory,
   display: Display,
   context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'> &
-    Partial<Pick<CommandContext, 'ask' | 'note' | 'terminal'>>,
+    Partial<Pick<CommandContext, 'ask' | 'cwd' | 'note' | 'terminal'>>,
 ): Promise<void> {
   const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
@@ -60,7 +60,7 @@ export async function runInDirectory(
     animations = await openIterationAnimations(assembly, directory);
     learner = await openLearner(assembly, directory);
     feedback = await openFeedback(assembly, directory.path, {
-      ...{ note: () => undefined, ...context, answers },
+      ...{ note: () => undefined, cwd: '', ...context, answers },
       onEnd: () => quit.abort(),
       onWaited: (milliseconds) => {
         askedMs += milliseconds;

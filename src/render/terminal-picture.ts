@@ -4,8 +4,8 @@ import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
 
 /** Columns of a moment, at least and at most, and those between two. */
-const narrowest = 24;
-const widest = 48;
+const narrowest = 34;
+const widest = 56;
 const gap = 2;
 
 /** Colours that a picture may have. */

@@ -38,7 +38,7 @@ const longestBody = 16 * 2 ** 10;
 const answerShape = z.strictObject({
   of: z.string(),
   question: z.string(),
-  rating: z.int().min(1).max(5).optional(),
+  rating: z.literal([1, 2, 3, 4, 5], 'a rating is a whole number from 1 to 5').optional(),
   remark: z
     .string()
     .max(longestRemark, `a remark has ${longestRemark} characters at most`)

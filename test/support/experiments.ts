@@ -61,6 +61,8 @@ export interface PlayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The time of day. */
   readonly now?: () => Date;
+  /** A clock that only goes forwards. */
+  readonly milliseconds?: () => number;
 }
 
 async function play(assembly: Assembly, directory: Parameters<typeof runAndReport>[1], options: PlayOptions) {
@@ -76,7 +78,7 @@ async function play(assembly: Assembly, directory: Parameters<typeof runAndRepor
     { show: sink, close: () => undefined },
     {
       now: options.now ?? now,
-      milliseconds: tickingMilliseconds(),
+      milliseconds: options.milliseconds ?? tickingMilliseconds(),
       stop: { finish: options.finish ?? never, abort: options.abort ?? never },
       ...(options.ask && { ask: options.ask }),
       ...(options.terminal && { terminal: options.terminal }),

@@ -41,7 +41,7 @@ const width = 480; // pixels
 /** Moments that a terminal shows, where it has room. */
 const mostMoments = 6;
 
-const howTo = '1 (bad) to 5 (good), a remark, or both as “4: too jerky”; Enter skips\n> ';
+const howTo = 'Rate it from 1 (bad) to 5 (good), remark on it, or both as “4: too jerky”; Enter skips.';
 
 type Outcome =
   | { readonly kind: 'answered'; readonly text: string }
@@ -129,8 +129,9 @@ const never = new Promise<never>(() => undefined);
 /** What is typed into the terminal, asked for until it is clear. */
 async function typed({ ask, note }: PersonAccess, withdrawn: AbortSignal): Promise<Outcome> {
   if (ask === undefined) return never;
+  note(howTo);
   for (;;) {
-    const line = await ask(howTo, withdrawn);
+    const line = await ask('> ', withdrawn);
     if (withdrawn.aborted) return never;
     if (line === undefined) return { kind: 'ended' };
     const read = readTyped(line);

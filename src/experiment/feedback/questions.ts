@@ -86,7 +86,7 @@ export function personQuestions(
       const mean =
         returns.length === 1
           ? ''
-          : `, the one with the median return of ${returns.length}; their mean is ${short(score)}`;
+          : ` of ${returns.length}, the one with the median return; the mean of all is ${short(score)}`;
       const lines = [
         `${environment.id}, iteration ${iteration} of ${iterations}: episode ${episode + 1}${mean}${isBest ? ', the best so far' : ''}.`,
         `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the limit of steps'}.`,
