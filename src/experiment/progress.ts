@@ -224,7 +224,7 @@ class RunDisplay {
 }
 
 /** What was said of an episode, or why nothing was. */
-export function feedbackText(result: FeedbackResult): string {
+function feedbackText(result: FeedbackResult): string {
   return result.result === 'given' ? saidText(result) : resultText[result.result];
 }
 

@@ -1,7 +1,6 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
@@ -12,7 +11,7 @@ import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
 import { type Part, writeUse } from './part.js';
-import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import { isBulk, type Plan, type PlanEntry, type PlayArguments, refusePersons } from './plan.js';
 import { PlanControl } from './plan-control.js';
 import { type Job, playRun, SharedLimits } from './play-run.js';
 import { PlayerThread } from './thread.js';
@@ -114,21 +113,6 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   } finally {
     release();
   }
-}
-
-/** @throws UserError where the runs of a plan would ask a person */
-function refusePersons({ entries }: Plan): void {
-  const asking = entries.filter(
-    ({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed',
-  );
-  if (asking.length === 0) return;
-  throw new UserError({
-    field: 'feedback.from',
-    value: 'person',
-    message: `a person is asked by a run that is played alone, not by the ${entries.length} of a plan: they would say the same of many, and know one from the other`,
-    alternatives: ['vision'],
-    remedy: 'policyloop run plays one; or set feedback.from to vision, or feedback= to leave it out',
-  });
 }
 
 /** Plays every nth run while other processes play the others; the whole command puts the results together. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { longestRemark, type Said, readTyped, typedText } from '../prompting/context/feedback.js';
+import { longestRemark, readTyped, type Said, typedText } from '../prompting/context/feedback.js';
 import { askOf } from '../runs/control.js';
 import { markViewed, readQuestion } from '../runs/questions.js';
 import { runFiles } from '../runs/reader.js';
@@ -39,10 +39,7 @@ const answerShape = z.strictObject({
   of: z.string(),
   question: z.string(),
   rating: z.literal([1, 2, 3, 4, 5], 'a rating is a whole number from 1 to 5').optional(),
-  remark: z
-    .string()
-    .max(longestRemark, `a remark has ${longestRemark} characters at most`)
-    .optional(),
+  remark: z.string().max(longestRemark, `a remark has ${longestRemark} characters at most`).optional(),
 });
 
 /** Milliseconds that the run's process may take to take an answer, and between two looks. */
@@ -107,4 +104,3 @@ export function markRoots(roots: readonly Root[]): () => void {
     for (const release of marks.values()) release();
   };
 }
-

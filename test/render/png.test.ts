@@ -41,8 +41,8 @@ it('spreads what is shown from the first to the last', () => {
 describe('on a terminal', () => {
   const animation = animationOf(rolling(8));
   const all = [0, 1, 3, 5, 7];
-  const escape = String.fromCharCode(27);
-  const plain = (line: string) => line.replaceAll(new RegExp(`${escape}\\[[\\d;]*m`, 'g'), '');
+  const esc = String.fromCharCode(27);
+  const plain = (line: string) => line.replaceAll(new RegExp(`${esc}\\[[\\d;]*m`, 'g'), '');
 
   it.each([20, 40, 79, 120, 200])('fits into %i columns, the last moment always', (columns) => {
     for (const depth of [1, 8, 24]) {
@@ -65,8 +65,8 @@ describe('on a terminal', () => {
     expect(ball(7)).toBeGreaterThan(ball(0) + 10);
     const coloured = terminalPicture(animation, [0], { columns, depth: 8 }).join('');
     expect(coloured).toContain('▀');
-    expect(coloured).toContain(`${escape}[38;5;`);
-    expect(terminalPicture(animation, [0], { columns, depth: 24 }).join('')).toContain(`${escape}[38;2;`);
-    expect(terminalPicture(animation, [0], { columns, depth }).join('')).not.toContain(escape);
+    expect(coloured).toContain(`${esc}[38;5;`);
+    expect(terminalPicture(animation, [0], { columns, depth: 24 }).join('')).toContain(`${esc}[38;2;`);
+    expect(terminalPicture(animation, [0], { columns, depth }).join('')).not.toContain(esc);
   });
 });

@@ -1,14 +1,7 @@
 /** Counts what calls use and says when the next one could pass a limit. */
 import type { Config, LimitsConfig } from '../../config/config.js';
-import { framesOf, visionModelOf } from '../../config/feedback.js';
-import {
-  isByControl,
-  languageModelOf,
-  type ModelConfig,
-  type SingleModelConfig,
-} from '../../config/model.js';
+import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
-import { imageTokens } from '../../models/reply-faults.js';
 import {
   type CallPurpose,
   type Cap,
@@ -17,6 +10,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/events.js';
+import { countedBy, countedOthers } from './counted.js';
 import {
   type Amounts,
   type Budget,
@@ -31,15 +25,7 @@ import {
   type ScopeLimits,
   type SharedBudget,
 } from './limits.js';
-import {
-  addUsage,
-  amountsOf,
-  CountedModel,
-  type CountedOptions,
-  noUsage,
-  type ThoughtsApart,
-  usageOfCall,
-} from './usage.js';
+import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageOfCall } from './usage.js';
 
 type Reservation =
   | {
@@ -67,39 +53,6 @@ export function spentBy(
   const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, beside });
   for (const call of calls) ledger.record(call);
   return sharedBudget.all.spent;
-}
-
-/** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */
-export function countedBy(config: ModelConfig) {
-  const model = languageModelOf(config);
-  return {
-    price: model && 'price' in model ? model.price : undefined,
-    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
-    usesTokens: model !== undefined,
-    thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
-  };
-}
-
-/** The same of those that answer other calls than proposals, where they are not counted as the model of the run is. */
-export function countedOthers(
-  config: Pick<Config, 'critic' | 'feedback' | 'model'>,
-): Partial<Record<CallPurpose, CountedOptions>> {
-  const { critic, feedback } = config;
-  const vision = visionModelOf(config);
-  const tokensBeside = feedback === undefined ? 0 : framesOf(feedback) * imageTokens;
-  return {
-    ...(critic?.model && { critic: countedBy(critic.model) }),
-    ...(feedback?.from === 'person' && {
-      feedback: { price: undefined, maxTokens: undefined, usesTokens: false },
-    }),
-    ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
-  };
-}
-
-/** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
-function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
-  if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
-  return model.think === true ? 'always' : 'unless seen otherwise';
 }
 
 export class Ledger {

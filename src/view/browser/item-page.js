@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, itemAddress } from './address.js';
 import { LiveCurve, newCourse } from './curve.js';
+import { Question, useQuestion } from './feedback.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
-import { Question, useQuestion } from './feedback.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import { Markup, Section, SectionLinks } from './sections.js';
 import { Steering } from './steering.js';
@@ -110,7 +110,8 @@ function WholePage({ name, query, onState }) {
   useEffect(() => onState(state), [state]);
   useEffect(() => {
     const asks = question === null ? '' : 'asks: ';
-    if (page) document.title = `${asks}${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
+    if (page)
+      document.title = `${asks}${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item, question]);
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;

@@ -84,13 +84,13 @@ describe('a person', () => {
   });
 
   it('answers in another process, to the question that is open alone', async () => {
-    let path = '';
+    const path = join(temporaryDirectory(), 'run');
     const asked: string[] = [];
     const run = runExperimentFrom(
       { ...config, iterations: 4 },
       {
         model: seededModel(),
-        path: (path = join(temporaryDirectory(), 'run')),
+        path,
         onEvent(event) {
           if (event.kind !== 'feedback-asked') return;
           setImmediate(() => {
@@ -156,7 +156,10 @@ describe('a person', () => {
         ...(how === 'stops the run' && { finish: stop.signal }),
         ...(how === 'aborts it' && { abort: stop.signal }),
         ...(how !== 'ends the input' && {
-          ask: (_: string) => (stop.abort(), new Promise<undefined>(() => undefined)),
+          ask(_: string) {
+            stop.abort();
+            return new Promise<undefined>(() => undefined);
+          },
         }),
       });
       expect(readManifest(first.path)).toMatchObject({
