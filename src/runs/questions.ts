@@ -1,5 +1,5 @@
 /** `question.json`: what a run asks a person, as long as it waits for the answer; and who could give it from elsewhere. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -17,23 +17,30 @@ const questionShape = z.object({
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
+  /** The process that asks, as the lock of the run names it: one that was killed may have left its question. */
+  by: z.string(),
 });
 
-export type OpenQuestion = z.output<typeof questionShape>;
+export type OpenQuestion = Omit<z.output<typeof questionShape>, 'by'>;
 
-const fileOf = (run: string) => join(run, 'question.json');
+/** Where the open question of a run stands. */
+export const questionFile = (run: string): string => join(run, 'question.json');
+
+/** The process that holds the run open. */
+const ownerOf = (run: string) => readFileSync(join(run, runFiles.lock), 'utf8').trim();
 
 export const openQuestion = (run: string, question: OpenQuestion): void =>
-  replaceFile(fileOf(run), JSON.stringify(question));
+  replaceFile(questionFile(run), JSON.stringify({ ...question, by: ownerOf(run) }));
 
 /** Removes the question, also one that a process left which was killed. */
-export const closeQuestion = (run: string): void => rmSync(fileOf(run), { force: true });
+export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
 
 /** What the process that plays the run waits for; undefined where it waits for no person, or nothing plays it. */
 export function readQuestion(run: string): OpenQuestion | undefined {
   if (!isLocked(join(run, runFiles.lock))) return undefined;
   try {
-    return questionShape.safeParse(readJson(fileOf(run))).data;
+    const { data } = questionShape.safeParse(readJson(questionFile(run)));
+    return data?.by === ownerOf(run) ? data : undefined;
   } catch (error) {
     // It may be gone, or not whole: then it is none.
     if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;

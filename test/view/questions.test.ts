@@ -1,14 +1,15 @@
 /** A question of a run, answered on a page: by whom, and with what. */
-import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
 import { readRun } from '../../src/runs/reader.js';
 import { cookieOf } from '../../src/view/admission.js';
-import type { ShownQuestion } from '../../src/view/messages.js';
+import type { Item, ShownQuestion } from '../../src/view/messages.js';
 import { markRoots } from '../../src/view/questions.js';
 import { type RunningView, startView } from '../../src/view/server.js';
+import { subjectOf } from '../../src/view/subject.js';
 import { asking } from '../experiment/feedback/asking.js';
 import { runExperimentFrom, seededModel, temporaryDirectory } from '../support/experiments.js';
 
@@ -147,13 +148,17 @@ it('shows no question that a killed process left, and no file but its picture', 
   await whileAsking('left', ({ question: name }) => answer({ of: 'left', question: name, rating: 3 }));
   const run = join(place, 'left');
   const file = join(run, 'question.json');
-  const open = { question: 'iteration 2', text: 'x', picture: 'feedback-0002.gif' };
+  const open = { question: 'iteration 2', text: 'x', picture: 'feedback-0002.gif', by: '' };
   writeFileSync(file, JSON.stringify(open));
   expect(await question('left')).toBeNull();
   // Where a process plays the run, what it asks is shown.
   const { lockRun } = await import('../../src/storage/lock.js');
   const release = lockRun(join(run, 'run.lock'));
   try {
+    // It is of another process.
+    expect(await question('left')).toBeNull();
+    open.by = readFileSync(join(run, 'run.lock'), 'utf8').trim();
+    writeFileSync(file, JSON.stringify(open));
     expect(await question('left')).toMatchObject({ question: 'iteration 2' });
     for (const picture of ['../manifest.json', '/etc/passwd', 'feedback-2.gif', 'feedback-0002.gif/..']) {
       writeFileSync(file, JSON.stringify({ ...open, picture }));
@@ -170,6 +175,20 @@ it('shows no question that a killed process left, and no file but its picture', 
   } finally {
     release();
   }
+});
+
+it('tells a page of a question that is opened behind its event, and of its end', () => {
+  const path = join(temporaryDirectory(), 'run');
+  mkdirSync(path);
+  writeFileSync(join(path, 'events.jsonl'), '{"kind":"feedback-asked"}\n');
+  const subject = subjectOf({ item: { kind: 'run' } as Item, path })!;
+  expect(subject.look()).toEqual([]);
+  // The picture takes its time.
+  writeFileSync(join(path, 'question.json'), '{}');
+  expect(subject.look()).toEqual([{ kind: 'stale' }]);
+  expect(subject.look()).toEqual([]);
+  rmSync(join(path, 'question.json'));
+  expect(subject.look()).toEqual([{ kind: 'stale' }]);
 });
 
 it('marks what it shows, as soon as that is there, and takes the marks away', () => {
