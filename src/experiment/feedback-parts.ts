@@ -111,7 +111,7 @@ export function questionsOn(
   section: FeedbackConfig,
   { prompts: templates }: FeedbackAssembly,
 ): Questions {
-  if (templates === undefined) return personQuestions(environment, config.iterations, isDrawn(environment));
+  if (templates === undefined) return personQuestions(environment, isDrawn(environment));
   const told = { ...config, model: visionModelOf(config) ?? config.model };
   return visionQuestions({
     ...{ config: section, prompts: templates, spec: family.parameters },

@@ -151,10 +151,10 @@ it.skipIf(chromium === undefined)('is answered by the form, which stays while it
   await until(`document.body.textContent.includes('news')`);
   expect(await browser.evaluate(`${form}.remark.value`)).toBe('<i>falls</i>');
   await browser.evaluate(`${form}.requestSubmit(); undefined`);
-  await until(`(${title}).includes('iteration 2 of 3')`);
+  await until(`(${title}).includes('iteration 2:')`);
   expect(await browser.evaluate(`${form}.remark.value`)).toBe('');
   await browser.evaluate(`${form}.querySelector('button[type=button]').click(); undefined`);
-  await until(`(${title}).includes('iteration 3 of 3')`);
+  await until(`(${title}).includes('iteration 3:')`);
   await browser.evaluate(`${form}.querySelector('[value="5"]').click(); ${form}.requestSubmit(); undefined`);
   expect((await first.ended).code).toBe(0);
   await until(`${form} === null && document.querySelector('#feedback') !== null`);

@@ -75,11 +75,7 @@ export function visionQuestions(parts: {
 const toldSteps = 20;
 
 /** Questions to a person. @param isDrawn whether the episode is shown as a picture */
-export function personQuestions(
-  environment: Pick<EnvironmentSpec, 'id'>,
-  iterations: number,
-  isDrawn: boolean,
-): Questions {
+export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDrawn: boolean): Questions {
   return {
     prompt({ entry, episode, isBest, record }) {
       const { iteration, returns, score } = entry;
@@ -88,7 +84,7 @@ export function personQuestions(
           ? ''
           : ` of ${returns.length}, the one with the median return; the mean of all is ${short(score)}`;
       const lines = [
-        `${environment.id}, iteration ${iteration} of ${iterations}: episode ${episode + 1}${mean}${isBest ? ', the best so far' : ''}.`,
+        `${environment.id}, iteration ${iteration}: episode ${episode + 1}${mean}${isBest ? ', the best so far' : ''}.`,
         `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the limit of steps'}.`,
         ...(isDrawn
           ? []

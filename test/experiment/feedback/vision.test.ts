@@ -3,6 +3,7 @@ import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
 import { ModelError } from '../../../src/models/language-model.js';
+import { askModel } from '../../../src/preflight/ask-model.js';
 import { preflight } from '../../../src/preflight/preflight.js';
 import { forecastPrompts } from '../../../src/preflight/prompt-forecast.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
@@ -176,6 +177,33 @@ describe('a vision model', () => {
     );
     expect(readManifest(tokens.path).reason).toEqual({ kind: 'limit', limit: 'perCall.promptTokens' });
     expect(few.calls).toEqual([]);
+  });
+
+  it('is asked about a picture by check', async () => {
+    const server = await startFakeOpenAI({ reply: () => 'params[0]: 1' });
+    const model = { ...looking.feedback.model, baseUrl: server.url };
+    const own = parseConfig({ ...looking, model, feedback: { ...looking.feedback, model } });
+    const findings = await askModel(await assemble(own, env), env, new AbortController().signal);
+    expect(findings.map(({ field }) => field)).toEqual(['model', 'feedback.model']);
+    const pictures = server.requests.map(
+      ({ body }) => JSON.stringify(body).split('data:image/png').length - 1,
+    );
+    expect(pictures).toEqual([0, 1]);
+    const same = parseConfig({ ...looking, model, feedback: { from: 'vision', every: 3 } });
+    await askModel(await assemble(same, env), env, new AbortController().signal);
+    expect(JSON.stringify(server.requests.at(-1)!.body)).toContain('data:image/png');
+    const blind = await startFakeOpenAI({ reply: () => 'x', refuses: ['messages'], hint: 'image input' });
+    const refused = parseConfig({
+      ...looking,
+      feedback: { ...looking.feedback, model: { ...model, baseUrl: blind.url } },
+    });
+    const [, finding] = await askModel(
+      await assemble(refused, env, undefined, { model: seededModel() }),
+      env,
+      new AbortController().signal,
+    );
+    expect(finding).toMatchObject({ level: 'error', field: 'feedback.model' });
+    expect(finding!.message).toContain('pictures were sent');
   });
 
   it('is in what check expects', async () => {
