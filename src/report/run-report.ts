@@ -30,7 +30,7 @@ export const renderReport = (data: RunData): string => page(runPage(data));
 
 /** What is to be said of a run. */
 export function runPage(data: RunData): Page {
-  const usage = new UsageByIteration();
+  const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);
   const proposals = loggedProposals(data, (call, index) => {
     usage.add(call);

@@ -27,7 +27,7 @@ export function countedOthers(
   return {
     ...(critic?.model && { critic: countedBy(critic.model) }),
     ...(feedback?.from === 'person' && {
-      feedback: { price: undefined, maxTokens: undefined, usesTokens: false },
+      feedback: { price: undefined, maxTokens: undefined, usesTokens: false, isTimed: false },
     }),
     ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
   };

@@ -151,7 +151,8 @@ export class Ledger {
     }
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
-    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
+    const { isTimed, price } = model;
+    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
   /** What a call used, and that with the tries whose answers were lost. */

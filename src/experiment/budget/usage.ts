@@ -47,8 +47,14 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 /**
  * The usage of one call, to be added to the totals of its run.
  * @param unreported tokens that limits count beside those that the provider reported
+ * @param isTimed whether its time is that of a model
  */
-export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boolean): UsageTotals {
+export function usageOfCall(
+  call: EndedCall,
+  unreported: number,
+  hasPrice: boolean,
+  isTimed: boolean,
+): UsageTotals {
   const usage = call.completion?.usage ?? {};
   const took = call.outcome?.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
@@ -61,7 +67,7 @@ export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boole
     cachedTokens: usage.cachedTokens ?? 0,
     completionTokens: usage.completionTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    latencyMs: took?.latencyMs ?? 0,
+    latencyMs: isTimed ? (took?.latencyMs ?? 0) : 0,
     ...(hasPrice && { cost: call.cost ?? 0 }),
     ...(unreported > 0 && { unreported }),
     faults,
@@ -124,6 +130,8 @@ export interface CountedOptions {
   readonly thoughtsApart?: ThoughtsApart;
   /** Tokens of each prompt that are in none of its texts: those of pictures. */
   readonly tokensBeside?: number;
+  /** False for a person, whose time is not that of a model; true by default. */
+  readonly isTimed?: boolean;
 }
 
 /** As long a completion has to have room while none has been seen. */
@@ -133,6 +141,7 @@ const assumedCompletion = 1024;
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
+  readonly isTimed: boolean;
   readonly #maxTokens: number | undefined;
   readonly #tokensBeside: number;
   #thoughtsApart: ThoughtsApart;
@@ -141,9 +150,17 @@ export class CountedModel {
   /** The largest ratio of reported prompt tokens to the estimated bound; 1 while none was larger. */
   #promptFactor = 1;
 
-  constructor({ maxTokens, price, thoughtsApart = 'never', tokensBeside = 0, usesTokens }: CountedOptions) {
+  constructor({
+    isTimed = true,
+    maxTokens,
+    price,
+    thoughtsApart = 'never',
+    tokensBeside = 0,
+    usesTokens,
+  }: CountedOptions) {
     this.price = price;
     this.usesTokens = usesTokens;
+    this.isTimed = isTimed;
     this.#maxTokens = maxTokens;
     this.#tokensBeside = tokensBeside;
     this.#thoughtsApart = thoughtsApart;

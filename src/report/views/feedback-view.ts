@@ -25,6 +25,6 @@ export function feedbackView(figures: FeedbackFigures | undefined): Html | undef
 <thead><tr><th scope="col" class="number">iteration</th><th scope="col" class="number">episode</th><th scope="col">from</th><th scope="col" class="number">rating</th><th scope="col">remark</th></tr></thead>
 <tbody>${rows}</tbody>
 </table></div>
-<p>${told.length < results.length && html`The last ${told.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`The mean rating is ${formatNumber(rating, 2)}, of 5. `}Feedback took ${formatCount(calls)} of the calls${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, a cost of ${formatCost(cost)}`}.</p>
+<p>${told.length < results.length && html`The last ${told.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`The mean rating is ${formatNumber(rating, 2)} of 5. `}Feedback took ${formatCount(calls)} of the calls${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, a cost of ${formatCost(cost)}`}.</p>
 <p class="note">Of an iteration, the episode with the median return of its best evaluation was shown. What was said stands below that evaluation in the prompts that followed.</p>`;
 }

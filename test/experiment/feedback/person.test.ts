@@ -137,6 +137,7 @@ describe('a person', () => {
     expect(call!.completion!.latencyMs).toBeGreaterThan(7_200_000);
     expect(readManifest(path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
     expect(readManifest(path).activeMs).toBeLessThan(60_000);
+    expect(readManifest(path).usage.latencyMs).toBeLessThan(60_000);
     expect(call!.cost).toBeUndefined();
     const others = readRun(path).calls.filter(({ purpose }) => purpose === undefined);
     expect(readManifest(path).usage.cost).toBeCloseTo(
