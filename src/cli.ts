@@ -5,6 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { onAbort } from './base/abortable.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodes } from './base/context.js';
 import { UserError } from './base/errors.js';
@@ -45,6 +46,7 @@ function createContext(): CommandContext {
     now: () => new Date(),
     milliseconds: () => performance.now(),
     readLine: process.stdin.isTTY ? readLine : undefined,
+    ask: process.stdin.isTTY ? ask : undefined,
     stop: { finish: finish.signal, abort: abort.signal },
   };
 }
@@ -62,6 +64,20 @@ function readLine(text: string): Promise<string | undefined> {
       own.off('close', onClose);
       resolve(line);
     });
+  });
+}
+
+/** One question alone. A Ctrl-C, or the end of the input, is no answer. */
+function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
+  const own = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    // Whatever ends it gives the terminal back.
+    own.once('close', () => resolve(undefined));
+    own.question(text, { signal: withdrawn }, (line) => {
+      resolve(line);
+      own.close();
+    });
+    onAbort(withdrawn, () => own.close());
   });
 }
 

@@ -17,6 +17,7 @@ export const contents: readonly Chapter[] = [
       'docs/configuration.md',
       'docs/environments.md',
       'docs/environment-server.md',
+      'docs/feedback.md',
       'docs/runs.md',
       'docs/notebook.md',
       'docs/view.md',
@@ -27,6 +28,7 @@ export const contents: readonly Chapter[] = [
       'docs/tasks.md',
       'prompts/README.md',
       'prompts/critic/README.md',
+      'prompts/feedback/README.md',
     ],
   },
   {

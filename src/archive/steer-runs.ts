@@ -1,7 +1,7 @@
 /** `policyloop pause`, `stop` and `set`: the live runs that names mean, each asked, and the answers printed. */
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { ControlRequest } from '../runs/control.js';
+import type { SteeringRequest } from '../runs/control.js';
 import { jobsAsked } from '../runs/plans.js';
 import { trainingFacts } from '../runs/trainings.js';
 import { findPlayed } from './names.js';
@@ -30,7 +30,7 @@ interface SteerArguments {
  */
 export async function steerRuns(
   { json, runs, runsDir, wait }: SteerArguments,
-  request: ControlRequest,
+  request: SteeringRequest,
   { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
@@ -54,7 +54,7 @@ export async function steerRuns(
 }
 
 /** Whether it is asked of whoever plays many runs: how many at once, and to begin no more. */
-const isOfPlans = (request: ControlRequest): boolean =>
+const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
 /** @throws UserError where `jobs` is no count, stands beside other settings, or is asked of what is no plan */

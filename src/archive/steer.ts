@@ -6,9 +6,9 @@ import { UserError } from '../base/errors.js';
 import {
   askOf,
   type Controlled,
-  type ControlRequest,
   type LoggedControl,
   notPlayed,
+  type SteeringRequest,
 } from '../runs/control.js';
 import { factsOf } from '../runs/facts.js';
 import { planAt } from '../runs/plans.js';
@@ -87,7 +87,7 @@ export const playedOf = (paths: readonly string[]): readonly string[] =>
  * Asks the process that plays the run at `path`, and waits for at most `seconds` until that is done.
  * @throws UserError where no process plays it
  */
-export async function steer(path: string, request: ControlRequest, seconds: number): Promise<Steered> {
+export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
   if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status));
   if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
@@ -110,10 +110,10 @@ export async function steer(path: string, request: ControlRequest, seconds: numb
 }
 
 /** Whether a status is read after a request was heeded: the log is written first. */
-const isSettled = ({ action }: ControlRequest, status: RunStatus) =>
+const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
-function remedyFor(path: string, request: ControlRequest, status: RunStatus): string {
+function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
   if (request.action === 'set')
     return `policyloop resume ${path} ${request.overrides.join(' ')} goes on with it`;
   return status === 'completed' ? 'it has come to its end' : `policyloop resume ${path} goes on with it`;

@@ -24,6 +24,11 @@ export interface CommandContext {
    * asked.
    */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
+  /**
+   * The same of a question that stands alone: keys act as before once it is answered, or withdrawn. It is shown where notes
+   * are.
+   */
+  readonly ask?: ((text: string, withdrawn: AbortSignal) => Promise<string | undefined>) | undefined;
   /** First and second Ctrl-C. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import type { EvaluationFigures } from '../experiment/evaluate-run.js';
+import type { EvaluationFigures } from '../experiment/afterwards/evaluate-run.js';
 import { formatInterval, formatReturn } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
@@ -29,7 +29,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--episodes', args.episodes, 1);
   requireCount('--workers', args.workers, 1);
   requireCount('--seed', args.seed, 0);
-  const { evaluateRun } = await import('../experiment/evaluate-run.js');
+  const { evaluateRun } = await import('../experiment/afterwards/evaluate-run.js');
   const { environment, figures } = await evaluateRun(args, context);
   if (args.json) {
     context.print(JSON.stringify(figures));

@@ -4,8 +4,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { NotablePolicy } from '../experiment/choose-policy.js';
-import type { PictureFigures } from '../experiment/picture.js';
+import type { NotablePolicy } from '../experiment/afterwards/choose-policy.js';
+import type { PictureFigures } from '../experiment/afterwards/picture.js';
 import { formatBytes, formatReturn } from '../format/numbers.js';
 import { type PictureFormat, pictureFormats } from '../render/animation.js';
 
@@ -58,7 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const format = formatOf(args);
   const iteration = readIteration(args.iteration);
   const file = args.out === undefined ? undefined : readOut(args.out, context.cwd);
-  const { drawPicture } = await import('../experiment/picture.js');
+  const { drawPicture } = await import('../experiment/afterwards/picture.js');
   const { policy, told } = await drawPicture({ ...args, format, iteration, file }, context);
   if (args.json) {
     context.print(JSON.stringify(told));

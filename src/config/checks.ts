@@ -4,6 +4,7 @@ import { plural } from '../format/numbers.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config } from './config.js';
 import { criticProblems } from './critic-checks.js';
+import { feedbackProblems } from './feedback-checks.js';
 import { type Found, modelProblems } from './model-checks.js';
 
 /**
@@ -17,6 +18,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...memoryProblems(config),
     noveltyProblem(config),
     ...criticProblems(config),
+    ...feedbackProblems(config),
     ...pipelineProblems(config),
     ...proposalProblems(config),
     ...racingProblems(config),

@@ -11,6 +11,7 @@ import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { criticSchema } from './critic.js';
+import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
 import { membersOf, modelSchema } from './model.js';
@@ -120,6 +121,11 @@ export const configSchema = z.strictObject({
     .describe(
       'A second call revises the best proposal of an iteration by what its episodes show (default: off)',
     ),
+  feedback: feedbackSchema
+    .optional()
+    .describe(
+      'Somebody who sees an episode now and then rates it or remarks on it, for the prompts that follow (default: off)',
+    ),
   adapt: adaptSchema
     .optional()
     .describe('Trains the local model on the candidates of the run itself, while it searches (default: off)'),
@@ -191,11 +197,15 @@ const shorthands = {
  * as `{provider: module, path: ./my-model.js}`, of a portfolio's members too.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
-  const { adapt, critic, model, policy } = content;
+  const { adapt, critic, feedback, model, policy } = content;
   return {
     ...content,
     ...(isMapping(critic) &&
       isMapping(critic.model) && { critic: { ...critic, model: withModule(critic.model, 'provider') } }),
+    ...(isMapping(feedback) &&
+      isMapping(feedback.model) && {
+        feedback: { ...feedback, model: withModule(feedback.model, 'provider') },
+      }),
     ...(isMapping(policy) && { policy: withModule(policy, 'kind') }),
     ...(isMapping(model) && { model: withModule(model, 'provider') }),
     ...(isMapping(model) && Array.isArray(model.members) && { model: withMembers(model, model.members) }),
@@ -276,10 +286,11 @@ export function modulesPlayed({
 
 /** Paths of all modules that a config names. */
 export function modulesOf(config: Config): readonly string[] {
-  const { adapt, critic, model, prompts } = config;
+  const { adapt, critic, feedback, model, prompts } = config;
   const readers = [
     ...membersOf(model).map((member) => member.config),
     ...(critic?.model ? [critic.model] : []),
+    ...(feedback?.model ? [feedback.model] : []),
   ];
   const rewards = adapt === undefined ? [] : termsOf(adapt.reward);
   return [

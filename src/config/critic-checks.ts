@@ -2,7 +2,7 @@
 import { findControl } from '../search/controls.js';
 import type { Config } from './config.js';
 import { languageModelOf } from './model.js';
-import { type Found, modelProblems, placedIn } from './model-checks.js';
+import { costOnly, type Found, modelProblems, placedIn } from './model-checks.js';
 
 export function criticProblems(config: Config): readonly Found[] {
   const { adapt, critic, limits, memory, model } = config;
@@ -63,9 +63,3 @@ export function criticProblems(config: Config): readonly Found[] {
         }).map((problem) => problem && placedIn(problem, 'critic.model'))),
   ];
 }
-
-/** What else limits say of a model, they say of that of the run. */
-const costOnly = ({ cost, total }: Config['limits']): Config['limits'] => ({
-  ...(cost !== undefined && { cost }),
-  ...(total?.cost !== undefined && { total: { cost: total.cost } }),
-});

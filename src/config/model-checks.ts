@@ -47,6 +47,12 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
+/** What else limits say of a model, they say of that of the run. */
+export const costOnly = ({ cost, total }: Config['limits']): Config['limits'] => ({
+  ...(cost !== undefined && { cost }),
+  ...(total?.cost !== undefined && { total: { cost: total.cost } }),
+});
+
 function portfolioProblems(model: PortfolioConfig): readonly Found[] {
   const { members, switch: rule } = model;
   const readers = membersOf(model).filter((member) => languageModelOf(member.config) !== undefined);

@@ -163,7 +163,7 @@ async function makeTables(
   const evaluated = { ...place, returns: 'DOUBLE[]', lengths: 'INTEGER[]' };
   const selects: Readonly<Record<Exclude<TableName, 'runs'>, () => string>> = {
     evaluations: () =>
-      `SELECT run, iteration, candidate, source, revises, score, len(returns)::INTEGER AS episodes, planned, list_min(returns) AS lowest, list_max(returns) AS highest, list_sum(lengths)::BIGINT AS steps, parameters FROM ${lines('evaluations', { ...evaluated, source: 'VARCHAR', revises: 'INTEGER', score: 'DOUBLE', planned: 'INTEGER', parameters: 'DOUBLE[]' })} WHERE iteration <= done`,
+      `SELECT run, iteration, candidate, source, revises, feedback.rating AS rating, feedback.remark AS remark, score, len(returns)::INTEGER AS episodes, planned, list_min(returns) AS lowest, list_max(returns) AS highest, list_sum(lengths)::BIGINT AS steps, parameters FROM ${lines('evaluations', { ...evaluated, source: 'VARCHAR', revises: 'INTEGER', feedback: 'STRUCT(rating INTEGER, remark VARCHAR)', score: 'DOUBLE', planned: 'INTEGER', parameters: 'DOUBLE[]' })} WHERE iteration <= done`,
     episodes: () =>
       `SELECT run, iteration, candidate, (generate_subscripts(returns, 1) - 1)::INTEGER AS episode, unnest(returns) AS "return", unnest(lengths) AS length FROM ${lines('evaluations', evaluated)} WHERE iteration <= done UNION ALL SELECT run, iteration, candidate, episode, "return", length FROM ${lines('episodes', { ...place, episode: 'INTEGER', return: 'DOUBLE', length: 'INTEGER' }, runs.filter(isPlay))}`,
     calls: () =>

@@ -2,7 +2,13 @@
 import { isByControl } from '../config/model.js';
 import { ModelError } from '../models/language-model.js';
 import { callSeed } from '../random/seeds.js';
-import { type CallPurpose, type CallRecord, type EndedCall, faultsOf } from '../runs/events.js';
+import {
+  type CallPurpose,
+  type CallRecord,
+  type EndedCall,
+  faultsOf,
+  type LimitName,
+} from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type ProposalGroup, type ProposalRequest, propose } from './proposal.js';
@@ -31,6 +37,23 @@ type Asked = Pick<
   readonly isPaid: boolean;
 };
 
+/** What all requests of one iteration have in common, whatever they ask for. */
+export type Underway = Pick<
+  ProposalRequest,
+  | 'arrived'
+  | 'ask'
+  | 'finish'
+  | 'iteration'
+  | 'ledger'
+  | 'now'
+  | 'onCall'
+  | 'onLeft'
+  | 'onWait'
+  | 'recorded'
+  | 'seed'
+  | 'signal'
+>;
+
 /**
  * A limit of wall time ends calls that are under way: then there are no answers. After the first request to stop nothing
  * more is asked.
@@ -44,18 +67,49 @@ export async function askGroup(
   emitCall: (call: CallRecord) => void,
   { isPaid, purpose, ...asked }: Asked,
 ): Promise<ProposalGroup> {
-  const { config, ledger, now, seed, setting } = experiment;
-  const deadline = deadlineOf(experiment);
-  const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
+  const { config, setting } = experiment;
   const promptOf = (candidate: number) => (asked.branch?.(candidate) ?? asked).messages;
+  const { corrections } = config;
+  const { parameters } = setting.family;
+  const stopping = { abort, finish };
+  const asking = { isPaid, isTimed: true, promptOf, ...(purpose !== undefined && { purpose }) };
+  const group = await askWithin(experiment, iteration, stopping, emitCall, asking, (underway) =>
+    propose({ ...asked, ...underway, corrections, parameters }),
+  );
+  return 'proposals' in group ? group : { proposals: [], limit: group.limit };
+}
+
+/**
+ * Makes the calls of `ask` within the limits of a run, none twice. A limit of wall time ends calls that are under way: then
+ * the limit is all there is.
+ * @param emitCall told of each call, in their order
+ * @throws as `ask` does
+ */
+export async function askWithin<T>(
+  experiment: Experiment,
+  iteration: number,
+  { abort, finish }: StopRequests,
+  emitCall: (call: CallRecord) => void,
+  {
+    isPaid,
+    isTimed,
+    promptOf,
+    purpose,
+  }: Pick<Asked, 'isPaid' | 'purpose'> & {
+    /** Whether the time of these calls counts. */
+    readonly isTimed: boolean;
+    readonly promptOf: (candidate: number) => CallRecord['messages'];
+  },
+  ask: (underway: Underway) => Promise<T>,
+): Promise<T | { readonly limit: LimitName }> {
+  const { ledger, now, seed } = experiment;
+  const deadline = isTimed ? deadlineOf(experiment) : undefined;
+  const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
   const earlier = earlierCalls(experiment, iteration, promptOf, purpose, onCall);
   const underway = isPaid ? callsUnderway(experiment, finish, deadline?.leftMs) : undefined;
   try {
-    return await propose({
-      ...asked,
+    return await ask({
       iteration,
-      corrections: config.corrections,
-      parameters: setting.family.parameters,
       seed: (candidate, attempt) => callSeed(seed, iteration, candidate, attempt),
       ...earlier,
       ledger,
@@ -68,7 +122,7 @@ export async function askGroup(
     });
   } catch (error) {
     if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
-    return { proposals: [], limit: deadline.limit };
+    return { limit: deadline.limit };
   } finally {
     underway?.close();
   }

@@ -3,20 +3,16 @@ import { join } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
-import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
-import { placedIn } from '../config/model-checks.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
-import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
-import { moduleModel } from '../models/user-model.js';
 import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
-import { loadCriticPrompts, loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
+import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -26,14 +22,13 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import { openRecording } from './cassette.js';
-import { createPortfolio, createProposer } from './create-model.js';
 import type { CriticAssembly } from './critic-parts.js';
-import { adaptingConfig, learningAtHand } from './learning/learner.js';
-import type { Proposer, SingleProposer } from './proposer.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
+import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
+import { languageModelIn } from './proposer.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
-export interface Assembly {
+export interface Assembly extends OpenedModel {
   /** The config with its policy filled in. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
@@ -42,12 +37,8 @@ export interface Assembly {
   readonly family: PolicyFamily;
   /** The rule that cuts evaluations short; undefined where all episodes are played. */
   readonly racing: Racing | undefined;
-  readonly model: Proposer;
-  /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
-  readonly counted: ModelConfig;
-  /** The critic's own model where it has one, or the one that answered the run that is replayed; see `counted`. */
-  readonly countedCritic?: ModelConfig | undefined;
   readonly critic?: CriticAssembly | undefined;
+  readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
@@ -64,6 +55,8 @@ export interface OwnParts {
   readonly model?: LanguageModel | undefined;
   /** The critic's model, where it has one of its own. */
   readonly critic?: LanguageModel | undefined;
+  /** Who gives feedback, in the place of a person or of a model. */
+  readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
   readonly withoutReward?: boolean;
@@ -100,6 +93,11 @@ export async function assemble(
   const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
+  const feedback = await part(() => openFeedbackOf(config, env, own.feedback));
+  await part(() => {
+    const seer = feedback?.model ?? (model && languageModelIn(model.model));
+    requirePictures(config, environment, seer);
+  });
   const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
   if (family !== undefined && taken !== undefined) await part(() => checkProposal(config, family, taken));
   const incomplete =
@@ -108,7 +106,8 @@ export async function assemble(
     await environment.close?.();
     throw new UserError(problems);
   }
-  const hash = [prompts.hash, ...(critic ? [critic.prompts.hash] : [])].join(' ');
+  const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
+  const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
@@ -120,6 +119,7 @@ export async function assemble(
     prompts,
     ...model,
     ...(critic && { critic }),
+    ...(feedback && { feedback }),
     fingerprint: fingerprint(config, hash, modules),
     ...(modules && { modules }),
     imported: taken,
@@ -134,82 +134,6 @@ async function loadPrompts(
   const userHelpers = helpers === undefined ? undefined : await loadHelpers(helpers);
   const ownPolicy = policy.kind === 'module';
   return loadPromptSet({ set, description, environment, options, maxSteps, ownPolicy, userHelpers });
-}
-
-/** The prompts of the critic, and its model where that is another than the run's. */
-async function openCriticOf(
-  config: Assembly['config'],
-  env: Readonly<Record<string, string | undefined>>,
-  own: LanguageModel | undefined,
-): Promise<CriticAssembly | undefined> {
-  const { critic, policy, prompts } = config;
-  if (critic === undefined) return undefined;
-  const { model } = critic;
-  const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
-  const ownPolicy = policy.kind === 'module';
-  return {
-    prompts: loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers }),
-    // A recording answers for the critic, too.
-    model:
-      model === undefined || config.model.provider === 'replayed'
-        ? undefined
-        : (own ??
-          (await inMember<SingleProposer>('critic.model', async () =>
-            model.provider === 'module'
-              ? moduleModel(model)
-              : createProposer(withDeadline(model, config), env, waitOnClock),
-          ))),
-  };
-}
-
-export async function openModel(
-  config: Config,
-  env: Readonly<Record<string, string | undefined>>,
-  own: LanguageModel | undefined,
-): Promise<Pick<Assembly, 'model' | 'counted' | 'countedCritic'>> {
-  const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
-  const countedCritic = recording === undefined ? config.critic?.model : recording.critic;
-  const counted = recording?.model ?? config.model;
-  const adapting = adaptingConfig(config);
-  const adaptable = adapting && (await learningAtHand()).modules(adapting);
-  const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
-    if (own !== undefined && (model === config.model || languageModelOf(model) !== undefined)) return own;
-    if (model.provider === 'module') return moduleModel(model);
-    const cassette = recording?.cassette;
-    return createProposer(withDeadline(model, config), env, waitOnClock, cassette, adaptable);
-  };
-  if (config.model.provider === 'portfolio') {
-    const proposers: SingleProposer[] = [];
-    for (const member of membersOf(config.model)) {
-      proposers.push(await inMember(member.field, () => open(member.config)));
-    }
-    return { model: createPortfolio(config.model, proposers), counted, countedCritic };
-  }
-  const model = await open(config.model);
-  // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, counted, countedCritic };
-  const replayed = createPortfolio(
-    counted,
-    membersOf(counted).map(() => model),
-  );
-  return { model: { ...replayed, id: model.id }, counted, countedCritic };
-}
-
-/** Reports the problems of a model under the field of the portfolio that names it. */
-async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(error.problems.map((problem) => placedIn(problem, field)));
-  }
-}
-
-/** The deadline of a call is the lower of its two. */
-function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
-  const seconds = limits.perCall?.seconds;
-  if (seconds === undefined || !('timeoutSeconds' in model)) return model;
-  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
 }
 
 async function openEnvironmentOf(

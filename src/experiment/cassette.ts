@@ -16,8 +16,8 @@ export interface Recording {
   readonly cassette: Cassette;
   /** The model that answered: its prices and limits are those of the recorded calls. */
   readonly model: ModelConfig;
-  /** The critic's model, where it had one of its own. */
-  readonly critic?: ModelConfig;
+  /** The sections that name other models, or a person. */
+  readonly beside: Pick<Config, 'critic' | 'feedback'>;
 }
 
 /**
@@ -40,8 +40,8 @@ export function openRecording(
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette };
-    const critic = recorded.critic?.model;
-    return { cassette, model: recorded.model, ...(critic && { critic }) };
+    const { critic, feedback } = recorded;
+    return { cassette, model: recorded.model, beside: { critic, feedback } };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, alternatives } = error.problems[0]!;

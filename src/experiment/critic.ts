@@ -13,6 +13,7 @@ import type { CallRecord, LimitName, Revision } from '../runs/events.js';
 import { distanceOf } from '../search/novelty.js';
 import { askGroup } from './ask-group.js';
 import { type Critic, mostChange } from './critic-parts.js';
+import { isAskedFor } from './feedback.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, WrongPlace } from './proposal.js';
 import { answering } from './proposer.js';
@@ -92,7 +93,13 @@ export async function revise(
   const distance = distanceOf(parameters, best.parameters, setting.family.parameters);
   if (distance === 0) return { measured: [], revision: { ...place, result: 'kept', distance } };
   const revising = { candidate, parameters, revises: best.candidate };
-  const evaluated = await measureCandidates(experiment, iteration, [revising], stop.abort, false);
+  const evaluated = await measureCandidates(
+    experiment,
+    iteration,
+    [revising],
+    stop.abort,
+    isAskedFor(experiment, iteration),
+  );
   const after = evaluated[0]!.entry.score;
   const result = after > best.score ? 'better' : 'no-better';
   return { measured: evaluated, revision: { ...place, result, after, distance } };

@@ -5,6 +5,7 @@
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { Adaptation, CallRecord, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
 import { isRevised, revise } from './critic.js';
+import { hearFeedback, isAskedFor } from './feedback.js';
 import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
@@ -136,13 +137,21 @@ async function iterate(
     let { limit } = proposed;
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
-      const seen = limit === undefined && isRevised(experiment, iteration);
+      const isOpen = limit === undefined;
+      const isCriticised = isOpen && isRevised(experiment, iteration);
+      const seen = isCriticised || (isOpen && isAskedFor(experiment, iteration));
       const measured = await evaluateProposals(experiment, iteration, proposals, stop.abort, seen);
-      const revised = seen ? await revise(experiment, iteration, measured, stop) : { measured: [] };
+      const revised = isCriticised ? await revise(experiment, iteration, measured, stop) : { measured: [] };
       if (revised.unfinished) return { kind: 'interrupted' };
       limit ??= revised.limit;
-      const entries = recordEvaluations(experiment, [...measured, ...revised.measured]);
+      const all = [...measured, ...revised.measured];
+      const heard =
+        limit === undefined ? await hearFeedback(experiment, iteration, all, stop) : { measured: all };
+      if (heard.unfinished) return { kind: 'interrupted' };
+      limit ??= heard.limit;
+      const entries = recordEvaluations(experiment, heard.measured);
       if (revised.revision !== undefined) experiment.emit(revised.revision);
+      if (heard.result !== undefined) experiment.emit(heard.result);
       const adapted = await learn(experiment, iteration, callsOf(proposals), entries);
       await record(experiment, iteration, proposals, entries, adapted);
     }

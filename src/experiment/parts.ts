@@ -15,8 +15,10 @@ import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
 import type { Assembly } from './assemble.js';
-import { countedBy, Ledger } from './budget/ledger.js';
+import { countedBy, countedOthers } from './budget/counted.js';
+import { Ledger } from './budget/ledger.js';
 import { type Critic, openCritic } from './critic-parts.js';
+import type { FeedbackParts } from './feedback-parts.js';
 import type { Learner } from './learning/learner.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
@@ -38,6 +40,8 @@ export interface Experiment {
   readonly prompter: Prompter;
   /** Revises the best proposals; undefined where nothing does. */
   readonly critic: Critic | undefined;
+  /** Tells what an episode shows; undefined where nobody is asked. */
+  readonly feedback: FeedbackParts | undefined;
   readonly buffer: ReplayBuffer;
   /** Parameters of an earlier run, to be evaluated first. */
   readonly imported: readonly ParameterVector[];
@@ -121,7 +125,8 @@ function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): R
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
-  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> & Partial<Pick<Experiment, 'heed' | 'learner'>>,
+  outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
+    Partial<Pick<Experiment, 'feedback' | 'heed' | 'learner'>>,
 ): Experiment {
   const { config, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -160,30 +165,28 @@ export function experimentIn(
     warn: warnOnce(outside.emit, recorded.events),
     commit: () => directory.commit(),
     learner: undefined,
+    feedback: undefined,
     heed: async () => undefined,
     ...outside,
   };
 }
 
 /** Whether calls cost something that must not be spent twice: money, or the time of a machine. */
-export const isPaid = ({ critic, model }: Config) =>
+export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
-  [model, critic?.model].some((one) => one !== undefined && languageModelOf(one) !== undefined);
+  [model, critic?.model, feedback?.model].some(
+    (one) => one !== undefined && languageModelOf(one) !== undefined,
+  );
 
 /** A ledger that has counted nothing yet. */
 export function ledgerOf({
   config,
   counted: model,
-  countedCritic,
+  countedBeside,
   sharedBudget,
-}: Pick<Assembly, 'config' | 'counted' | 'countedCritic' | 'sharedBudget'>): Ledger {
-  const beside = countedCritic && { critic: countedBy(countedCritic) };
-  return new Ledger({
-    ...countedBy(model),
-    limits: config.limits,
-    sharedBudget,
-    ...(beside && { beside }),
-  });
+}: Pick<Assembly, 'config' | 'counted' | 'countedBeside' | 'sharedBudget'>): Ledger {
+  const beside = countedOthers({ ...countedBeside, model });
+  return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
 }
 
 /** @param earlier what the run logged so far: its warnings are not given again */

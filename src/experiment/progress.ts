@@ -10,8 +10,9 @@ import {
 import { createProgress, type Progress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
+import { saidText } from '../prompting/context/feedback.js';
 import { type Controlled, controlledText } from '../runs/control.js';
-import type { CallRecord, Confirmation, RunEvent } from '../runs/events.js';
+import type { CallRecord, Confirmation, FeedbackResult, RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
@@ -107,7 +108,17 @@ class RunDisplay {
         this.#revisions++;
         if (event.result === 'better') this.#better++;
         break;
+      case 'feedback-asked':
+        // A bar would draw over the question.
+        this.#progress.close();
+        this.#progress.say(`iteration ${event.iteration} waits for feedback, here or in policyloop view`);
+        break;
+      case 'feedback':
+        if (event.from === 'person') this.#iterate();
+        this.#progress.say(`iteration ${event.iteration}  feedback: ${feedbackText(event)}`);
+        break;
       case 'iteration-finished':
+        this.#completed = event.iteration;
         this.#keepBest();
         this.#progress.update(event.iteration, [...this.#figures(event.score), ...usageFigures(event)]);
         break;
@@ -214,6 +225,17 @@ class RunDisplay {
     ];
   }
 }
+
+/** What was said of an episode, or why nothing was. */
+function feedbackText(result: FeedbackResult): string {
+  return result.result === 'given' ? saidText(result) : resultText[result.result];
+}
+
+const resultText = {
+  skipped: 'skipped',
+  unanswered: 'nobody answered in time',
+  unusable: 'no answer that could be used',
+} as const;
 
 /** What a first Ctrl-C waits for. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {

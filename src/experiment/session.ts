@@ -7,6 +7,8 @@ import { type IterationAnimations, openIterationAnimations } from './animations.
 import { type Assembly, closeEnvironment } from './assemble.js';
 import { Control } from './control/control.js';
 import { runExperiment } from './experiment.js';
+import { createAnswers } from './feedback/answers.js';
+import { type FeedbackParts, openFeedback } from './feedback-parts.js';
 import { learnAgain } from './learning/learn.js';
 import { adaptingConfig, type Learner, learningAtHand } from './learning/learner.js';
 import { type Experiment, experimentIn } from './parts.js';
@@ -25,14 +27,24 @@ export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'> &
+    Partial<Pick<CommandContext, 'ask' | 'cwd' | 'note' | 'terminal'>>,
 ): Promise<void> {
   const started = context.milliseconds();
   const earlierMs = directory.manifest.activeMs;
-  const control = new Control(directory.path, context.stop, context.milliseconds);
-  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs;
+  const answers = createAnswers();
+  const quit = new AbortController();
+  const { abort } = context.stop;
+  const stop = { abort, finish: AbortSignal.any([context.stop.finish, quit.signal]) };
+  const control = new Control(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
+    answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
+  );
+  // What a person is waited for counts for no limit.
+  let askedMs = 0;
+  const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;
   let learner: Learner | undefined;
+  let feedback: FeedbackParts | undefined;
   let experiment: Experiment;
   const emit = (event: RunEvent) => {
     directory.record(event);
@@ -47,8 +59,15 @@ export async function runInDirectory(
   try {
     animations = await openIterationAnimations(assembly, directory);
     learner = await openLearner(assembly, directory);
+    feedback = await openFeedback(assembly, directory.path, {
+      ...{ note: () => undefined, cwd: '', ...context, answers },
+      onEnd: () => quit.abort(),
+      onWaited: (milliseconds) => {
+        askedMs += milliseconds;
+      },
+    });
     experiment = experimentIn(assembly, directory, {
-      ...{ emit, activeMs, now: context.now, learner },
+      ...{ emit, activeMs, now: context.now, learner, feedback },
       heed: () => control.heed(),
     });
     control.begin(steerable(experiment));
@@ -63,12 +82,14 @@ export async function runInDirectory(
     control.close();
     display.close();
     animations?.close();
+    feedback?.close();
     // First what must not be lost: a user's environment or model may not end.
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);
     await languageModelIn(assembly.model)?.close?.();
     await assembly.critic?.model?.close?.();
+    await assembly.feedback?.model?.close?.();
   }
 }
 

@@ -148,6 +148,8 @@ export interface GenerateOptions {
   readonly choices?: readonly string[];
   /** Texts to score as whole answers, in place of writing one; only for a model with `scoresTexts`, and with one seed. */
   readonly score?: readonly string[];
+  /** PNG pictures that the last message is about; only for a model with `seesImages`. */
+  readonly images?: readonly Uint8Array[];
   /** Whether completions shall have `tokens`. */
   readonly logProbabilities?: boolean;
   /** Names this call (with several completions, the first of them) within its run. A recorded run answers by it. */
@@ -212,6 +214,8 @@ export interface LanguageModel {
   readonly rate?: RequestRate | undefined;
   /** Whether it can tell how likely given texts are as answers, or answer with one of them: `score` and `choices` of the options. */
   readonly scoresTexts?: boolean;
+  /** Whether calls may have `images`. What a server makes of them depends on the model that it serves. */
+  readonly seesImages?: boolean;
   /**
    * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then
    * asks for the others one at a time. Usage, latency, retries and warnings of the whole call stand on the first

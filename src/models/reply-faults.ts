@@ -14,6 +14,12 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
+/**
+ * Tokens of a picture of some hundred pixels a side: more than most models take (85 to 1,100), and fewer than those that bill
+ * it dearly.
+ */
+export const imageTokens = 1500;
+
 /** An upper bound of the tokens of a text alone. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
@@ -105,15 +111,17 @@ export function checkUsage(
   reported: ReportedCounts,
   sent: {
     readonly messages: readonly ChatMessage[];
+    /** Pictures sent with them. */
+    readonly images?: number;
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
     readonly window?: number | undefined;
     readonly floor?: number;
   },
 ): { readonly usage: Usage; readonly faults: readonly ReplyFault[]; readonly warning?: string } {
-  const { messages, replies, maxTokens, window, floor = 0 } = sent;
+  const { images = 0, messages, replies, maxTokens, window, floor = 0 } = sent;
   const faults = new Set<ReplyFault>();
-  const most = mostTokens(messages);
+  const most = mostTokens(messages) + images * imageTokens;
   const written = replies.some(({ text, reasoning }) => text !== '' || reasoning !== undefined);
   const { prompt, cached, completion, reasoning } = plausible(readCounts(reported, faults), {
     most,

@@ -19,7 +19,8 @@ type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model as a user may write it: an id and a function that answers messages. */
-export interface UserModel extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'open' | 'context' | 'close'> {
+export interface UserModel
+  extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
   /**
    * One reply, or one a seed where it `givesSeveral`. Whatever it throws makes the call count as failed; the next
    * iteration asks again.
@@ -41,7 +42,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
  * @throws UserError for a missing member; calls throw ModelError where `generate` throws or returns no text
  */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
-  const { id = name, givesSeveral, generate, open, context, close } = made as Partial<UserModel>;
+  const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
@@ -55,6 +56,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   return {
     id,
     ...(givesSeveral && { givesSeveral }),
+    ...(seesImages && { seesImages }),
     async generate(messages, options) {
       const started = performance.now();
       const failed = (kind: 'aborted' | 'server' | 'malformed', message: string) =>

@@ -8,6 +8,7 @@ import { languageModelIn, type SingleProposer } from '../experiment/proposer.js'
 import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
+import { emptyPicture } from '../render/png.js';
 import { type Finding, found, warning } from './findings.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
@@ -36,13 +37,15 @@ export async function contextOf(
 /** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
-  const { critic } = assembly;
-  if (model?.expect === undefined && critic?.model?.expect === undefined) return;
+  const others = [assembly.critic?.model, assembly.feedback?.model];
+  if ([model, ...others].every((one) => one?.expect === undefined)) return;
   const forecast = forecastPrompts(assembly);
-  const revising = forecast.critic?.bound;
-  critic?.model?.expect?.(revising ?? 0);
+  const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
+  for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
   if (model?.expect === undefined) return;
-  model.expect(longestBound(forecast.longest.bound, critic?.model === undefined ? revising : undefined));
+  // What no other model is asked, it is asked itself.
+  const own = bounds.filter((_, i) => others[i] === undefined);
+  model.expect(longestBound(forecast.longest.bound, ...own));
   await contextOf(assembly, true, signal);
 }
 
@@ -63,17 +66,27 @@ export async function askModel(
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const { critic, longest } = forecastPrompts(assembly);
+  const { critic, feedback, longest } = forecastPrompts(assembly);
   const of = { config: languageModelOf(assembly.config.model), model: languageModelIn(assembly.model) };
   const own = assembly.config.critic?.model;
   const critics = { config: own && languageModelOf(own), model: assembly.critic?.model };
-  const most = own === undefined ? longestBound(longest.bound, critic?.bound) : longest.bound;
-  const findings = await askOne({ ...of, field: 'model', bound: most }, env, signal);
-  if (own === undefined) return findings;
-  return [
-    ...findings,
-    ...(await askOne({ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }, env, signal)),
+  const looking = assembly.config.feedback?.model;
+  const seers = { config: looking && languageModelOf(looking), model: assembly.feedback?.model };
+  const most = longestBound(
+    longest.bound,
+    own === undefined ? critic?.bound : undefined,
+    looking === undefined ? feedback?.bound : undefined,
+  );
+  const all: readonly Probed[] = [
+    { ...of, field: 'model', bound: most, isShown: looking === undefined && feedback !== undefined },
+    ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }]),
+    ...(looking === undefined
+      ? []
+      : [{ ...seers, field: 'feedback.model', bound: feedback?.bound ?? 0, isShown: true }]),
   ];
+  const findings: Finding[] = [];
+  for (const one of all) findings.push(...(await askOne(one, env, signal)));
+  return findings;
 }
 
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
@@ -86,10 +99,12 @@ interface Probed {
   readonly field: string;
   /** Of the tokens of its longest prompt. */
   readonly bound: number;
+  /** Whether it is asked about a picture: a server refuses that where its model sees none. */
+  readonly isShown?: boolean;
 }
 
 async function askOne(
-  { bound, config, field, model }: Probed,
+  { bound, config, field, isShown = false, model }: Probed,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -99,7 +114,11 @@ async function askOne(
     // The server loads the model as the run will have it.
     asked.expect?.(bound);
     const opened = await asked.open?.();
-    const [completion] = await asked.generate(probe.messages, { ...probe.options, signal });
+    const [completion] = await asked.generate(probe.messages, {
+      ...probe.options,
+      ...(isShown && { images: [emptyPicture()] }),
+      signal,
+    });
     const { finishReason, latencyMs, text, usage, warnings = [] } = completion!;
     const spent = `${formatDuration(latencyMs)}, ${usage.promptTokens ?? '?'} tokens in, ${usage.completionTokens ?? '?'} out`;
     const name = opened ?? asked.id;

@@ -6,7 +6,7 @@ import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
-import { openModel } from '../experiment/assemble.js';
+import { openModel } from '../experiment/open-models.js';
 import { languageModelIn } from '../experiment/proposer.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
@@ -31,7 +31,14 @@ export function environmentLeftOut({ environment: { id } }: Config): readonly Le
 }
 
 /** Modules of all other parts. */
-export function modulesLeftOut({ critic, policy, evaluation, model, prompts }: Config): readonly LeftOut[] {
+export function modulesLeftOut({
+  critic,
+  feedback,
+  policy,
+  evaluation,
+  model,
+  prompts,
+}: Config): readonly LeftOut[] {
   const reader = languageModelOf(model);
   const modules = [
     {
@@ -49,6 +56,12 @@ export function modulesLeftOut({ critic, policy, evaluation, model, prompts }: C
       needed: false,
     },
     {
+      field: 'feedback.model',
+      value: feedback?.model?.provider === 'module' && feedback.model.path,
+      unknown: 'the model that looks at pictures',
+      needed: false,
+    },
+    {
       field: 'model',
       value: reader?.provider === 'module' && reader.path,
       unknown: 'the model',
@@ -59,17 +72,24 @@ export function modulesLeftOut({ critic, policy, evaluation, model, prompts }: C
 }
 
 /** What stands for the parts that nothing else depends on. */
-export function standIns({ critic, model }: Config): {
+export function standIns({ critic, feedback, model }: Config): {
   readonly model?: LanguageModel;
   readonly critic?: LanguageModel;
+  readonly feedback?: LanguageModel;
   readonly withoutReward: true;
 } {
   const generate = () => Promise.reject(new Error('this model was not loaded'));
   const standIn = (of: ReturnType<typeof languageModelOf>): LanguageModel | undefined =>
-    of?.provider === 'module' ? { id: `module/${of.path}`, generate } : undefined;
+    of?.provider === 'module' ? { id: `module/${of.path}`, seesImages: true, generate } : undefined;
   const reader = standIn(languageModelOf(model));
   const own = standIn(critic?.model && languageModelOf(critic.model));
-  return { ...(reader && { model: reader }), ...(own && { critic: own }), withoutReward: true };
+  const seer = standIn(feedback?.model);
+  return {
+    ...(reader && { model: reader }),
+    ...(own && { critic: own }),
+    ...(seer && { feedback: seer }),
+    withoutReward: true,
+  };
 }
 
 export function notChecked({ field, value, unknown }: LeftOut): Finding {

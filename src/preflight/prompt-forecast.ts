@@ -1,17 +1,21 @@
 /** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
+
+import { framesOf } from '../config/feedback.js';
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticPrompter } from '../experiment/critic-parts.js';
+import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
-import { fewestTokens, mostTokens } from '../models/reply-faults.js';
+import { fewestTokens, imageTokens, mostTokens } from '../models/reply-faults.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { formatParameters, formatValue } from '../prompting/answer/format.js';
 import { tellingOf } from '../prompting/answer/telling.js';
+import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
+import { type BufferEntry, createReplayBuffer, type Feedback } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import { nothingRecorded } from '../runs/reader.js';
 
@@ -35,10 +39,12 @@ export interface PromptForecast {
   /** Estimated tokens of an evaluation in the history, at most. */
   readonly entryTokens: number;
   /** The longest prompt of the critic; absent without one. */
-  readonly critic?: CriticForecast;
+  readonly critic?: LongestPrompt;
+  /** The longest prompt of a vision model that gives feedback, its pictures included; absent without one. */
+  readonly feedback?: LongestPrompt;
 }
 
-interface CriticForecast {
+interface LongestPrompt {
   /** Estimated tokens, and those after all the corrections there may be. */
   readonly tokens: number;
   readonly corrected: number;
@@ -63,7 +69,10 @@ type Width = 'wide' | 'narrow';
 const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
-type Parts = Pick<Assembly, 'config' | 'critic' | 'environment' | 'family' | 'prompts' | 'imported'>;
+type Parts = Pick<
+  Assembly,
+  'config' | 'critic' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
+>;
 
 /** @param count the model's own count of a prompt's tokens, where there is one */
 export function forecastPrompts(parts: Parts, count?: ModelContext['count']): PromptForecast {
@@ -83,6 +92,7 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const { correction } = conversations[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
   const critic = criticForecast(parts, wide);
+  const feedback = feedbackForecast(parts, wide);
   const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
@@ -104,11 +114,12 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
     room: wide.room,
     entryTokens: wide.entryTokens,
     ...(critic && { critic }),
+    ...(feedback && { feedback }),
   };
 }
 
 /** The longest prompt of a critic, by an evaluation that goes to and fro, so that no figure of it is 0. */
-function criticForecast(parts: Parts, { entry, reply }: MadeUpRun): CriticForecast | undefined {
+function criticForecast(parts: Parts, { entry, reply }: MadeUpRun): LongestPrompt | undefined {
   const { config, critic, environment } = parts;
   if (critic === undefined || config.critic === undefined) return undefined;
   const length = Math.max(
@@ -135,6 +146,25 @@ function criticForecast(parts: Parts, { entry, reply }: MadeUpRun): CriticForeca
     tokens: estimatePromptTokens(messages),
     corrected: estimatePromptTokens(corrected),
     bound: mostTokens(corrected),
+  };
+}
+
+/** The longest prompt of a vision model. */
+function feedbackForecast(parts: Parts, { entry }: MadeUpRun): LongestPrompt | undefined {
+  const { config, feedback } = parts;
+  if (feedback?.prompts === undefined || config.feedback === undefined) return undefined;
+  const pictures = framesOf(config.feedback) * imageTokens;
+  const { formatCorrection, messages } = questionsOn(parts, config.feedback, feedback).prompt({
+    entry: { ...entry(config.iterations), returns: [scores.wide, scores.wide] },
+    ...{ episode: 0, record: episodeOf(parts, 'wide'), isBest: true },
+  });
+  const said = `rating: 3\nremark: ${reason}`;
+  const failure = { kind: 'ambiguous', readings: [reason, reason] } as const;
+  const corrected = [...messages, ...corrections(said, formatCorrection(failure), config.corrections)];
+  return {
+    tokens: pictures + estimatePromptTokens(messages),
+    corrected: pictures + estimatePromptTokens(corrected),
+    bound: pictures + mostTokens(corrected),
   };
 }
 
@@ -187,7 +217,9 @@ interface MadeUpRun {
 }
 
 function madeUpRun(parts: Parts, width: Width): MadeUpRun {
-  const { evaluation, memory, prompts } = parts.config;
+  const { evaluation, feedback, memory, prompts } = parts.config;
+  const isTold = (iteration: number) =>
+    feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
   // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
@@ -207,6 +239,7 @@ function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     lengths: [],
     score: scores[width],
     ...(cut && { planned: evaluation.episodes }),
+    ...(width === 'wide' && isTold(iteration) && { feedback: longestFeedback(feedback!.from) }),
   });
   const entryTokens = history.tokens(entry(1));
   return {
@@ -218,6 +251,11 @@ function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     entryTokens,
   };
 }
+
+const longestFeedback = (from: Feedback['from']): Feedback => ({
+  ...{ from, episode: 0, rating: 5 },
+  remark: 'w '.repeat(longestRemark / 2).trim(),
+});
 
 function corrections(reply: string, correction: string, count: number): readonly ChatMessage[] {
   return Array.from({ length: count }, (): ChatMessage[] => [

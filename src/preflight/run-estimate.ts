@@ -1,6 +1,7 @@
 /** How many calls and tokens a run will ask of its model, and what they cost. */
 import type { Config } from '../config/config.js';
 import { revisionsOf } from '../config/critic.js';
+import { questionsOf, visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type ModelConfig, membersOf } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
@@ -31,8 +32,9 @@ function runEstimate(
   forecast: PromptForecast,
 ): RunEstimate | undefined {
   const proposals = proposalEstimate(assembly, forecast);
-  const revisions = revisionEstimate(assembly.config, forecast);
-  return proposals && revisions ? sumOf(proposals, revisions) : (proposals ?? revisions);
+  const others = [revisionEstimate(assembly.config, forecast), lookEstimate(assembly.config, forecast)];
+  const all = [proposals, ...others].filter((one) => one !== undefined);
+  return all.length === 0 ? undefined : all.reduce(sumOf);
 }
 
 /** A revision an iteration, or every few of them. */
@@ -43,6 +45,27 @@ function revisionEstimate(
   const reader = critic && criticModelOf({ critic, model });
   if (reader === undefined || forecast === undefined) return undefined;
   const expected = revisionsOf({ critic, iterations }) * repeats;
+  const most = expected * (1 + corrections);
+  const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
+  return priced(reader, {
+    calls: { expected, most },
+    promptTokens: {
+      expected: expected * forecast.tokens,
+      most: expected * (forecast.tokens + corrections * forecast.corrected),
+    },
+    completionTokens: { expected: expected * answer, most: most * Math.max(answer, maxTokens) },
+  });
+}
+
+/** The calls of a vision model; what a person is asked costs nothing. */
+function lookEstimate(
+  config: Config,
+  { answer: { most: answer }, feedback: forecast }: PromptForecast,
+): RunEstimate | undefined {
+  const reader = visionModelOf(config);
+  if (reader === undefined || forecast === undefined) return undefined;
+  const { corrections, repeats } = config;
+  const expected = questionsOf(config) * repeats;
   const most = expected * (1 + corrections);
   const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
   return priced(reader, {

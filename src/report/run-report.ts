@@ -6,6 +6,7 @@ import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/facts.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
+import { feedbackFigures } from './data/feedback.js';
 import { memberFigures } from './data/members.js';
 import { loggedProposals } from './data/proposals.js';
 import { revisionFigures } from './data/revisions.js';
@@ -16,6 +17,7 @@ import { type Page, page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
 import { criticView } from './views/critic-view.js';
 import { failureView } from './views/failure-view.js';
+import { feedbackView } from './views/feedback-view.js';
 import { learningView } from './views/learning-view.js';
 import { memberView } from './views/member-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
@@ -28,7 +30,7 @@ export const renderReport = (data: RunData): string => page(runPage(data));
 
 /** What is to be said of a run. */
 export function runPage(data: RunData): Page {
-  const usage = new UsageByIteration();
+  const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);
   const proposals = loggedProposals(data, (call, index) => {
     usage.add(call);
@@ -40,6 +42,7 @@ export function runPage(data: RunData): Page {
   const animations = animationView(data.animations, data.config);
   const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);
   const critic = data.config.critic && criticView(revisionFigures(data.events, data.calls));
+  const feedback = data.config.feedback && feedbackView(feedbackFigures(data.events, data.calls));
   const members = memberView(memberFigures(proposals));
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
@@ -49,6 +52,7 @@ export function runPage(data: RunData): Page {
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
     critic && { id: 'critic', title: 'Critic', content: critic },
+    feedback && { id: 'feedback', title: 'Feedback', content: feedback },
     members && { id: 'members', title: 'Members', content: members },
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
     learning && { id: 'learning', title: 'Learning', content: learning },

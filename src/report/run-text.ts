@@ -1,4 +1,5 @@
 /** A run on a terminal, and in figures for programs. */
+
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { type Labels, readLabels } from '../archive/labels.js';
@@ -27,6 +28,7 @@ import {
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
+import { type FeedbackFigures, feedbackFigures, feedbackFiguresText } from './data/feedback.js';
 import { type MemberFigures, memberFigures } from './data/members.js';
 import { loggedProposals } from './data/proposals.js';
 import { type RevisionFigures, revisionFigures, revisionText } from './data/revisions.js';
@@ -59,6 +61,8 @@ export interface RunFigures extends RunResult, Labels {
   }[];
   /** What the critic brought; absent without one. */
   readonly revisions?: RevisionFigures;
+  /** What was said of episodes; absent where nobody is asked. */
+  readonly feedback?: FeedbackFigures;
   /** Rejected and failed calls by what was wrong. */
   readonly failures: Readonly<Record<string, number>>;
   /** What others asked of the run while it went. */
@@ -73,6 +77,7 @@ export function runFigures(
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
   const members = membersIn({ config, recorded });
   const revisions = config.critic && revisionFigures(recorded.events, recorded.calls);
+  const feedback = config.feedback && feedbackFigures(recorded.events, recorded.calls);
   const weightsOf = projectedWeights(description);
   return {
     ...resultOf(factsOf(path, manifest), cwd),
@@ -91,6 +96,7 @@ export function runFigures(
     })),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
+    ...(feedback && { feedback }),
     ...(config.novelty && { tooClose: countTooClose(recorded.calls) }),
     failures: countFailures(recorded.calls),
     controlled: [...recorded.events].filter((event) => event.kind === 'controlled'),
@@ -109,6 +115,7 @@ export function runText(
   const { entries } = recorded;
   const members = membersIn({ config, recorded });
   const revisions = config.critic && revisionFigures(recorded.events, recorded.calls);
+  const feedback = config.feedback && feedbackFigures(recorded.events, recorded.calls);
   const labels = readLabels(path);
   const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
@@ -133,6 +140,7 @@ export function runText(
     ...(learning && learning.steps > 0 ? [`adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`] : []),
     ...controls.map((event) => `control   ${controlledText(event)}`),
     ...(revisions ? [`critic    ${revisionText(revisions)}`] : []),
+    ...(feedback ? [`feedback  ${feedbackFiguresText(feedback)}`] : []),
     ...members.map((figures) => `member    ${memberText(figures)}`),
     `usage     ${formatUsage(result.usage)}`,
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),

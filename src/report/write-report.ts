@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, drawnIterations, openDrawable } from '../experiment/animations.js';
-import { notablePolicies } from '../experiment/choose-policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { factsOf } from '../runs/facts.js';
 import { type OpenedRun, readWholeRun } from '../runs/open-run.js';

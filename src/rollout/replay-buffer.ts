@@ -8,6 +8,17 @@ export interface Evaluated {
   readonly score: number;
 }
 
+/** What was said of one episode of an evaluation by somebody who saw it: a rating, a remark, or both. */
+export interface Feedback {
+  readonly from: 'person' | 'vision';
+  /** The episode that was shown, from 0. */
+  readonly episode: number;
+  /** From 1, bad, to 5, good. */
+  readonly rating?: number;
+  /** One line. */
+  readonly remark?: string;
+}
+
 /** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
 export interface BufferEntry {
   /** 0 for the warm-up, then 1, 2, … */
@@ -31,6 +42,8 @@ export interface BufferEntry {
    * played: below the best score before it, and never the best of the run.
    */
   readonly planned?: number;
+  /** Where somebody was asked, and said something. */
+  readonly feedback?: Feedback;
 }
 
 /** What racing has saved. */

@@ -6,6 +6,7 @@ import { appendFileSync, existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
+import { longestRemark } from '../prompting/context/feedback.js';
 import { eachLine, withPath } from '../storage/json-lines.js';
 import type { RunEvent } from './events.js';
 
@@ -14,11 +15,20 @@ const requestShape = z.discriminatedUnion('action', [
   z.object({ action: z.literal('resume') }),
   /** `now`: not even calls under way are waited for. */
   z.object({ action: z.literal('stop'), now: z.boolean().default(false) }),
+  /** To what a person is asked; see questions.ts. */
+  z.object({
+    action: z.literal('answer'),
+    question: z.string().max(100),
+    rating: z.int().min(1).max(5).optional(),
+    remark: z.string().max(longestRemark).optional(),
+  }),
   /** `key=value` each. */
   z.object({ action: z.literal('set'), overrides: z.array(z.string()).min(1) }),
 ]);
 
 export type ControlRequest = z.output<typeof requestShape>;
+/** What changes the course of a run, and is logged once it is done. */
+export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
 

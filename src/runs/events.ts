@@ -5,7 +5,7 @@ import type { ChatMessage, Completion, ModelErrorKind } from '../models/language
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
-import type { BufferEntry, RacingTotals } from '../rollout/replay-buffer.js';
+import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buffer.js';
 
 /** The place of a model call in a run. */
 export interface CallPosition {
@@ -20,7 +20,7 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /** What a call is for that asks for no proposal. */
-export type CallPurpose = 'critic';
+export type CallPurpose = 'critic' | 'feedback';
 
 /** One turn of a game. */
 export interface GameTurn {
@@ -74,7 +74,7 @@ export interface CallRecord extends CallPosition {
   readonly outcome:
     | {
         readonly kind: 'accepted';
-        /** Empty for a reply that names an action of a game. */
+        /** Empty for a reply that names an action of a game, and for feedback. */
         readonly parameters: ParameterVector;
         /** Where they were too close to what was tried: what the reply named, and how far that was. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
@@ -246,6 +246,23 @@ export interface Revision {
   readonly distance?: number;
 }
 
+/** A question about an episode: who was asked, and what was shown. */
+export interface FeedbackQuestion {
+  readonly iteration: number;
+  /** The candidate whose evaluation it is of. */
+  readonly candidate: number;
+  /** The episode of that evaluation, from 0. */
+  readonly episode: number;
+  readonly from: Feedback['from'];
+}
+
+/** What came of a question. */
+export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating' | 'remark'> {
+  readonly kind: 'feedback';
+  /** `unanswered`: nobody did so in time. `unusable`: no reply of the model could be read, or none came. */
+  readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
+}
+
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */
 export type RunEvent =
   | {
@@ -283,6 +300,9 @@ export type RunEvent =
     }
   /** The critic was asked to revise a candidate of an iteration. */
   | Revision
+  /** Somebody is shown an episode, and waited for. */
+  | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
+  | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
   /** An iteration is complete when this is on disk. `score`: of its best candidate; absent when all were rejected. */
   | {

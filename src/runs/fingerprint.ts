@@ -90,9 +90,12 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Of a critic's model and of the members of a portfolio each key by itself: those may change that may of a model alone. */
+/** Models beside that of the run. */
+const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
+
+/** Of those and of the members of a portfolio each key by itself: those may change that may of a model alone. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
-  if (path === 'critic.model' && typeof value === 'object' && value !== null)
+  if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
       .filter(([key]) => !mayChange.has(`model.${key}`))
       .map(([key, item]): [string, unknown] => [`${path}.${key}`, item]);

@@ -101,6 +101,8 @@ function planControls(request: ControlsRequest, cwd: string) {
     'record=none',
     // They read no prompts: with as many evaluations as the critic had, raise --candidates.
     'critic=',
+    // Nor does anybody read what a person says of them.
+    'feedback=',
   ];
   return planStudy({
     kind: 'controls',

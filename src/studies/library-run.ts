@@ -8,6 +8,7 @@ import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
+import { requirePerson } from '../experiment/feedback/assembly.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly model?: UserModel;
   /** Replaces the config's environment; played in this thread. It is never closed. */
   readonly environment?: UserEnvironment;
+  /** Gives the feedback that `feedback` asks for, in the place of a person or of the config's model. It is never closed. */
+  readonly feedback?: UserModel;
   /** Receives every event in order: the events that the console and the logs show. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Directory of the run; one that holds a run already goes on with it. Default: a new one in `runsDir`. */
@@ -61,6 +64,8 @@ export async function runLibrary(
       remedy: 'leave repeats out, and call run() once for each seed',
     });
   }
+  if (own.feedback === undefined)
+    requirePerson(config, resolve(outside.cwd, options.directory ?? options.runsDir ?? 'buffers'), undefined);
   const claim = () =>
     claimDirectory(
       resolve(outside.cwd, options.runsDir ?? 'buffers'),
@@ -101,9 +106,10 @@ function reopen(
   return reopenRun(path, wanted, outside, { own });
 }
 
-function ownParts({ environment, model }: RunOptions): OwnParts {
+function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
   return {
     ...(model && { model: checkedModel(model, 'model') }),
+    ...(feedback && { feedback: { ...checkedModel(feedback, 'feedback'), seesImages: true } }),
     ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${environment.id}`) }),
   };
 }

@@ -1,5 +1,6 @@
 /** Many runs that belong together: repeats, controls, an evaluation, a sweep, a collection. */
 import { requireCount } from '../base/context.js';
+import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { Part } from './part.js';
 
@@ -57,3 +58,20 @@ export function requireJobs({ jobs }: PlayArguments): void {
  * crash of the machine has torn starts anew.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
+
+/** @throws UserError where the runs of a plan would ask a person */
+export function refusePersons(plan: Plan): void {
+  const { entries } = plan;
+  // Those of a collection differ in their tasks alone, and are computed as they are read.
+  const isAsking = entries
+    .slice(0, isBulk(plan) ? 1 : entries.length)
+    .some(({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed');
+  if (!isAsking) return;
+  throw new UserError({
+    field: 'feedback.from',
+    value: 'person',
+    message: `a person is asked by a run that is played alone, not by the ${entries.length} of a plan: they would say the same of many, and know one from the other`,
+    alternatives: ['vision'],
+    remedy: 'policyloop run plays one; or set feedback.from to vision, or feedback= to leave it out',
+  });
+}

@@ -12,6 +12,7 @@ import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../confi
 import type { SlurmConfig } from '../config/slurm.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { readChanges } from '../experiment/control/control.js';
+import { requirePerson } from '../experiment/feedback/assembly.js';
 import { warningText } from '../format/progress.js';
 import { contextOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
@@ -75,6 +76,13 @@ export async function playConfig(
       await closeEnvironment(assembly);
     }
   }
+  try {
+    const here = resolve(context.cwd, args.runDir ?? args.runsDir);
+    await placed(loaded, async () => requirePerson(config, here, context.ask));
+  } catch (error) {
+    await closeEnvironment(assembly);
+    throw error;
+  }
   // Each repeat opens an environment and a model of its own.
   if (config.repeats > 1) await closeEnvironment(assembly);
 
@@ -131,6 +139,7 @@ export async function resumeRun(
   }
   if (args.slurm === true || args.part !== undefined)
     throw oneRun(args.slurm === true ? '--slurm' : '--part', 'name the directory of repeats');
+  requirePerson(config, path, context.ask);
   const around = limitsAround(path, config);
   try {
     const opened = await reopenRun(path, config, context);

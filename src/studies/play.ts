@@ -11,7 +11,7 @@ import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
 import { type Part, writeUse } from './part.js';
-import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
+import { isBulk, type Plan, type PlanEntry, type PlayArguments, refusePersons } from './plan.js';
 import { PlanControl } from './plan-control.js';
 import { type Job, playRun, SharedLimits } from './play-run.js';
 import { PlayerThread } from './thread.js';
@@ -94,6 +94,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result?: Awaited<Result> }> {
   const { elsewhere, part } = args;
+  refusePersons(plan);
   if (part !== undefined) return playPart(plan, place, part, args, context);
   if (elsewhere !== undefined) {
     // Those who play the parts begin at once, and find nobody here.

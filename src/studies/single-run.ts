@@ -29,7 +29,7 @@ export async function runAndReport(
   assembly: Assembly,
   directory: RunDirectory,
   display: Display,
-  context: Pick<CommandContext, 'now' | 'milliseconds' | 'stop'>,
+  context: Parameters<typeof runInDirectory>[3],
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
   await reportInTime([directory.path], directory.path, context);
@@ -118,7 +118,8 @@ export async function beginRun(
 
 async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<void> {
   await makeRoom(assembly, stop?.finish);
-  for (const model of [languageModelIn(assembly.model), assembly.critic?.model]) {
+  const { critic, feedback } = assembly;
+  for (const model of [languageModelIn(assembly.model), critic?.model, feedback?.model]) {
     const description = await model?.open?.();
     if (description !== undefined) note(description);
   }

@@ -25,6 +25,7 @@ const modules = [
     'compare.js',
     'chart.js',
     'curve.js',
+    'feedback.js',
     'filter.js',
     'index-page.js',
     'item-page.js',

@@ -57,6 +57,20 @@ export type PointRow = readonly [number, number, number, number, number, number]
 /** Kinds of lines of a training that have a course. */
 type MetricKind = 'step' | 'validation' | 'evaluation';
 
+/** What a run waits for a person to answer. */
+export interface ShownQuestion {
+  readonly open: {
+    /** Names it within its run. */
+    readonly question: string;
+    /** What is to be seen, in words. */
+    readonly text: string;
+    /** Address of the animation; null where nothing can be drawn. */
+    readonly picture: string | null;
+    /** Characters that a remark may have. */
+    readonly longestRemark: number;
+  } | null;
+}
+
 export type Update =
   | { readonly kind: 'curve'; readonly evaluations: number; readonly points: Growth<PointRow> }
   /** Proposals that came to nothing: iteration and candidate, the latest ones. */

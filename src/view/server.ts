@@ -21,6 +21,7 @@ import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
 import { pageOf, type TrainingPage } from './pages.js';
+import { answerFromPage, questionPicture, shownQuestion } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { steerFromPage } from './steering.js';
@@ -111,13 +112,13 @@ async function answer(
   }
   requireLocal(request, port, host);
   requireEntered(request, port, token);
-  const isSteering = path === '/api/steer';
-  const allowed = isSteering ? ['POST'] : ['GET', 'HEAD'];
+  const take = { '/api/steer': steerFromPage, '/api/answer': answerFromPage }[path];
+  const allowed = take ? ['POST'] : ['GET', 'HEAD'];
   if (!allowed.includes(request.method ?? ''))
     throw new HttpError(405, 'invalid_request_error', `${request.method} is not allowed here`, {
       headers: { allow: allowed.join(', ') },
     });
-  if (isSteering) return sendJson(response, await steerFromPage(request, (name) => placeOf(site, name)));
+  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
   const asset = assetAt(path);
   if (asset !== undefined) return send(response, asset.type, asset.read());
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
@@ -171,6 +172,10 @@ async function answerApi(
       response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       return send(response, 'image/svg+xml', svg);
     }
+    case 'question':
+      return sendJson(response, shownQuestion(placeIn(site, query)));
+    case 'picture':
+      return send(response, 'image/gif', questionPicture(placeIn(site, query), query.get('question')));
     case 'diff':
       return sendPage(
         response,

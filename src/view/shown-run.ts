@@ -1,8 +1,8 @@
 /** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
+import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, openDrawable } from '../experiment/animations.js';
-import { notablePolicies } from '../experiment/choose-policy.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { isModulePath } from '../modules/user-module.js';

@@ -1,6 +1,7 @@
 /** A run or a training that is looked at while it goes on: what its files say, as it comes. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { questionFile } from '../runs/questions.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { Curve, Figures, type Point } from './course.js';
@@ -84,7 +85,8 @@ class RunSubject implements Subject {
     const { calls, evaluations, events } = logsIn(path);
     this.#evaluations = new Tail(evaluations);
     this.#events = new Tail(events);
-    this.#files = new FilesSubject([evaluations, events, calls, join(path, runFiles.manifest)]);
+    const manifest = join(path, runFiles.manifest);
+    this.#files = new FilesSubject([evaluations, events, calls, manifest, questionFile(path)]);
     this.#read();
     this.#curve.growth();
   }

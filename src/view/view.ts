@@ -9,6 +9,7 @@ import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
 import type { TrainingPage } from './pages.js';
+import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
 /** Where runs lie unless it is said otherwise. */
@@ -44,11 +45,13 @@ export async function view(
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
   const running = await startView({ roots, place, host, port, milliseconds, note, token, trainingPage });
+  const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;
   onReady(running.url, file?.path);
   await new Promise<void>((done) => {
     onAbort(stop.finish, done);
   });
   file?.remove();
+  unmark();
   await running.close();
 }

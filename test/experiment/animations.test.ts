@@ -14,6 +14,7 @@ import { UserError } from '../../src/base/errors.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { notablePolicies } from '../../src/experiment/afterwards/choose-policy.js';
 import {
   type DrawnEpisode,
   drawBounded,
@@ -21,7 +22,6 @@ import {
   makeAnimationsFolder,
 } from '../../src/experiment/animations.js';
 import { assemble } from '../../src/experiment/assemble.js';
-import { notablePolicies } from '../../src/experiment/choose-policy.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { svgAnimation } from '../../src/render/svg-animation.js';

@@ -58,10 +58,17 @@ export async function startFakeOpenAI(options: {
 function answer(received: ReceivedRequest, options: Parameters<typeof startFakeOpenAI>[0]): Answer {
   const body = received.body as {
     model: string;
-    messages: readonly ChatMessage[];
+    messages: readonly (Omit<ChatMessage, 'content'> & { content: string | readonly { text?: string }[] })[];
     seed?: number;
     n?: number;
   };
+  // Pictures stand in `received.body`.
+  const messages = body.messages.map(
+    ({ content, role }): ChatMessage => ({
+      role,
+      content: typeof content === 'string' ? content : content.map(({ text = '' }) => text).join(''),
+    }),
+  );
   const refuse = (status: number, message: string, code?: string): Answer => ({
     status,
     body: { error: { message, type: 'invalid_request_error', code } },
@@ -81,7 +88,7 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
   const count = Math.min(body.n ?? 1, options.maxChoices ?? Number.POSITIVE_INFINITY);
   const replies = Array.from({ length: count }, (_, choice) => {
     const reply = options.reply({
-      messages: body.messages,
+      messages,
       model: body.model,
       ...(body.seed !== undefined && { seed: body.seed }),
       choice,
@@ -89,7 +96,7 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
     });
     return typeof reply === 'string' ? { text: reply } : reply;
   });
-  const promptTokens = body.messages.reduce((total, { content }) => total + countTokens(content) + 4, 0);
+  const promptTokens = messages.reduce((total, { content }) => total + countTokens(content) + 4, 0);
   const cachedTokens = Math.floor(promptTokens / 2);
   const reasoningTokens = replies.reduce((total, reply) => total + (reply.reasoningTokens ?? 0), 0);
   const completionTokens =

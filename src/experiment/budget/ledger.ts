@@ -1,11 +1,6 @@
 /** Counts what calls use and says when the next one could pass a limit. */
 import type { Config, LimitsConfig } from '../../config/config.js';
-import {
-  isByControl,
-  languageModelOf,
-  type ModelConfig,
-  type SingleModelConfig,
-} from '../../config/model.js';
+import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
 import {
   type CallPurpose,
@@ -15,6 +10,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/events.js';
+import { countedBy, countedOthers } from './counted.js';
 import {
   type Amounts,
   type Budget,
@@ -29,15 +25,7 @@ import {
   type ScopeLimits,
   type SharedBudget,
 } from './limits.js';
-import {
-  addUsage,
-  amountsOf,
-  CountedModel,
-  type CountedOptions,
-  noUsage,
-  type ThoughtsApart,
-  usageOfCall,
-} from './usage.js';
+import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageOfCall } from './usage.js';
 
 type Reservation =
   | {
@@ -58,30 +46,13 @@ type Reservation =
 /** The amounts that the calls of a run count for its limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
-  { critic, limits, model }: Pick<Config, 'critic' | 'limits' | 'model'>,
+  { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
 ): Amounts {
   const sharedBudget = createSharedBudget();
-  const beside = critic?.model && { critic: countedBy(critic.model) };
-  const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, ...(beside && { beside }) });
+  const beside = countedOthers({ critic, feedback, model });
+  const ledger = new Ledger({ ...countedBy(model), limits, sharedBudget, beside });
   for (const call of calls) ledger.record(call);
   return sharedBudget.all.spent;
-}
-
-/** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */
-export function countedBy(config: ModelConfig) {
-  const model = languageModelOf(config);
-  return {
-    price: model && 'price' in model ? model.price : undefined,
-    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
-    usesTokens: model !== undefined,
-    thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
-  };
-}
-
-/** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
-function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
-  if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
-  return model.think === true ? 'always' : 'unless seen otherwise';
 }
 
 export class Ledger {
@@ -180,7 +151,8 @@ export class Ledger {
     }
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
-    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, model.price !== undefined)]);
+    const { isTimed, price } = model;
+    this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
   /** What a call used, and that with the tries whose answers were lost. */

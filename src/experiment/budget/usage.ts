@@ -47,8 +47,14 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 /**
  * The usage of one call, to be added to the totals of its run.
  * @param unreported tokens that limits count beside those that the provider reported
+ * @param isTimed whether its time is that of a model
  */
-export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boolean): UsageTotals {
+export function usageOfCall(
+  call: EndedCall,
+  unreported: number,
+  hasPrice: boolean,
+  isTimed: boolean,
+): UsageTotals {
   const usage = call.completion?.usage ?? {};
   const took = call.outcome?.kind === 'error' ? call.outcome : call.completion;
   const faults: Record<string, number> = {};
@@ -61,7 +67,7 @@ export function usageOfCall(call: EndedCall, unreported: number, hasPrice: boole
     cachedTokens: usage.cachedTokens ?? 0,
     completionTokens: usage.completionTokens ?? 0,
     reasoningTokens: usage.reasoningTokens ?? 0,
-    latencyMs: took?.latencyMs ?? 0,
+    latencyMs: isTimed ? (took?.latencyMs ?? 0) : 0,
     ...(hasPrice && { cost: call.cost ?? 0 }),
     ...(unreported > 0 && { unreported }),
     faults,
@@ -122,6 +128,10 @@ export interface CountedOptions {
   /** Controls use no tokens. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
+  /** Tokens of each prompt that are in none of its texts: those of pictures. */
+  readonly tokensBeside?: number;
+  /** False for a person, whose time is not that of a model; true by default. */
+  readonly isTimed?: boolean;
 }
 
 /** As long a completion has to have room while none has been seen. */
@@ -131,17 +141,28 @@ const assumedCompletion = 1024;
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
+  readonly isTimed: boolean;
   readonly #maxTokens: number | undefined;
+  readonly #tokensBeside: number;
   #thoughtsApart: ThoughtsApart;
   /** In tokens. */
   longestCompletion = assumedCompletion;
   /** The largest ratio of reported prompt tokens to the estimated bound; 1 while none was larger. */
   #promptFactor = 1;
 
-  constructor({ maxTokens, price, thoughtsApart = 'never', usesTokens }: CountedOptions) {
+  constructor({
+    isTimed = true,
+    maxTokens,
+    price,
+    thoughtsApart = 'never',
+    tokensBeside = 0,
+    usesTokens,
+  }: CountedOptions) {
     this.price = price;
     this.usesTokens = usesTokens;
+    this.isTimed = isTimed;
     this.#maxTokens = maxTokens;
+    this.#tokensBeside = tokensBeside;
     this.#thoughtsApart = thoughtsApart;
   }
 
@@ -159,7 +180,11 @@ export class CountedModel {
 
   /** A bound of the tokens of a prompt. */
   promptTokens(messages: readonly ChatMessage[]): number {
-    return this.usesTokens ? Math.ceil(mostTokens(messages) * this.#promptFactor) : 0;
+    return this.usesTokens ? Math.ceil(this.#mostTokens(messages) * this.#promptFactor) : 0;
+  }
+
+  #mostTokens(messages: readonly ChatMessage[]): number {
+    return mostTokens(messages) + this.#tokensBeside;
   }
 
   /** Takes note of what a call shows of its model. */
@@ -168,7 +193,7 @@ export class CountedModel {
     const usage = completion?.usage ?? {};
     const isWrong = completion?.faults?.includes('usage-wrong') === true;
     if (this.usesTokens && usage.promptTokens !== undefined && isWrong) {
-      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / mostTokens(messages));
+      this.#promptFactor = Math.max(this.#promptFactor, usage.promptTokens / this.#mostTokens(messages));
     }
     this.longestCompletion = Math.max(this.longestCompletion, usage.completionTokens ?? 0);
     const isPlain = completion !== undefined && completion.reasoning === undefined;

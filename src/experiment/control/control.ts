@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, resolvedYaml } from '../../config/load.js';
-import { type ControlRequest, Requests, requestText } from '../../runs/control.js';
+import { type Controlled, type ControlRequest, Requests, requestText } from '../../runs/control.js';
 import type { RunEvent, SettingChange } from '../../runs/events.js';
 import { refuseDifferences } from '../../runs/fingerprint.js';
 import { requireConfig } from '../../runs/open-run.js';
@@ -76,6 +76,7 @@ export class Control {
   readonly #finish = new AbortController();
   readonly #abort = new AbortController();
   readonly #milliseconds: () => number;
+  readonly #onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void;
   readonly #timer: NodeJS.Timeout;
   #experiment: Steerable | undefined;
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
@@ -84,8 +85,15 @@ export class Control {
   /** The user's requests to stop, and those of other processes. */
   readonly stop: StopSignals;
 
-  constructor(path: string, { finish, abort }: StopSignals, milliseconds: () => number) {
+  /** @param onAnswer told what a person answers elsewhere to the question of the run */
+  constructor(
+    path: string,
+    { finish, abort }: StopSignals,
+    milliseconds: () => number,
+    onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void = () => undefined,
+  ) {
     this.#path = path;
+    this.#onAnswer = onAnswer;
     this.#requests = new Requests(path);
     this.#milliseconds = milliseconds;
     this.stop = {
@@ -136,7 +144,7 @@ export class Control {
     this.#requests.clear();
   }
 
-  /** A stop is heeded at once, for calls may be under way; what changes the run waits for the end of its iteration. */
+  /** A stop and an answer are heeded at once, for calls may be under way; what changes the run waits for the end of its iteration. */
   #look(): void {
     if (this.#experiment === undefined) return;
     for (const { number, request } of this.#requests.next()) {
@@ -144,7 +152,8 @@ export class Control {
         this.#log(number, { action: 'stop' });
         this.#finish.abort();
         if (request.now) this.#abort.abort();
-      } else if (request !== undefined) this.#waiting.push({ number, request });
+      } else if (request?.action === 'answer') this.#onAnswer(request);
+      else if (request !== undefined) this.#waiting.push({ number, request });
     }
   }
 
@@ -190,7 +199,7 @@ export class Control {
 
   #log(
     request: number,
-    done: { readonly action: ControlRequest['action']; readonly changes?: readonly SettingChange[] },
+    done: { readonly action: Controlled['action']; readonly changes?: readonly SettingChange[] },
   ): void {
     const { completed, emit } = this.#experiment!;
     emit({ kind: 'controlled', request, iteration: completed, ...done });

@@ -28,6 +28,8 @@ export function readResponse(response: unknown): Response {
 /** What a reply is held against. */
 export interface Sent {
   readonly messages: readonly ChatMessage[];
+  /** Pictures sent with them. */
+  readonly images: number;
   /** Longest completion, in tokens. */
   readonly maxTokens: number;
   /** The context window that was asked for: no larger than the model's own, where that is known. */
@@ -63,7 +65,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
 function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply, sent: Sent) {
-  const { floor, isConstrained, maxTokens, messages, window } = sent;
+  const { floor, images, isConstrained, maxTokens, messages, window } = sent;
   const thoughts = mostTokensOf(reply.reasoning ?? '');
   // A model that thinks is asked twice, in fact: the second request constrains the answer, and it alone is counted.
   const isSecond =
@@ -76,7 +78,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
       ? { prompt: null, completion: null }
       : { prompt: prompt_eval_count, completion: eval_count };
   const { faults, usage, warning } = checkUsage(reported, {
-    ...{ messages: prompt, maxTokens, window, floor, replies: [reply] },
+    ...{ messages: prompt, images, maxTokens, window, floor, replies: [reply] },
   });
   const whole = withReasoning(usage, reply, isSecond ? thoughts : 0);
   const { promptTokens = 0, completionTokens = 0 } = usage;

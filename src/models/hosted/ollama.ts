@@ -9,7 +9,7 @@ import {
   type LanguageModel,
   lowestLimit,
 } from '../language-model.js';
-import { mostTokens } from '../reply-faults.js';
+import { imageTokens, mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema } from './answer-schema.js';
@@ -78,6 +78,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     id,
     rate,
     close: async () => rate?.close(),
+    seesImages: true,
     expect,
     async context(signal) {
       if (ownTokens === undefined) {
@@ -89,8 +90,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       return tokens === undefined ? undefined : { tokens, ...(thinks && { thinks }) };
     },
     async generate(messages, options) {
-      const { seeds, signal, mayTryAgain } = options;
-      expect(mostTokens(messages));
+      const { images = [], seeds, signal, mayTryAgain } = options;
+      expect(mostTokens(messages) + images.length * imageTokens);
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
       const request = chatRequest({ ...config, maxTokens }, messages, options, window);
@@ -99,12 +100,18 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
         async (client) => readResponse(await client.chat(request)),
       );
       const reading = readCompletion(value, {
-        ...{ messages, maxTokens, window, floor: floor.of(messages) },
+        ...{ messages, images: images.length, maxTokens, window },
+        // The tokens of pictures show in no text.
+        floor: images.length > 0 ? 0 : floor.of(messages),
         isConstrained: request.format !== undefined,
       });
       const { faults = [], reasoning, usage } = reading;
       // With thoughts, the count may be that of a second request, which has them in its prompt.
-      if (usage.promptTokens !== undefined && faults.length === 0 && reasoning === undefined) {
+      if (
+        images.length + faults.length === 0 &&
+        usage.promptTokens !== undefined &&
+        reasoning === undefined
+      ) {
         floor.remember(messages, usage.promptTokens);
       }
       const completion = { ...reading, latencyMs, retries, ...(failedTries.length > 0 && { failedTries }) };
@@ -124,13 +131,17 @@ function ownContext(shown: unknown): number | undefined {
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
-  { grammar, sampling, seeds, stop }: GenerateOptions,
+  { grammar, images = [], sampling, seeds, stop }: GenerateOptions,
   contextTokens: number,
 ): ChatRequest & { stream: false } {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
     model: config.name,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages: messages.map(({ role, content }, i) => ({
+      ...{ role, content },
+      ...(i === messages.length - 1 &&
+        images.length > 0 && { images: images.map((image) => Buffer.from(image).toString('base64')) }),
+    })),
     stream: false,
     // A prompt that is too long is refused then, and a reply ends where the context does: nothing is lost unseen.
     truncate: false,

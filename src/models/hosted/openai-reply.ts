@@ -81,7 +81,11 @@ const isWithoutChoices = (response: unknown): boolean =>
 /** One completion a choice; usage, latency and retries of the whole call stand on the first. */
 export function completionsOf(
   response: ChatCompletion,
-  sent: { readonly messages: readonly ChatMessage[]; readonly maxTokens: number | undefined },
+  sent: {
+    readonly messages: readonly ChatMessage[];
+    readonly images: number;
+    readonly maxTokens: number | undefined;
+  },
   { warnings, ...call }: Pick<Completion, 'latencyMs' | 'retries' | 'failedTries' | 'warnings'>,
 ): readonly Completion[] {
   const choices = response.choices.map(readChoice);

@@ -47,8 +47,9 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     givesSeveral: true,
     rate,
     close: async () => rate?.close(),
+    seesImages: true,
     async generate(messages, options) {
-      const { seeds, signal, mayTryAgain } = options;
+      const { images = [], seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
       let adapted = 0;
       const outcome = await callWithRetries({
@@ -71,14 +72,14 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
               );
             } catch (error) {
               const failure = causeOf(error);
-              if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl);
+              if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl, images.length > 0);
               await turn();
             }
           }
         },
       });
       const failedTries = [...outcome.failedTries, ...new Array<ModelErrorKind>(adapted).fill('bad-request')];
-      const sent = { messages, maxTokens };
+      const sent = { messages, images: images.length, maxTokens };
       const completions = completionsOf(outcome.value, sent, {
         latencyMs: outcome.latencyMs,
         retries: failedTries.length,
@@ -95,14 +96,17 @@ function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
   messages: readonly ChatMessage[],
-  { grammar, logProbabilities, sampling, seeds, stop }: GenerateOptions,
+  { grammar, images = [], logProbabilities, sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   const schema = config.format === 'json' && grammar ? answerSchema(grammar) : undefined;
   return {
     ...config.extra,
     model: config.name,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages: messages.map(({ role, content }, i) => ({
+      role,
+      content: i === messages.length - 1 && images.length > 0 ? withImages(content, images) : content,
+    })),
     seed: dialect.seed ? seeds[0]! : undefined,
     n: dialect.choices && seeds.length > 1 ? seeds.length : undefined,
     temperature,
@@ -118,6 +122,15 @@ function requestBody(
     response_format: schema && { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
   } as ChatCompletionCreateParamsNonStreaming;
 }
+
+/** The parts of a message that is about pictures. */
+const withImages = (text: string, images: readonly Uint8Array[]) => [
+  { type: 'text', text },
+  ...images.map((image) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${Buffer.from(image).toString('base64')}` },
+  })),
+];
 
 /**
  * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
@@ -154,12 +167,15 @@ function withHint(
   failure: unknown,
   { apiKeyEnv, extra = {} }: OpenAIConfig,
   { origin, pathname }: URL,
+  hasImages: boolean,
 ): unknown {
   if (!(failure instanceof TryFailure)) return failure;
   const { kind, message } = failure;
   const refused = Object.keys(extra).find((field) => message.includes(field));
   if (kind === 'bad-request' && refused !== undefined)
     return new TryFailure(kind, `${message}; model.extra sends ${refused}`);
+  if (kind === 'bad-request' && hasImages)
+    return new TryFailure(kind, `${message}; pictures were sent: is it a model that reads them?`);
   if (kind === 'authentication') return new TryFailure(kind, `${message}; the key was that of ${apiKeyEnv}`);
   if (kind !== 'not-found') return failure;
   return new TryFailure(kind, `${message}; check model.name, and model.baseUrl (${origin}${pathname})`);

@@ -41,6 +41,8 @@ export type ParseFailure =
   | ({ readonly kind: 'too-close'; readonly distance: number; readonly least: number } & SeenParameters)
   /** They change more of what they revise than `critic.distance`. */
   | { readonly kind: 'too-far'; readonly distance: number; readonly most: number }
+  /** Feedback was asked for, and the reply holds neither a rating nor a remark. */
+  | { readonly kind: 'no-feedback' }
   /** The reply was cut at its token limit before the answer was complete. */
   | { readonly kind: 'truncated' }
   /** The reply only quotes: history lines, the format example, or what it calls earlier parameters. */

@@ -29,6 +29,7 @@ export function failureContext(failure: ParseFailure, name: string): FailureCont
     listed(values.map(({ index, text }) => `${name}[${index}]: ${text}`));
   switch (failure.kind) {
     case 'missing':
+    case 'no-feedback':
       return { ...nothing, missing: true };
     case 'truncated':
       return { ...nothing, truncated: true };

@@ -6,6 +6,7 @@ import { formatParameters, formatValue } from '../answer/format.js';
 import type { Telling } from '../answer/telling.js';
 import type { MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
+import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
 import { trajectoryLines } from './trajectory.js';
 
@@ -158,7 +159,11 @@ export function createHistory({
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
   const format = (entry: BufferEntry) =>
-    [historyLine(entry, telling), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
+    [
+      historyLine(entry, telling),
+      ...feedbackLines(entry.feedback),
+      ...trajectoryLines(trajectory?.(entry), memory),
+    ].join('\n  ');
   // A long run shows few of them: the texts of the others would only take memory.
   const shownTexts = new WeakMap<BufferEntry, string>();
   const counts = new WeakMap<BufferEntry, number>();
@@ -242,6 +247,7 @@ export function rankHistory(
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: formatValue(entry.score, 2),
     parameters: toldParameters(entry.parameters, telling),
+    feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });
   const count = best ?? (recent === undefined ? shown.length : 0);
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));

@@ -268,6 +268,9 @@ const rankedSchema = z.array(
     ),
     score: text.describe('Its score'),
     parameters: text.describe('Its parameters, in the format of an answer'),
+    feedback: text
+      .nullable()
+      .describe('What was said of an episode of it (`feedback`); null where nothing was'),
   }),
 );
 

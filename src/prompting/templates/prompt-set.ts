@@ -13,6 +13,12 @@ import {
 } from '../context/critic-context.js';
 import { failureContext } from '../context/failure-context.js';
 import {
+  type FeedbackContext,
+  type FeedbackCorrectionContext,
+  feedbackContextSchema,
+  feedbackCorrectionSchema,
+} from '../context/feedback-context.js';
+import {
   type CorrectionContext,
   correctionContextSchema,
   descriptionSchema,
@@ -129,6 +135,42 @@ export function loadCriticPrompts(
   };
 }
 
+/** Renders the prompts of a vision model that gives feedback. */
+export interface FeedbackPrompts {
+  /** The system prompt stays the same during a run. */
+  system(context: TaskContext): string;
+  user(context: FeedbackContext): string;
+  formatCorrection(context: FeedbackContext, failure: ParseFailure): string;
+  /** SHA-256 of the sources of all templates that these prompts can use. */
+  readonly hash: string;
+}
+
+/**
+ * Reads and checks the templates of a vision model; they are as those of a proposal, with other variables.
+ * @throws UserError see `loadPromptSet`
+ */
+export function loadFeedbackPrompts(
+  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
+): FeedbackPrompts {
+  const folder = findSet(options.set, ['feedback'], 'feedback.prompts');
+  const { hash, render } = loadTemplates(folder, 'feedback.prompts', options, [
+    ['system', shapeOfSchema(taskContextSchema)],
+    ['user', shapeOfSchema(feedbackContextSchema)],
+    ['format-correction', shapeOfSchema(feedbackCorrectionSchema)],
+  ]);
+  const [system, user, correction] = render;
+  return {
+    system: (context) => system!(context),
+    user: (context) => user!(context),
+    formatCorrection: (context, failure) =>
+      correction!({
+        ...context,
+        failure: failureContext(failure, 'params'),
+      } satisfies FeedbackCorrectionContext),
+    hash,
+  };
+}
+
 type FileName = (typeof fileNames)[number];
 
 /** Reads and checks templates, of the set or from elsewhere, with all partials that they include. */
@@ -180,7 +222,7 @@ function findSet(set: string, builtIn: readonly string[], field: string): string
 function fileOfSet(folder: string, name: FileName, field: string): string {
   const file = join(folder, `${name}.hbs`);
   if (isFile(file)) return file;
-  const example = field === 'prompts.set' ? 'semantic' : 'critic';
+  const example = field === 'prompts.set' ? 'semantic' : field.split('.')[0]!;
   throw new UserError({
     field,
     file,

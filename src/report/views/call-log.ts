@@ -63,7 +63,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
   return {
     run,
     calls,
-    groups: proposals.some((proposal) => proposal.candidate > 0),
+    groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
     prompts: new Map(fitting.map((place, position) => [place, position])),
     longest: longestOf([...calls.values()]),
   };
@@ -101,9 +101,9 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
   const reply = log.calls.get(attempts.at(-1)?.index ?? -1)?.completion?.text ?? '';
   const reason = statedReason(reply.slice(0, longestText));
   return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
-<summary><span class="where">${iteration}${log.groups && html`<small>.${candidate + 1}</small>`}</span>
+<summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? formatReturn(entry.score) : '–'}</span>
-<span class="chips">${purpose !== undefined && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">no proposal</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="chips">${purpose !== undefined && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${formatReturn(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map((value) => formatNumber(value)).join(', ')})</span></p>`}
@@ -152,7 +152,7 @@ function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
       // Longer vectors stand in the reply and would fill the page.
-      if (outcome.parameters.length > 60) return movedText(outcome.moved);
+      if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':
       return html`<p class="failure">${explainFailure(outcome.failure)}</p>`;

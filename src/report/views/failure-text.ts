@@ -63,6 +63,7 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   repeated: 'parameters that were evaluated before',
   'too-close': 'parameters too close to some that were evaluated (`novelty`)',
   'too-far': 'a revision that changes more than it may (`critic.distance`)',
+  'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
   truncated: 'the reply was cut at its token limit',
   echo: 'the reply only quotes the prompt',
   ambiguous: 'a reply that can be read in two ways',
@@ -102,6 +103,8 @@ export function explainFailure(failure: ParseFailure): string {
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
       return `These parameters were evaluated ${where}${score}.`;
     }
+    case 'no-feedback':
+      return 'The reply holds neither a rating from 1 to 5 nor a remark.';
     case 'truncated':
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':

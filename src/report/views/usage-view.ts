@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.js';
 import { addUsage, usageOfCall } from '../../experiment/budget/usage.js';
 import { type Html, html } from '../../format/html.js';
 import {
@@ -67,10 +68,16 @@ function spelled(limit: string): string {
 /** Adds up what calls used, as they are read. */
 export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
+  readonly #isPersonAsked: boolean;
+
+  constructor({ feedback }: Pick<Config, 'feedback'>) {
+    this.#isPersonAsked = feedback?.from === 'person';
+  }
 
   add(call: CallRecord): void {
+    const isTimed = !(this.#isPersonAsked && call.purpose === 'feedback');
     const own = this.#usage[call.iteration - 1] ?? addUsage([]);
-    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true)]);
+    this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true, isTimed)]);
   }
 
   /** One for each iteration, from the first. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, itemAddress } from './address.js';
 import { LiveCurve, newCourse } from './curve.js';
+import { Question, useQuestion } from './feedback.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
@@ -69,6 +70,9 @@ export function ItemPage({ name, query, onState }) {
 function WholePage({ name, query, onState }) {
   const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
   const [version, setVersion] = useState(0);
+  // Counts what the files of the run say.
+  const [news, setNews] = useState(0);
+  const question = useQuestion(name, news);
   const course = useRef(newCourse());
   const metrics = useRef(newMetrics());
   const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
@@ -96,6 +100,7 @@ function WholePage({ name, query, onState }) {
           metrics.current.alarms = [...update.alarms];
           break;
         case 'stale':
+          setNews((last) => last + 1);
           void refresh();
           return;
       }
@@ -104,8 +109,10 @@ function WholePage({ name, query, onState }) {
   });
   useEffect(() => onState(state), [state]);
   useEffect(() => {
-    if (page) document.title = `${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
-  }, [page, item]);
+    const asks = question === null ? '' : 'asks: ';
+    if (page)
+      document.title = `${asks}${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
+  }, [page, item, question]);
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
@@ -125,6 +132,7 @@ ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
 ${item && html`<${LiveLine} item=${item} name=${name} />`}
 ${item && !isHolder(item) && html`<${Steering} item=${item} />`}
+${item && isLive(item) && question && html`<${Question} key=${question.question} name=${name} question=${question} onAnswered=${() => setNews((last) => last + 1)} />`}
 <${SectionLinks} sections=${sections} />
 <main>${sections.map(
     ({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}>
@@ -145,6 +153,9 @@ ${
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
+
+/** @param {Item} item */
+const isLive = ({ status }) => status === 'running' || status === 'paused';
 
 /** The target, as the curve of the report has it. @param {string} markup */
 function targetIn(markup) {

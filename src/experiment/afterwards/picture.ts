@@ -1,16 +1,16 @@
 /** `policyloop render`: the picture of one episode of a run. */
 import { join } from 'node:path';
-import { findRun } from '../archive/names.js';
-import { type CommandContext, requireCount, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
-import { createProgress } from '../format/progress.js';
-import { durationOf, type PictureFormat } from '../render/animation.js';
-import { gifAnimation } from '../render/gif-animation.js';
-import { svgAnimation } from '../render/svg-animation.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { placeName } from '../runs/facts.js';
-import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
-import { replaceFile } from '../storage/files.js';
+import { findRun } from '../../archive/names.js';
+import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { createProgress } from '../../format/progress.js';
+import { durationOf, type PictureFormat } from '../../render/animation.js';
+import { gifAnimation } from '../../render/gif-animation.js';
+import { svgAnimation } from '../../render/svg-animation.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { placeName } from '../../runs/facts.js';
+import { type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { replaceFile } from '../../storage/files.js';
 import {
   type DrawnEpisode,
   drawEpisode,
@@ -18,7 +18,7 @@ import {
   iterationName,
   makeAnimationsFolder,
   openDrawable,
-} from './animations.js';
+} from '../animations.js';
 import { choosePolicy, type NotablePolicy } from './choose-policy.js';
 
 interface PictureRequest {

@@ -1,9 +1,9 @@
 /** Chooses one of the policies that a run has evaluated. */
-import { UserError } from '../base/errors.js';
-import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
-import { finalConfirmation } from '../runs/events.js';
-import type { Manifest } from '../runs/manifest.js';
-import type { OpenedRun } from '../runs/open-run.js';
+import { UserError } from '../../base/errors.js';
+import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
+import { finalConfirmation } from '../../runs/events.js';
+import type { Manifest } from '../../runs/manifest.js';
+import type { OpenedRun } from '../../runs/open-run.js';
 
 export type NotablePolicy = 'best' | 'worst' | 'first';
 

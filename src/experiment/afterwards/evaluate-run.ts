@@ -1,17 +1,17 @@
 /** `policyloop evaluate`: a policy of a run on other episodes. */
 
-import { findRun } from '../archive/names.js';
-import type { CommandContext } from '../base/context.js';
-import { modulesPlayed } from '../config/config.js';
-import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { warningText } from '../format/progress.js';
-import { changedSince } from '../modules/sources.js';
-import type { ParameterVector } from '../policies/policy.js';
-import { confirmationSeeds } from '../random/seeds.js';
-import { type Evaluation, evaluate } from '../rollout/evaluation.js';
-import { openTask } from '../rollout/task.js';
-import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
-import { clipped } from '../statistics/bootstrap.js';
+import { findRun } from '../../archive/names.js';
+import type { CommandContext } from '../../base/context.js';
+import { modulesPlayed } from '../../config/config.js';
+import { returnRange } from '../../environments/catalogue/known-bounds.js';
+import { warningText } from '../../format/progress.js';
+import { changedSince } from '../../modules/sources.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import { confirmationSeeds } from '../../random/seeds.js';
+import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
+import { openTask } from '../../rollout/task.js';
+import { type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { clipped } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
   largest,
@@ -19,8 +19,8 @@ import {
   meanInterval95,
   smallest,
   standardDeviation,
-} from '../statistics/descriptive.js';
-import { closeEnvironment, workersFor } from './assemble.js';
+} from '../../statistics/descriptive.js';
+import { closeEnvironment, workersFor } from '../assemble.js';
 import { choosePolicy } from './choose-policy.js';
 
 interface EvaluationRequest {

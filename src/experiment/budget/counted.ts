@@ -1,0 +1,40 @@
+/** What a ledger has to know of the models of a config. */
+import type { Config } from '../../config/config.js';
+import { framesOf, visionModelOf } from '../../config/feedback.js';
+import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../../config/model.js';
+import { imageTokens } from '../../models/reply-faults.js';
+import type { CallPurpose } from '../../runs/events.js';
+import type { CountedOptions, ThoughtsApart } from './usage.js';
+
+/** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */
+export function countedBy(config: ModelConfig) {
+  const model = languageModelOf(config);
+  return {
+    price: model && 'price' in model ? model.price : undefined,
+    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
+    usesTokens: model !== undefined,
+    thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
+  };
+}
+
+/** The same of those that answer other calls than proposals, where they are not counted as the model of the run is. */
+export function countedOthers(
+  config: Pick<Config, 'critic' | 'feedback' | 'model'>,
+): Partial<Record<CallPurpose, CountedOptions>> {
+  const { critic, feedback } = config;
+  const vision = visionModelOf(config);
+  const tokensBeside = feedback === undefined ? 0 : framesOf(feedback) * imageTokens;
+  return {
+    ...(critic?.model && { critic: countedBy(critic.model) }),
+    ...(feedback?.from === 'person' && {
+      feedback: { price: undefined, maxTokens: undefined, usesTokens: false, isTimed: false },
+    }),
+    ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
+  };
+}
+
+/** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
+function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
+  if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
+  return model.think === true ? 'always' : 'unless seen otherwise';
+}

@@ -1,0 +1,138 @@
+/** What a run has for its feedback: who is asked, with which questions, and what they are shown. */
+import { join } from 'node:path';
+import { type CommandContext, shownPath } from '../base/context.js';
+import { type FeedbackConfig, framesOf, visionModelOf } from '../config/feedback.js';
+import { customPrefix } from '../environments/catalogue/open.js';
+import { isRemote } from '../environments/remote/remote-environment.js';
+import type { LanguageModel } from '../models/language-model.js';
+import { isModulePath } from '../modules/user-module.js';
+import { taskContext } from '../prompting/context/task-context.js';
+import { pngFrames } from '../render/png.js';
+import { notDrawn } from '../rollout/replay.js';
+import { closeQuestion } from '../runs/questions.js';
+import { iterationName, makeAnimationsFolder, openDrawable } from './animations.js';
+import type { Assembly } from './assemble.js';
+import { type FeedbackAssembly, isDrawn } from './feedback/assembly.js';
+import { type PersonAccess, personFor } from './feedback/person.js';
+import { personQuestions, type Questions, visionQuestions } from './feedback/questions.js';
+import { type Draw, drawing, momentsOf, type SeenEpisode } from './feedback/seen-episode.js';
+import { languageModelIn } from './proposer.js';
+
+export interface FeedbackParts {
+  readonly config: FeedbackConfig;
+  readonly questions: Questions;
+  /** Who is asked on an episode; `finish` ends the wait for a person. */
+  readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
+  /** Whether it is a person, for whom no limit of time counts. */
+  readonly isPerson: boolean;
+  /** Whether it is a language model whose calls must not be made twice. */
+  readonly isPaid: boolean;
+  /** Whether its server ever answered. */
+  isReached: boolean;
+  readonly close: () => void;
+}
+
+/** How a run reaches a person. */
+export type PersonOfRun = Omit<PersonAccess, 'path' | 'picture' | 'draw' | 'stepSeconds'> &
+  Pick<CommandContext, 'cwd'>;
+
+type Asking = Pick<Assembly, 'config' | 'environment' | 'family' | 'feedback' | 'model' | 'prompts'>;
+
+/**
+ * @param path of the run
+ * @returns undefined where nobody is asked
+ */
+export async function openFeedback(
+  assembly: Asking,
+  path: string,
+  person: PersonOfRun,
+): Promise<FeedbackParts | undefined> {
+  const { config, environment, feedback } = assembly;
+  if (config.feedback === undefined || feedback === undefined) return undefined;
+  const common = {
+    config: config.feedback,
+    questions: questionsOn(assembly, config.feedback, feedback),
+    isReached: false,
+  };
+  if (config.model.provider === 'replayed') {
+    const recorded = languageModelIn(assembly.model)!;
+    return { ...common, asked: () => recorded, isPerson: false, isPaid: false, close: () => undefined };
+  }
+  const own = isDrawn(environment) ? await ownEnvironment(assembly) : undefined;
+  const draw = own && drawing({ ...assembly, ...own, ...placeOf(assembly) });
+  const close = () => own?.close();
+  const isPerson = config.feedback.from === 'person';
+  const answerer = feedback.model ?? (isPerson ? undefined : languageModelIn(assembly.model));
+  const stepSeconds = stepSecondsOf(environment);
+  if (answerer !== undefined) {
+    const asked = (seen: SeenEpisode) => sees(answerer, seen, draw, framesOf(config.feedback!), stepSeconds);
+    return { ...common, asked, isPerson, isPaid: !isPerson, close };
+  }
+  // One that a process left which was killed.
+  closeQuestion(path);
+  const access: PersonAccess = {
+    ...{ ...person, path, draw, stepSeconds },
+    picture(iteration) {
+      const name = `${iterationName(iteration).replace('iteration', 'feedback')}.gif`;
+      const file = join(makeAnimationsFolder(path), name);
+      return { file, name, shown: shownPath(file, person.cwd) };
+    },
+  };
+  return {
+    ...common,
+    asked: (seen, finish) => personFor(access, config.feedback!, seen, finish),
+    ...{ isPerson, isPaid: false, close },
+  };
+}
+
+/** A model that is sent the pictures with the question, where it sees any. */
+function sees(
+  model: LanguageModel,
+  seen: SeenEpisode,
+  draw: Draw | undefined,
+  count: number,
+  stepSeconds: number | undefined,
+): LanguageModel {
+  if (model.seesImages !== true || draw === undefined) return model;
+  const moments = momentsOf(seen.record, count, stepSeconds).map(({ at }) => at);
+  return {
+    id: model.id,
+    // Drawn once, for all tries.
+    generate: async (messages, options) =>
+      model.generate(messages, { ...options, images: pngFrames(draw(seen), moments, frameWidth) }),
+  };
+}
+
+const frameWidth = 320; // pixels
+
+/** How somebody is asked: no model is needed for that. */
+export function questionsOn(
+  { config, environment, family, prompts }: Pick<Asking, 'config' | 'environment' | 'family' | 'prompts'>,
+  section: FeedbackConfig,
+  { prompts: templates }: FeedbackAssembly,
+): Questions {
+  if (templates === undefined) return personQuestions(environment, isDrawn(environment));
+  const told = { ...config, model: visionModelOf(config) ?? config.model };
+  return visionQuestions({
+    ...{ config: section, prompts: templates, spec: family.parameters },
+    stepSeconds: stepSecondsOf(environment),
+    task: taskContext({ config: told, environment, family, description: prompts.description }),
+  });
+}
+
+const stepSecondsOf = (environment: Assembly['environment']) =>
+  isRemote(environment) ? undefined : environment.stepSeconds;
+
+const placeOf = ({ config, environment }: Asking) => ({
+  maxSteps: config.evaluation.maxSteps,
+  // A module's own name, in the place of its path.
+  title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
+});
+
+/** An environment beside that of the evaluations, unless it is an object of the program that plays. */
+async function ownEnvironment({ config, environment }: Asking) {
+  if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');
+  if (environment.id.startsWith(customPrefix)) return { environment, close: () => undefined };
+  const opened = await openDrawable(config, 'feedback.from');
+  return { environment: opened, close: () => opened.close?.() };
+}

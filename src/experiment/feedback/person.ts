@@ -1,0 +1,158 @@
+/** A person as a model: shown an episode in the terminal and in the live view, and waited for. */
+import { onAbort } from '../../base/abortable.js';
+import type { CommandContext } from '../../base/context.js';
+import type { FeedbackConfig } from '../../config/feedback.js';
+import { type Completion, type LanguageModel, ModelError } from '../../models/language-model.js';
+import { readTyped, typedText } from '../../prompting/context/feedback.js';
+import { gifAnimation } from '../../render/gif-animation.js';
+import { terminalPicture } from '../../render/terminal-picture.js';
+import { closeQuestion, openQuestion } from '../../runs/questions.js';
+import { replaceFile } from '../../storage/files.js';
+import type { Answers } from './answers.js';
+import { type Draw, momentsOf, type SeenEpisode } from './seen-episode.js';
+
+/** How a person is reached. */
+export interface PersonAccess {
+  /** Absent where there is no terminal to be asked in. */
+  readonly ask?: CommandContext['ask'];
+  readonly terminal?: CommandContext['terminal'];
+  readonly note: CommandContext['note'];
+  readonly milliseconds: CommandContext['milliseconds'];
+  /** What is answered elsewhere, in the view. */
+  readonly answers: Answers;
+  /** Directory of the run. */
+  readonly path: string;
+  /** Where the picture of an iteration is written, for people and for the system. */
+  readonly picture: (iteration: number) => {
+    readonly file: string;
+    readonly name: string;
+    readonly shown: string;
+  };
+  /** Absent where the environment has no drawing. */
+  readonly draw?: Draw | undefined;
+  readonly stepSeconds: number | undefined;
+  /** Told where a person ends the input, and so the run. */
+  readonly onEnd: () => void;
+  /** Told how long an answer was waited for. */
+  readonly onWaited: (milliseconds: number) => void;
+}
+
+const width = 480; // pixels
+/** Moments that a terminal shows, where it has room. */
+const mostMoments = 6;
+
+const howTo = 'Rate it from 1 (bad) to 5 (good), remark on it, or both as “4: too jerky”; Enter skips.';
+
+type Outcome =
+  | { readonly kind: 'answered'; readonly text: string }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'ended' };
+
+/**
+ * The person who is asked on one episode.
+ * @param finish ends the wait: a person need not answer first
+ */
+export function personFor(
+  access: PersonAccess,
+  { minutes }: Pick<FeedbackConfig, 'minutes'>,
+  seen: SeenEpisode,
+  finish: AbortSignal,
+): LanguageModel {
+  return {
+    id: 'person',
+    async generate(messages, { signal }) {
+      const began = access.milliseconds();
+      const latencyMs = () => access.milliseconds() - began;
+      const ended = () =>
+        new ModelError('aborted', 'nothing was answered: the run was told to stop', {
+          ...{ retries: 0, latencyMs: latencyMs() },
+        });
+      if (finish.aborted || signal?.aborted) throw ended();
+      const question = `iteration ${seen.entry.iteration}`;
+      const withdrawn = new AbortController();
+      const picture = show(access, messages[0]!.content, seen);
+      openQuestion(access.path, { question, text: messages[0]!.content, picture: picture ?? null });
+      // A wait alone keeps no process alive.
+      const alive = setInterval(() => undefined, 60_000);
+      try {
+        const outcome = await Promise.race([
+          access.answers.of(question).then((said): Outcome => ({ kind: 'answered', text: typedText(said) })),
+          typed(access, withdrawn.signal),
+          late(minutes, withdrawn.signal),
+          stopped([finish, signal], withdrawn.signal),
+        ]);
+        if (outcome.kind === 'ended') {
+          access.onEnd();
+          throw ended();
+        }
+        return [completionOf(outcome, latencyMs())];
+      } finally {
+        clearInterval(alive);
+        withdrawn.abort();
+        closeQuestion(access.path);
+        access.onWaited(latencyMs());
+      }
+    },
+  };
+}
+
+/** An answer that nobody gave in time has another end than one that was left empty. */
+const completionOf = (outcome: Exclude<Outcome, { kind: 'ended' }>, latencyMs: number): Completion => ({
+  text: outcome.kind === 'answered' ? outcome.text : '',
+  finishReason: outcome.kind === 'answered' ? 'stop' : 'other',
+  ...{ usage: {}, latencyMs, retries: 0 },
+});
+
+/** @returns the name of the picture, where there is one */
+function show(access: PersonAccess, text: string, seen: SeenEpisode): string | undefined {
+  const { ask, draw, note, picture, terminal } = access;
+  const animation = draw?.(seen);
+  const { file, name, shown } = picture(seen.entry.iteration);
+  if (animation !== undefined) replaceFile(file, gifAnimation(animation, width).bytes);
+  note(`\n${text}`);
+  if (animation === undefined) return undefined;
+  if (ask !== undefined && terminal !== undefined) {
+    const moments = momentsOf(seen.record, mostMoments, access.stepSeconds).map(({ at }) => at);
+    const lines = terminalPicture(animation, moments, {
+      columns: (terminal.columns || 80) - 1,
+      depth: terminal.getColorDepth?.() ?? 1,
+    });
+    // Its colours are others than those of the program's words.
+    terminal.write(`${lines.join('\n')}\n`);
+  }
+  note(`the whole episode: ${shown}`);
+  return name;
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** What is typed into the terminal, asked for until it is clear. */
+async function typed({ ask, note }: PersonAccess, withdrawn: AbortSignal): Promise<Outcome> {
+  if (ask === undefined) return never;
+  note(howTo);
+  for (;;) {
+    const line = await ask('> ', withdrawn);
+    if (withdrawn.aborted) return never;
+    if (line === undefined) return { kind: 'ended' };
+    const read = readTyped(line);
+    if (read.kind === 'said') return { kind: 'answered', text: line.trim() };
+    note(read.problem);
+  }
+}
+
+const late = (minutes: number | undefined, withdrawn: AbortSignal): Promise<Outcome> =>
+  minutes === undefined
+    ? never
+    : new Promise((resolve) => {
+        const timer = setTimeout(() => resolve({ kind: 'late' }), Math.min(minutes * 60_000, 2 ** 31 - 1));
+        onAbort(withdrawn, () => clearTimeout(timer));
+      });
+
+/** The run is told to stop: from elsewhere, or by the time that it may take. */
+const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: AbortSignal): Promise<Outcome> =>
+  new Promise((resolve) => {
+    for (const signal of signals) {
+      const leave = onAbort(signal, () => resolve({ kind: 'ended' }));
+      onAbort(withdrawn, leave);
+    }
+  });

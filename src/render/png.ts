@@ -1,0 +1,63 @@
+/** Still pictures as PNG files, in the colours of a palette. */
+import { crc32, deflateSync } from 'node:zlib';
+import { type Animation, captionsOf, layoutOf } from './animation.js';
+import type { Rgb } from './colours.js';
+import { Painter } from './gif-animation.js';
+
+/** The most colours that a palette of one byte a pixel may have. */
+const mostColours = 256;
+
+/**
+ * Moments of an animation, each as a PNG with its caption, in the colours of a light page.
+ * @param width pixels
+ */
+export function pngFrames(
+  animation: Animation,
+  moments: readonly number[],
+  width: number,
+): readonly Uint8Array[] {
+  const layout = layoutOf(animation.moments[0]!.frame, width);
+  const painter = new Painter(animation, layout, mostColours);
+  const captions = captionsOf(animation);
+  return moments.map((at) => {
+    painter.paint(animation.moments[at]!.frame, captions[at]!);
+    return png(painter.pixels, painter.palette, layout);
+  });
+}
+
+/** A white square that any model takes. */
+export const emptyPicture = (): Uint8Array =>
+  png(new Uint8Array(64 * 64), [[255, 255, 255]], { width: 64, height: 64 });
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** @param pixels indices of the palette, row by row */
+function png(
+  pixels: Uint8Array,
+  palette: readonly Rgb[],
+  { height, width }: { readonly width: number; readonly height: number },
+): Uint8Array {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  // Eight bits a pixel, which are indices of a palette.
+  header.set([8, 3, 0, 0, 0], 8);
+  // Each row begins with its filter: none.
+  const rows = Buffer.alloc(height * (width + 1));
+  for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from(palette.flat())),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(name: string, content: Buffer): Buffer {
+  const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+  const checked = Buffer.concat([Buffer.from(name, 'latin1'), content]);
+  length.writeUInt32BE(content.length);
+  check.writeUInt32BE(crc32(checked));
+  return Buffer.concat([length, checked, check]);
+}

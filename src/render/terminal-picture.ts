@@ -1,0 +1,92 @@
+/** Moments of an episode beside each other on a terminal: two pixels a character, in colours or in shades of letters. */
+import { type Animation, captionsOf, layoutOf } from './animation.js';
+import type { Rgb } from './colours.js';
+import { Painter } from './gif-animation.js';
+
+/** Columns of a moment, at least and at most, and those between two. */
+const narrowest = 34;
+const widest = 56;
+const gap = 2;
+
+/** Colours that a picture may have. */
+const mostColours = 256;
+
+/** From an empty page to the darkest line. */
+const shades = ' .:-=+*#%@';
+
+const escapeCharacter = '\u001b';
+
+/**
+ * The picture's lines, as wide as `columns` allows.
+ * @param moments those to show, oldest first; fewer where the terminal is narrow, the last one always
+ * @param depth bits of a colour that the terminal shows: 1 is none
+ */
+export function terminalPicture(
+  animation: Animation,
+  moments: readonly number[],
+  { columns, depth }: { readonly columns: number; readonly depth: number },
+): readonly string[] {
+  const room = Math.max(1, Math.floor((columns + gap) / (narrowest + gap)));
+  const shown = room === 1 ? moments.slice(-1) : spread(moments, Math.min(room, moments.length));
+  const width = Math.max(8, Math.min(widest, Math.floor((columns + gap) / shown.length) - gap));
+  const layout = layoutOf(animation.moments[0]!.frame, width);
+  const painter = new Painter(animation, layout, mostColours);
+  const captions = captionsOf(animation);
+  const pictures = shown.map((at) => {
+    painter.paint(animation.moments[at]!.frame, captions[at]!);
+    const title = `step ${captions[at]!.step}`.slice(0, width).padEnd(width);
+    return [title, ...linesOf(painter, layout, depth)];
+  });
+  return pictures[0]!.map((_, line) =>
+    pictures
+      .map((picture) => picture[line]!)
+      .join(' '.repeat(gap))
+      .trimEnd(),
+  );
+}
+
+/** Some of a list, evenly spaced, the first and the last among them. */
+export function spread<T>(list: readonly T[], count: number): readonly T[] {
+  if (count >= list.length) return list;
+  if (count === 1) return list.slice(-1);
+  return Array.from({ length: count }, (_, i) => list[Math.round((i * (list.length - 1)) / (count - 1))]!);
+}
+
+function linesOf(
+  { palette, pixels }: Pick<Painter, 'palette' | 'pixels'>,
+  { height, scene, width }: ReturnType<typeof layoutOf>,
+  depth: number,
+): readonly string[] {
+  const lines: string[] = [];
+  // The caption above the scene would be too small to be read.
+  for (let y = scene.top; y < height; y += 2) {
+    let line = '';
+    let style = '';
+    for (let x = 0; x < width; x++) {
+      const upper = palette[pixels[y * width + x]!]!;
+      const lower = palette[pixels[Math.min(y + 1, height - 1) * width + x]!]!;
+      if (depth < 8) {
+        line += shadeOf(upper, lower);
+        continue;
+      }
+      const wanted = `${colour(38, upper, depth)}${colour(48, lower, depth)}`;
+      line += wanted === style ? '▀' : `${wanted}▀`;
+      style = wanted;
+    }
+    lines.push(depth < 8 ? line : `${line}${escapeCharacter}[0m`);
+  }
+  return lines;
+}
+
+/** A page is nearly white, and a line on it darker. */
+function shadeOf(...pixels: readonly Rgb[]): string {
+  const brightness = pixels.flat().reduce((sum, part) => sum + part, 0) / (3 * 255 * pixels.length);
+  return shades[Math.min(shades.length - 1, Math.floor((1 - brightness) * 1.6 * shades.length))]!;
+}
+
+/** @param place 38: of the character, 48: behind it */
+function colour(place: 38 | 48, [red, green, blue]: Rgb, depth: number): string {
+  if (depth >= 24) return `${escapeCharacter}[${place};2;${red};${green};${blue}m`;
+  const level = (part: number) => Math.round((part / 255) * 5);
+  return `${escapeCharacter}[${place};5;${16 + 36 * level(red) + 6 * level(green) + level(blue)}m`;
+}

@@ -1,0 +1,82 @@
+/** What a run asks a person: an episode, to be rated or remarked on. */
+import { useEffect, useState } from 'preact/hooks';
+import { ask, tell } from './live.js';
+import { fieldOf, html } from './words.js';
+
+/** @typedef {import('../messages.js').ShownQuestion} ShownQuestion */
+
+const ratings = [
+  [1, 'bad'],
+  [2, ''],
+  [3, ''],
+  [4, ''],
+  [5, 'good'],
+];
+
+/**
+ * What the run waits for, asked for anew whenever its files say something new.
+ * @param {string} name @param {unknown} version
+ */
+export function useQuestion(name, version) {
+  const [question, setQuestion] = useState(/** @type {ShownQuestion['open']} */ (null));
+  useEffect(() => {
+    let isLeft = false;
+    ask(`/api/question?${new URLSearchParams({ of: name })}`).then(
+      (/** @type {ShownQuestion} */ { open }) => {
+        // What somebody is writing is left as it is.
+        if (!isLeft) setQuestion((before) => (before?.question === open?.question ? before : open));
+      },
+      () => undefined,
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [name, version]);
+  return question;
+}
+
+/** @param {{ name: string, question: NonNullable<ShownQuestion['open']>, onAnswered: () => void }} props */
+export function Question({ name, question, onAnswered }) {
+  const [said, setSaid] = useState('');
+  const [isSending, setSending] = useState(false);
+  /** @param {object} answer */
+  const send = async (answer) => {
+    setSending(true);
+    setSaid('sending …');
+    try {
+      /** @type {{ text: string }} */
+      const { text } = await tell('/api/answer', { of: name, question: question.question, ...answer });
+      setSaid(text);
+      onAnswered();
+    } catch (error) {
+      setSaid(String(/** @type {Error} */ (error).message));
+    }
+    setSending(false);
+  };
+  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
+  const submit = (event) => {
+    event.preventDefault();
+    const rating = fieldOf(event.currentTarget, 'rating');
+    const remark = fieldOf(event.currentTarget, 'remark').trim();
+    if (rating === '' && remark === '') setSaid('choose a rating, write a remark, or skip the question');
+    else void send({ ...(rating !== '' && { rating: Number(rating) }), ...(remark !== '' && { remark }) });
+  };
+  const [first = '', ...rest] = question.text.split('\n');
+  return html`<section id="question" class="question" aria-labelledby="question-title">
+<h2 id="question-title">The run asks: how good is this episode?</h2>
+<div class="asked">
+${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode that the question is about" />`}
+<form onSubmit=${submit}>
+<p>${first}</p>
+${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
+<fieldset><legend>Rating</legend>${ratings.map(
+    ([value, word]) =>
+      html`<label><input type="radio" name="rating" value=${value} /> ${value}${word && html` <span class="muted">${word}</span>`}</label>`,
+  )}</fieldset>
+<label class="remark">Remark <textarea name="remark" rows="3" maxlength=${question.longestRemark} placeholder="What goes well or wrong, and where"></textarea></label>
+<p><button type="submit" class="main" disabled=${isSending}>Send</button> <button type="button" disabled=${isSending} onClick=${() => send({})}>Skip</button> <span role="status">${said}</span></p>
+<p class="note">The run waits. What you say becomes part of this evaluation: the model reads it below it in the prompts that follow.</p>
+</form>
+</div>
+</section>`;
+}
