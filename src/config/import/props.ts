@@ -62,7 +62,12 @@ const task: KeyImport = (draft, key, value, reading) => {
       fields,
     );
   } else if (name.endsWith('_with_feedback')) {
-    change(draft, key, "a model is told returns, not a person's or a vision model's remarks", fields);
+    change(
+      draft,
+      key,
+      'a model is told returns, and remarks of a person or a vision model with feedback: {from: …}',
+      fields,
+    );
   } else if (policy === 'linear' && prompts === 'semantic' && !showsTrajectories(draft, reading)) {
     const reason =
       "parameters and returns are shown, as in the paper's code; a fork of it shows trajectories, too, as memory.trajectories=rows does here";
@@ -213,7 +218,9 @@ const warmUpFolder: KeyImport = (draft, key) =>
     'its files are not those of a run here: random policies are drawn anew, and warmup.from takes over the replay buffer of a run',
   );
 
-const noFeedback = 'no remarks of a person or of a vision model are asked for';
+/** An imported run waits for nobody, and asks no second model that is to be paid for. */
+const noFeedback =
+  'no remarks are asked for unless the config says so: feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
 
 /** Every key of the paper's code, then those that forks of it have added. */
 const keys: Readonly<Record<string, KeyImport>> = {
