@@ -97,6 +97,7 @@ function sees(
   const moments = momentsOf(seen.record, count, stepSeconds).map(({ at }) => at);
   return {
     id: model.id,
+    rate: model.rate,
     // Drawn once, for all tries.
     generate: async (messages, options) =>
       model.generate(messages, { ...options, images: pngFrames(draw(seen), moments, frameWidth) }),

@@ -102,6 +102,7 @@ async function ask(
 /** What was asked before is not told of again. */
 const announced = (model: LanguageModel, tell: () => void): LanguageModel => ({
   id: model.id,
+  rate: model.rate,
   generate(messages, options) {
     tell();
     return model.generate(messages, options);

@@ -93,7 +93,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
 /** Models beside that of the run. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
-/** Of those and of the members of a portfolio each key by itself: those may change that may of a model alone. */
+/** Their keys count one by one, as those of a portfolio's members do: those may change that may of a model alone. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 export interface SharedRecord {
-  /** Of the next one the version is higher by 1; 0 before the first. */
+  /** The next record has one more; 0 before the first. */
   readonly version: number;
   /** Undefined where there is none, or a crash of the machine has left none that is whole. */
   readonly content: unknown;

@@ -29,7 +29,7 @@ export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** Of the environment. */
+  /** How long a step of the environment takes. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
