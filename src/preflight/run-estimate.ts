@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.js';
 import { revisionsOf } from '../config/critic.js';
 import { questionsOf, visionModelOf } from '../config/feedback.js';
-import { languageModelOf, type ModelConfig, membersOf } from '../config/model.js';
+import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
 import { languageModelIn } from '../experiment/proposer.js';
@@ -39,33 +39,41 @@ function runEstimate(
 
 /** A revision an iteration, or every few of them. */
 function revisionEstimate(
-  { corrections, critic, iterations, model, repeats }: Config,
-  { answer: { most: answer }, critic: forecast }: PromptForecast,
+  config: Config,
+  { answer, critic: forecast }: PromptForecast,
 ): RunEstimate | undefined {
-  const reader = critic && criticModelOf({ critic, model });
+  const reader = config.critic && criticModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
-  const expected = revisionsOf({ critic, iterations }) * repeats;
-  const most = expected * (1 + corrections);
-  const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
-  return priced(reader, {
-    calls: { expected, most },
-    promptTokens: {
-      expected: expected * forecast.tokens,
-      most: expected * (forecast.tokens + corrections * forecast.corrected),
-    },
-    completionTokens: { expected: expected * answer, most: most * Math.max(answer, maxTokens) },
-  });
+  return estimateBeside(config, { reader, forecast, answer: answer.most, questions: revisionsOf(config) });
 }
 
 /** The calls of a vision model; what a person is asked costs nothing. */
 function lookEstimate(
   config: Config,
-  { answer: { most: answer }, feedback: forecast }: PromptForecast,
+  { answer, feedback: forecast }: PromptForecast,
 ): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
-  const { corrections, repeats } = config;
-  const expected = questionsOf(config) * repeats;
+  return estimateBeside(config, { reader, forecast, answer: answer.most, questions: questionsOf(config) });
+}
+
+/** What is asked beside proposals, each question with all its corrections at most. */
+function estimateBeside(
+  { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
+  {
+    answer,
+    forecast,
+    questions,
+    reader,
+  }: {
+    readonly answer: number;
+    readonly forecast: NonNullable<PromptForecast['critic']>;
+    /** In one run. */
+    readonly questions: number;
+    readonly reader: SingleModelConfig;
+  },
+): RunEstimate {
+  const expected = questions * repeats;
   const most = expected * (1 + corrections);
   const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
   return priced(reader, {
