@@ -4,7 +4,8 @@
  * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM]
- * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model, `name=DIRECTORY@1.2` for a temperature.
+ * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
+ * 16 answers among which a Gaussian process chooses, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
  */
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -18,6 +19,7 @@ import { loadCollection } from '../../src/studies/collection/collection-config.j
 import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { appendRow, readRows, rounded } from '../controls/rows.js';
 import { LoadedModels, play } from '../tiny-improver/play.js';
+import { choosing } from './chosen.js';
 import { budgets, arms as declaredArms } from './plan.js';
 
 const file = 'bench/rows/held-out.jsonl';
@@ -33,34 +35,46 @@ interface Row {
   readonly reached: readonly number[];
 }
 
-/** The `model` section of an arm, in YAML's flow style. */
-function modelOf(arm: string): string {
-  const directory = arm.split('=')[1];
-  if (directory === undefined) {
-    const provider = declaredArms[arm]?.overrides.find((word) => word.startsWith('model.provider='));
-    if (provider === undefined) throw new Error(`no control ${arm}; a model is name=DIRECTORY`);
-    return `{provider: ${provider.split('=')[1]}}`;
-  }
-  const [path, temperature = '1'] = directory.split('@') as [string, string?];
-  return `{provider: local, path: ${JSON.stringify(resolve(path))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
+interface Arm {
+  readonly name: string;
+  /** Section `model`, in YAML's flow style. */
+  readonly model: string;
+  readonly samples: number;
+  readonly overrides: readonly string[];
 }
 
-async function playTasks(arm: string, tasks: number): Promise<void> {
-  const name = arm.split('=')[0]!;
+function armOf(text: string): Arm {
+  const [first, ...settings] = text.split('+') as [string, ...string[]];
+  const overrides = settings.map((setting) => `experiment.${setting}`);
+  const [name, place] = first.split('=') as [string, string?];
+  if (place === undefined) {
+    const provider = declaredArms[name]?.overrides.find((word) => word.startsWith('model.provider='));
+    if (provider === undefined) throw new Error(`no control ${name}; a model is name=DIRECTORY`);
+    return { name, model: `{provider: ${provider.split('=')[1]}}`, samples: 1, overrides };
+  }
+  const [, path, temperature = '1', samples = '1'] = /^([^@*]+)(?:@([\d.]+))?(?:\*(\d+))?$/.exec(place)!;
+  const model = `{provider: local, path: ${JSON.stringify(resolve(path!))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
+  return { name, model, samples: Number(samples), overrides };
+}
+
+async function playTasks({ model, name, overrides, samples }: Arm, tasks: number): Promise<void> {
   const done = new Set(readRows<Row>(file).flatMap((row) => (row.arm === name ? [row.task] : [])));
   const collection = loadCollection('configs/collections/teaching.yaml', [
     `seed=${seed}`,
     'experiment.candidates=1',
     `experiment.iterations=${budgets.at(-1)! - warmup}`,
     `experiment.warmup=${warmup}`,
-    `proposers=[{weight: 1, model: ${modelOf(arm)}}]`,
+    `proposers=[{weight: 1, model: ${model}}]`,
+    ...overrides,
   ]);
   const models = new LoadedModels();
   for (let task = 0; task < tasks; task++) {
     if (done.has(task)) continue;
     const draw = drawRun(collection, task);
     const config = configOfRun(collection, draw);
-    const { close, entries, reason, setting } = await play(config, models, arm);
+    const { close, entries, reason, setting } = await play(config, models, name, {
+      ...(samples > 1 && { choosing: (own, ...rest) => choosing(own, samples, ...rest) }),
+    });
     if (reason.kind !== 'iterations') throw new Error(`task ${task}: ${JSON.stringify(reason)}`);
     const seeds = confirmationSeeds(config.seed, 'final', fresh);
     const reached: number[] = [];
@@ -107,10 +121,11 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: { against: { type: 'string', default: 'random,hill,mix,cma,gp' } },
 });
-const [count = '64', ...arms] = positionals;
+const [count = '64', ...words] = positionals;
+const arms = words.map(armOf);
 for (const arm of arms) await playTasks(arm, Number(count));
 report(
-  arms.map((arm) => arm.split('=')[0]!),
+  arms.map(({ name }) => name),
   values.against.split(','),
   Number(count),
 );

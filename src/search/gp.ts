@@ -36,6 +36,25 @@ const thinning = { above: 200, best: 100, latest: 50 } as const;
  * second is the stronger where parameters are rotated.
  */
 export function createGp(): Control {
+  const believed = createBelief();
+  const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) =>
+    chooseAll(task, await believed(task), randoms);
+  return {
+    propose: async (task, random) => (await proposeGroup(task, [random]))[0]!,
+    proposeGroup,
+  };
+}
+
+/** Ranks points by the improvement that the same processes expect: higher is better, all alike while nothing is known. */
+export function createExpectedImprovement(): (
+  task: Task,
+) => Promise<(parameters: ParameterVector) => number> {
+  const believed = createBelief();
+  return async (task) => worthOf(await believed(task), task.parameters);
+}
+
+/** What is believed of a task's returns; nothing while all of them are alike. */
+function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
     const shown = thinned(task.history.slice(0, count));
@@ -43,17 +62,14 @@ export function createGp(): Control {
     if (last?.key !== key) last = { key, fits: await fitted(task, shown) };
     return last.fits;
   };
-  const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) => {
+  return async (task) => {
     const { history, warmup } = task;
     const sinceFit = (history.length - warmup) % (history.length > thinning.above ? refitSeldom : refitEvery);
     const shown = thinned(history);
-    const fits = isFlat(shown) ? [] : await fitOf(task, history.length - sinceFit);
+    if (isFlat(shown)) return [];
+    const fits = await fitOf(task, history.length - sinceFit);
     const observations = observationsOf(task, shown);
-    return chooseAll(task, observations, fits, randoms);
-  };
-  return {
-    propose: async (task, random) => (await proposeGroup(task, [random]))[0]!,
-    proposeGroup,
+    return fits.map((hyperparameters) => posteriorOf(observations, hyperparameters));
   };
 }
 
@@ -95,17 +111,15 @@ async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly
 /** Each point of a group is chosen as if those before it had brought what is expected of them. */
 function chooseAll(
   task: Task,
-  observations: Observations,
-  fits: readonly Hyperparameters[],
+  believed: readonly Posterior[],
   randoms: readonly RandomGenerator[],
 ): readonly ParameterVector[] {
   const { history, parameters: spec, noisy } = task;
   const grid = createValueGrid(spec);
   const seen = new Set(history.map(({ parameters }) => pointKey(parameters)));
-  let processes = fits.map((hyperparameters) => posteriorOf(observations, hyperparameters));
-  const first = processes;
+  let processes = believed;
   const worthAlone = noisy
-    ? ({ parameters }: Evaluated) => mean(first.map((one) => one.at(scaled(parameters, spec)).mean))
+    ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scaled(parameters, spec)).mean))
     : ({ score }: Evaluated) => score;
   const best = bestPoints(history, worthAlone);
   return randoms.map((random) => {
