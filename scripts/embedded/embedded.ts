@@ -3,8 +3,9 @@
  * evaluations. Rows are appended to `bench/rows/embedded.jsonl`; those that are there are left out.
  *
  * Run: npm run benchmark:embedded -- [--arms random,mix] [--tasks CartPole,CartPole:rotated] [--seeds 40]
- *      [--model DIRECTORY] [--rows FILE] [--report] [--markdown FILE] [--seconds 3600]
- * `--constants` plays random search on seeds of its own and writes what returns are normalised by.
+ *      [--model DIRECTORY] [--rows FILE] [--report] [--markdown FILE] [--card] [--seconds 3600]
+ * `--card` writes the report into the model's card. `--constants` plays random search on seeds of its own and writes what
+ * returns are normalised by.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -17,6 +18,7 @@ import { evaluate } from '../../src/rollout/evaluation.js';
 import { type BufferEntry, bestEntries } from '../../src/rollout/replay-buffer.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { appendRow, readRows, rounded } from '../controls/rows.js';
+import { fillBlock, modelCard } from '../tiny-improver/model-card.js';
 import { firstAnswers, LoadedModels, localModel, play } from '../tiny-improver/play.js';
 import { falsify } from './falsify.js';
 import { mixedObservations } from './mixed.js';
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: 'bench/rows/embedded.jsonl' },
     report: { type: 'boolean', default: false },
     markdown: { type: 'string' },
+    card: { type: 'boolean', default: false },
     seconds: { type: 'string' },
     constants: { type: 'boolean', default: false },
   },
@@ -153,6 +156,7 @@ async function main(): Promise<void> {
   if (!values.report) await playAll(values.rows, taskNames, armNames, firstSeeds.compared);
   const text = embeddedReport(readRows<Row>(values.rows), readConstants());
   if (values.markdown !== undefined) writeFileSync(values.markdown, text);
+  if (values.card) fillBlock(modelCard, 'figures', text);
   process.stdout.write(text);
 }
 

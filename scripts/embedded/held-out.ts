@@ -5,14 +5,16 @@
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM]
  * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
- * 16 answers among which a Gaussian process chooses, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
+ * 16 answers among which a Gaussian process chooses, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
+ * probability 0.5 only, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
  */
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { createGenerator } from '../../src/random/generator.js';
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
-import { bestEntries } from '../../src/rollout/replay-buffer.js';
+import { type BufferEntry, bestEntries } from '../../src/rollout/replay-buffer.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
@@ -40,6 +42,8 @@ interface Arm {
   /** Section `model`, in YAML's flow style. */
   readonly model: string;
   readonly samples: number;
+  /** Share of the evaluations that some prompts know, and share of those prompts. */
+  readonly known: readonly [share: number, often: number];
   readonly overrides: readonly string[];
 }
 
@@ -50,14 +54,29 @@ function armOf(text: string): Arm {
   if (place === undefined) {
     const provider = declaredArms[name]?.overrides.find((word) => word.startsWith('model.provider='));
     if (provider === undefined) throw new Error(`no control ${name}; a model is name=DIRECTORY`);
-    return { name, model: `{provider: ${provider.split('=')[1]}}`, samples: 1, overrides };
+    return { name, model: `{provider: ${provider.split('=')[1]}}`, samples: 1, known: [1, 0], overrides };
   }
-  const [, path, temperature = '1', samples = '1'] = /^([^@*]+)(?:@([\d.]+))?(?:\*(\d+))?$/.exec(place)!;
+  const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?$/.exec(place)!;
+  const [, path, temperature = '1', samples = '1', share = '1', often = '0'] = parts;
   const model = `{provider: local, path: ${JSON.stringify(resolve(path!))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
-  return { name, model, samples: Number(samples), overrides };
+  return { name, model, samples: Number(samples), known: [Number(share), Number(often)], overrides };
 }
 
-async function playTasks({ model, name, overrides, samples }: Arm, tasks: number): Promise<void> {
+/** What a prompt knows: in some prompts each evaluation is left out by chance, as the same ones for the same prompt. */
+function partOf(
+  held: readonly BufferEntry[],
+  [share, often]: Arm['known'],
+  seed: number,
+): readonly BufferEntry[] {
+  const random = createGenerator(seed + 1_000_003 * held.length);
+  if (random.random() >= often) return held;
+  const part = held.filter(() => random.random() < share);
+  return part.length < leastKnown ? held : part;
+}
+
+const leastKnown = 3;
+
+async function playTasks({ known, model, name, overrides, samples }: Arm, tasks: number): Promise<void> {
   const done = new Set(readRows<Row>(file).flatMap((row) => (row.arm === name ? [row.task] : [])));
   const collection = loadCollection('configs/collections/teaching.yaml', [
     `seed=${seed}`,
@@ -73,6 +92,7 @@ async function playTasks({ model, name, overrides, samples }: Arm, tasks: number
     const draw = drawRun(collection, task);
     const config = configOfRun(collection, draw);
     const { close, entries, reason, setting } = await play(config, models, name, {
+      ...(known[0] < 1 && { told: (held) => partOf(held, known, config.seed) }),
       ...(samples > 1 && { choosing: (own, ...rest) => choosing(own, samples, ...rest) }),
     });
     if (reason.kind !== 'iterations') throw new Error(`task ${task}: ${JSON.stringify(reason)}`);

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
-import { fillRecipe, modelCard } from '../../scripts/tiny-improver/model-card.js';
+import { fillRecipe, modelCard, withBlock } from '../../scripts/tiny-improver/model-card.js';
 import { fullPlan, smokePlan, trainedModel } from '../../scripts/tiny-improver/recipe.js';
 import { stepsOf } from '../../scripts/tiny-improver/steps.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
@@ -108,5 +108,14 @@ describe('the recipe', () => {
         trainedModel(first!.places.trained),
       );
     }
+  });
+});
+
+describe('blocks of the model card', () => {
+  it('are replaced between their marks, and nothing else is', () => {
+    const card = 'a\n<!-- figures -->\nold\n<!-- /figures -->\nb <!-- recipe --><!-- /recipe -->\n';
+    expect(withBlock(card, 'figures', 'new\n')).toBe(card.replace('old', 'new'));
+    expect(withBlock(withBlock(card, 'figures', 'x'), 'figures', 'old')).toBe(card);
+    expect(() => withBlock(card, 'nothing', '')).toThrow(/<!-- nothing -->/);
   });
 });
