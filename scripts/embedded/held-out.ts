@@ -5,7 +5,7 @@
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM]
  * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
- * 16 answers among which a Gaussian process chooses, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
+ * 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
  * probability 0.5 only, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
  */
 import { resolve } from 'node:path';
@@ -21,7 +21,6 @@ import { loadCollection } from '../../src/studies/collection/collection-config.j
 import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
 import { appendRow, readRows, rounded } from '../controls/rows.js';
 import { LoadedModels, play } from '../tiny-improver/play.js';
-import { choosing } from './chosen.js';
 import { budgets, arms as declaredArms } from './plan.js';
 
 const file = 'bench/rows/held-out.jsonl';
@@ -41,7 +40,6 @@ interface Arm {
   readonly name: string;
   /** Section `model`, in YAML's flow style. */
   readonly model: string;
-  readonly samples: number;
   /** Share of the evaluations that some prompts know, and share of those prompts. */
   readonly known: readonly [share: number, often: number];
   readonly overrides: readonly string[];
@@ -54,12 +52,13 @@ function armOf(text: string): Arm {
   if (place === undefined) {
     const provider = declaredArms[name]?.overrides.find((word) => word.startsWith('model.provider='));
     if (provider === undefined) throw new Error(`no control ${name}; a model is name=DIRECTORY`);
-    return { name, model: `{provider: ${provider.split('=')[1]}}`, samples: 1, known: [1, 0], overrides };
+    return { name, model: `{provider: ${provider.split('=')[1]}}`, known: [1, 0], overrides };
   }
   const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?$/.exec(place)!;
   const [, path, temperature = '1', samples = '1', share = '1', often = '0'] = parts;
   const model = `{provider: local, path: ${JSON.stringify(resolve(path!))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
-  return { name, model, samples: Number(samples), known: [Number(share), Number(often)], overrides };
+  if (Number(samples) > 1) overrides.push(`experiment.candidates=${samples}`, 'experiment.screening={}');
+  return { name, model, known: [Number(share), Number(often)], overrides };
 }
 
 /** What a prompt knows: in some prompts each evaluation is left out by chance, as the same ones for the same prompt. */
@@ -76,7 +75,7 @@ function partOf(
 
 const leastKnown = 3;
 
-async function playTasks({ known, model, name, overrides, samples }: Arm, tasks: number): Promise<void> {
+async function playTasks({ known, model, name, overrides }: Arm, tasks: number): Promise<void> {
   const done = new Set(readRows<Row>(file).flatMap((row) => (row.arm === name ? [row.task] : [])));
   const collection = loadCollection('configs/collections/teaching.yaml', [
     `seed=${seed}`,
@@ -93,7 +92,6 @@ async function playTasks({ known, model, name, overrides, samples }: Arm, tasks:
     const config = configOfRun(collection, draw);
     const { close, entries, reason, setting } = await play(config, models, name, {
       ...(known[0] < 1 && { told: (held) => partOf(held, known, config.seed) }),
-      ...(samples > 1 && { choosing: (own, ...rest) => choosing(own, samples, ...rest) }),
     });
     if (reason.kind !== 'iterations') throw new Error(`task ${task}: ${JSON.stringify(reason)}`);
     const seeds = confirmationSeeds(config.seed, 'final', fresh);

@@ -9,7 +9,7 @@ import { type Experiment, experimentIn, newManifest } from '../../src/experiment
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import type { EvaluationSetting } from '../../src/rollout/evaluation.js';
-import type { BufferEntry, ReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, StopReason } from '../../src/runs/events.js';
 import { nothingRecorded } from '../../src/runs/reader.js';
 import type { RunDirectory } from '../../src/runs/writer.js';
@@ -63,8 +63,7 @@ export class LoadedModels {
 
 /**
  * @param modelName of the model among those that stay loaded
- * @param changes `environment` in the place of the config's; `told`: what prompts show in the place of the evaluations;
- *   `choosing`: what stands between the run and a language model
+ * @param changes `environment` in the place of the config's; `told`: what prompts show in the place of the evaluations
  */
 export async function play(
   config: Config,
@@ -73,13 +72,10 @@ export async function play(
   changes: {
     readonly environment?: Environment | undefined;
     readonly told?: ((entries: readonly BufferEntry[]) => readonly BufferEntry[]) | undefined;
-    readonly choosing?:
-      | ((model: LanguageModel, assembly: Assembly, buffer: ReplayBuffer) => LanguageModel)
-      | undefined;
   } = {},
 ): Promise<Played> {
   const started = performance.now();
-  const { choosing, environment, told } = changes;
+  const { environment, told } = changes;
   const assembly = await assemble(config, process.env, undefined, { environment });
   // A control costs nothing to make, and may remember the run that it was made for.
   const shared =
@@ -92,8 +88,7 @@ export async function play(
     activeMs: () => performance.now() - started,
     now: () => new Date(),
   });
-  const chosen = shared && choosing?.(shared, assembly, own.buffer);
-  const truthful = { ...own, model: chosen ?? shared ?? assembly.model };
+  const truthful = { ...own, model: shared ?? assembly.model };
   const experiment =
     told === undefined ? truthful : { ...truthful, prompter: toldBy(truthful, assembly, told) };
   const never = new AbortController().signal;

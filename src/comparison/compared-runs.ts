@@ -83,17 +83,19 @@ function readComparedRun(path: string): ComparedRun {
 function bestSoFar(
   entries: readonly BufferEntry[],
   warmup: number,
-  config: Pick<Config, 'candidates' | 'critic'>,
+  config: Pick<Config, 'candidates' | 'critic' | 'screening'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
   if (first === undefined) return [];
-  const scores = new Map(
-    entries.map(({ iteration, candidate, score }, i) => [
-      iteration === 0 ? i : warmup + evaluationsOf({ ...config, iterations: iteration - 1 }) + candidate,
-      score,
-    ]),
-  );
+  const scores = new Map<number, number>();
+  for (const [i, { candidate, iteration, score }] of entries.entries()) {
+    const before = iteration === 0 ? i : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
+    let place = before + (iteration === 0 ? 0 : candidate);
+    // Candidates that screening left out have no place; one that was refused has an empty one.
+    if (config.screening) for (place = before; scores.has(place); ) place++;
+    scores.set(place, score);
+  }
   let best = first.score;
   return Array.from({ length }, (_, i) => {
     best = Math.max(best, scores.get(i) ?? best);

@@ -17,6 +17,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...policyProblems(config.policy),
     ...memoryProblems(config),
     noveltyProblem(config),
+    ...screeningProblems(config),
     ...criticProblems(config),
     ...feedbackProblems(config),
     ...pipelineProblems(config),
@@ -229,6 +230,29 @@ function noveltyProblem({ corrections, novelty }: Config): Found {
       remedy: 'raise corrections, or set novelty.action to jitter',
     }
   );
+}
+
+function screeningProblems({ adapt, candidates, evaluation, screening }: Config): readonly Found[] {
+  if (screening === undefined) return [];
+  const { evaluate } = screening;
+  return [
+    evaluate >= candidates && {
+      field: 'screening.evaluate',
+      value: evaluate,
+      message: `leaves nothing to choose from ${plural(candidates, 'candidate')} an iteration`,
+      remedy: `set candidates above it, e.g. to ${16 * evaluate}, or remove screening`,
+    },
+    adapt !== undefined && {
+      field: 'screening',
+      message: 'does not go with adapt, which learns from what all candidates of an iteration earn',
+      remedy: 'remove screening or adapt',
+    },
+    evaluation.racing !== undefined && {
+      field: 'evaluation.racing',
+      message: 'cuts evaluations short, and screening needs their whole means',
+      remedy: 'remove evaluation.racing or screening',
+    },
+  ];
 }
 
 function racingProblems({ evaluation: { episodes, racing }, target }: Config): readonly Found[] {

@@ -8,7 +8,7 @@ import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
 import { type MemoryConfig, memorySchema, promptsSchema, proposalSchema } from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
-import { noveltySchema } from '../search/settings.js';
+import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
@@ -103,7 +103,14 @@ export const configSchema = z.strictObject({
     .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
-  candidates: count(1).default(1).describe('Proposals an iteration: one prompt, K replies, all evaluated'),
+  candidates: count(1)
+    .default(1)
+    .describe('Proposals an iteration: one prompt, K replies, all evaluated unless there is `screening`'),
+  screening: screeningSchema
+    .optional()
+    .describe(
+      'Evaluates only the candidates from which a Gaussian process over the memory expects the most improvement (default: off)',
+    ),
   pipeline: count(1)
     .optional()
     .describe(

@@ -50,13 +50,21 @@ export type CriticConfig = z.output<typeof criticSchema>;
 /** Evaluations of a run after its warm-up: its proposals, and what the critic makes of them. */
 export const evaluationsOf = (config: {
   readonly candidates: number;
+  readonly screening?: { readonly evaluate: number } | undefined;
   readonly critic?: Pick<CriticConfig, 'every'> | undefined;
   readonly iterations: number;
-}): number => config.iterations * config.candidates + revisionsOf(config);
+}): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
+
+/** Proposals of an iteration that are evaluated. */
+export const evaluatedEach = ({
+  candidates,
+  screening,
+}: Pick<Parameters<typeof evaluationsOf>[0], 'candidates' | 'screening'>): number =>
+  screening?.evaluate ?? candidates;
 
 /** Revisions that a run asks for. */
 export const revisionsOf = ({
   critic,
   iterations,
-}: Omit<Parameters<typeof evaluationsOf>[0], 'candidates'>): number =>
+}: Omit<Parameters<typeof evaluationsOf>[0], 'candidates' | 'screening'>): number =>
   critic === undefined ? 0 : Math.floor(iterations / critic.every);

@@ -22,6 +22,7 @@ type Asked = Pick<
   | 'by'
   | 'candidates'
   | 'concurrency'
+  | 'enough'
   | 'first'
   | 'formatCorrection'
   | 'messages'

@@ -14,6 +14,7 @@ import type { CallRecord, EndedCall, LoggedEvent, RunEvent } from '../runs/event
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
+import { createScreening, type Screening } from '../search/screening.js';
 import type { Assembly } from './assemble.js';
 import { countedBy, countedOthers } from './budget/counted.js';
 import { Ledger } from './budget/ledger.js';
@@ -43,6 +44,8 @@ export interface Experiment {
   /** Tells what an episode shows; undefined where nobody is asked. */
   readonly feedback: FeedbackParts | undefined;
   readonly buffer: ReplayBuffer;
+  /** Chooses the proposals that are evaluated; undefined where all are. */
+  readonly screening: Screening | undefined;
   /** Parameters of an earlier run, to be evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
@@ -152,6 +155,7 @@ export function experimentIn(
     critic: openCritic(assembly),
     prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
     buffer,
+    screening: config.screening && createScreening(config.screening.evaluate),
     imported: assembly.imported,
     ledger,
     completed: recorded.iteration,

@@ -45,6 +45,8 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   /** The number of the first of them; left out, 0. */
   readonly first?: number;
   readonly corrections: number;
+  /** Once so many are accepted, none is asked for again; left out, all are to be. */
+  readonly enough?: number | undefined;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
   /** Left out where a repeated proposal is none that is refused. */
@@ -115,7 +117,8 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     messages: (request.branch?.(first + i) ?? request).messages,
     calls: [],
   }));
-  for (let attempt = 0; attempt <= request.corrections && pending.length > 0; attempt++) {
+  const isEnough = () => accepted.size >= (request.enough ?? candidates);
+  for (let attempt = 0; attempt <= request.corrections && pending.length > 0 && !isEnough(); attempt++) {
     const { isCut, limit, release, replies } = await askEach(asking, pending, attempt);
     if (isCut) {
       release();

@@ -92,6 +92,7 @@ export async function proposeCandidates(
   const behind = iteration - 1 - known;
   return askGroup(experiment, iteration, stop, emitCall, {
     candidates: config.candidates,
+    enough: config.screening?.evaluate,
     messages,
     formatCorrection,
     ...(branch && { branch }),
@@ -127,14 +128,11 @@ const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iter
 
 /** Who is asked for each candidate: the run's model, its control, which sees what a model's memory would, or a member. */
 function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { buffer, config, model, seed, setting } = experiment;
+  const { buffer, config, model, seed } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
-    parameters: setting.family.parameters,
-    history: remembered(knownTo(experiment, iteration), config.memory),
-    warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+    ...searched(experiment, knownTo(experiment, iteration)),
     proposed: (iteration - 1) * config.candidates,
-    noisy: config.evaluation.seeds === 'fresh',
     shared: isPortfolio,
   };
   if (!isPortfolio) {
@@ -154,6 +152,17 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
   });
   return (candidate) => members[chosen[candidate]!]!;
 }
+
+/** What a search knows: what the memory holds of these evaluations. */
+const searched = (
+  { buffer, config, setting }: Experiment,
+  entries: readonly BufferEntry[],
+): Omit<Task, 'proposed' | 'shared'> => ({
+  parameters: setting.family.parameters,
+  history: remembered(entries, config.memory),
+  warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+  noisy: config.evaluation.seeds === 'fresh',
+});
 
 /** What becomes of proposals that were made before, or nearly so. */
 function noveltyOf(experiment: Experiment, iteration: number): Pick<ProposalRequest, 'placed' | 'seen'> {
@@ -224,7 +233,7 @@ export async function measureCandidates(
   return measured;
 }
 
-/** Plays every accepted proposal; a rejected one is logged and costs no evaluation. */
+/** Plays every accepted proposal, or those that the screening chooses; a rejected one is logged and costs no evaluation. */
 export async function evaluateProposals(
   experiment: Experiment,
   iteration: number,
@@ -238,7 +247,8 @@ export async function evaluateProposals(
     experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
-  return measureCandidates(experiment, iteration, accepted, abort, all);
+  const chosen = await experiment.screening?.(searched(experiment, experiment.buffer.entries), accepted);
+  return measureCandidates(experiment, iteration, chosen ?? accepted, abort, all);
 }
 
 /** An iteration is recorded whole or not at all, so recording waits for the last evaluation. */

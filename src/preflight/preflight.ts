@@ -2,7 +2,7 @@
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { evaluationsOf } from '../config/critic.js';
+import { evaluatedEach, evaluationsOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -172,9 +172,9 @@ function memoryFindings(
   { config, imported }: Assembly,
   { entryTokens, room }: PromptForecast,
 ): readonly Finding[] {
-  const { candidates, iterations, memory, warmup } = config;
+  const { iterations, memory, warmup } = config;
   const { best, ofGroup, recent, tokens } = memory;
-  const perIteration = ofGroup === undefined ? candidates : 1;
+  const perIteration = ofGroup === undefined ? evaluatedEach(config) : 1;
   const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(last, wanted);

@@ -1,5 +1,6 @@
 /** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
 
+import { evaluatedEach } from '../config/critic.js';
 import { framesOf } from '../config/feedback.js';
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -182,7 +183,7 @@ function turnsOf({ config }: Parts): number {
 function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
   const { config, imported } = parts;
   const turns = turnsOf(parts);
-  const perIteration = config.memory.ofGroup === undefined ? config.candidates : 1;
+  const perIteration = config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
   const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
   const held = Math.min(before, Math.max(1, room));
   // Numbered so that each counts as the best of an iteration of its own.

@@ -63,6 +63,10 @@ export interface RunFigures extends RunResult, Labels {
   readonly revisions?: RevisionFigures;
   /** What was said of episodes; absent where nobody is asked. */
   readonly feedback?: FeedbackFigures;
+  /** Proposals too close to what was tried that were asked again, and moved; absent without `novelty`. */
+  readonly tooClose?: { readonly asked: number; readonly moved: number };
+  /** Proposals that could be evaluated, and those that were; absent without `screening`. */
+  readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Rejected and failed calls by what was wrong. */
   readonly failures: Readonly<Record<string, number>>;
   /** What others asked of the run while it went. */
@@ -98,6 +102,7 @@ export function runFigures(
     ...(revisions && { revisions }),
     ...(feedback && { feedback }),
     ...(config.novelty && { tooClose: countTooClose(recorded.calls) }),
+    ...(config.screening && { screened: countScreened(recorded) }),
     failures: countFailures(recorded.calls),
     controlled: [...recorded.events].filter((event) => event.kind === 'controlled'),
   };
@@ -146,6 +151,7 @@ export function runText(
     ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
     ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
     ...(config.novelty ? [`novelty   ${noveltyText(recorded.calls)}`] : []),
+    ...(config.screening ? [`screening ${screeningText(recorded)}`] : []),
     `rejected  ${describeFailures(countFailures(recorded.calls))}`,
     ...(labels.tags.length > 0 ? [`tags      ${labels.tags.join(' ')}`] : []),
     ...(labels.note === undefined ? [] : [`note      ${labels.note}`]),
@@ -200,6 +206,18 @@ function countTooClose(calls: Iterable<CallRecord>) {
 function noveltyText(calls: Iterable<CallRecord>): string {
   const { asked, moved } = countTooClose(calls);
   return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
+}
+
+/** Proposals that could be evaluated, and those that screening chose. */
+function countScreened({ calls, entries }: OpenedRun['recorded']) {
+  const accepted = [...calls].filter(({ outcome, purpose }) => outcome.kind === 'accepted' && !purpose);
+  const evaluated = entries.filter(({ source, revises }) => source === 'proposal' && revises === undefined);
+  return { proposed: accepted.length, evaluated: evaluated.length };
+}
+
+function screeningText(recorded: OpenedRun['recorded']): string {
+  const { evaluated, proposed } = countScreened(recorded);
+  return `${evaluated} of ${plural(proposed, 'proposal')} evaluated, those that promised most`;
 }
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {

@@ -45,12 +45,26 @@ export function createGp(): Control {
   };
 }
 
-/** Ranks points by the improvement that the same processes expect: higher is better, all alike while nothing is known. */
-export function createExpectedImprovement(): (
-  task: Task,
-) => Promise<(parameters: ParameterVector) => number> {
+/** What the same processes expect of points. */
+export interface ExpectedImprovement {
+  /** The logarithm of the expected improvement; 0 everywhere while nothing is known. */
+  worth(parameters: ParameterVector): number;
+  /** Takes a point for evaluated, with what is expected of it. */
+  believe(parameters: ParameterVector): void;
+}
+
+export function createExpectedImprovement(): (task: Task) => Promise<ExpectedImprovement> {
   const believed = createBelief();
-  return async (task) => worthOf(await believed(task), task.parameters);
+  return async (task) => {
+    const { parameters: spec } = task;
+    let processes = await believed(task);
+    return {
+      worth: (parameters) => worthOf(processes, spec)(parameters),
+      believe(parameters) {
+        processes = processes.map((one) => one.believing(scaled(parameters, spec)));
+      },
+    };
+  };
 }
 
 /** What is believed of a task's returns; nothing while all of them are alike. */

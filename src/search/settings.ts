@@ -69,6 +69,13 @@ export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('The former name of `teacher`'),
 });
 
+/** The section `screening` of a config. */
+export const screeningSchema = z.strictObject({
+  evaluate: count(1)
+    .default(1)
+    .describe('Candidates of an iteration that are evaluated; the others cost a reply and no episode'),
+});
+
 /** The section `novelty` of a config. */
 export const noveltySchema = z.strictObject({
   distance: z

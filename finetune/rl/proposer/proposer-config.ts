@@ -103,6 +103,7 @@ const reserved: Reserved = {
   repeats: 'raise updates',
   model: 'it is the model that learns: the key model beside experiment',
   candidates: 'set groupSize',
+  screening: 'every candidate is evaluated: that is what is learnt from',
   proposal: 'answers are parameters, all to one prompt',
   corrections: 'a reply that can’t be read is not asked again: it earns reward.invalid',
   target: 'a run ends after its iterations',

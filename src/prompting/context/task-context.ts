@@ -34,6 +34,7 @@ export function taskContext(task: {
     readonly model: object;
     readonly iterations: number;
     readonly candidates: number;
+    readonly screening?: { readonly evaluate: number } | undefined;
     readonly prompts: PromptsConfig;
     readonly memory: MemoryConfig;
     readonly proposal?: ProposalConfig | undefined;
@@ -79,7 +80,7 @@ export function taskContext(task: {
     },
     iterations: config.iterations,
     candidates: config.candidates,
-    group: config.candidates > 1 && memory.ofGroup !== 1,
+    group: (config.screening?.evaluate ?? config.candidates) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
   };
