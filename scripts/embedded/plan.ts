@@ -87,6 +87,11 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
     model: true,
     overrides: ['model.temperature=1', 'model.format=text'],
   },
+  screened: {
+    label: 'embedded model, a Gaussian process chooses among 16 answers',
+    model: true,
+    overrides: ['model.temperature=1.2', 'model.format=constrained', 'candidates=16', 'screening={}'],
+  },
   ...Object.fromEntries(
     falsehoods.map((falsified) => [
       `false-${falsified}`,
