@@ -23,7 +23,7 @@ export function embeddedReport(rows: readonly Row[], constants: AllConstants): s
   const present = Object.keys(arms).filter((arm) => rows.some((row) => row.arm === arm));
   return [
     ...reachedTables(rows, all, present),
-    ...(present.includes('model') ? comparisons(rows, all) : []),
+    ...['model', 'screened'].flatMap((arm) => (present.includes(arm) ? comparisons(rows, all, arm) : [])),
     ...dresses(rows, all, present),
     ...falsified(rows, all, present),
     ...seconds(rows, present),
@@ -48,17 +48,17 @@ function reachedTables(rows: readonly Row[], constants: AllConstants, present: r
   });
 }
 
-function comparisons(rows: readonly Row[], constants: AllConstants): readonly string[] {
+function comparisons(rows: readonly Row[], constants: AllConstants, arm: string): readonly string[] {
   const lines = controls.flatMap((control) =>
     budgets.flatMap((budget, b) => {
-      const pairs = pairsOf(rows, constants, { arm: 'model', control, budget: b }, declaredNames);
+      const pairs = pairsOf(rows, constants, { arm, control, budget: b }, declaredNames);
       return differenceLine(`${arms[control]!.label}, ${budget}`, pairs);
     }),
   );
   if (lines.length === 0) return [];
   const above = lines.filter(([, , , , , verdict]) => verdict === 'above').length;
   return [
-    `### The embedded model minus each control\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${tableOf(['control, evaluations', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
+    `### ${arms[arm]!.label[0]!.toUpperCase()}${arms[arm]!.label.slice(1)}, minus each control\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${tableOf(['control, evaluations', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
   ];
 }
 
