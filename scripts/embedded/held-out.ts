@@ -3,7 +3,7 @@
  * declared tasks is played. One candidate an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
  * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
  *
- * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM]
+ * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
  * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
  * 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
  * probability 0.5 only, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
@@ -137,11 +137,14 @@ function report(names: readonly string[], against: readonly string[], tasks: num
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { against: { type: 'string', default: 'random,hill,mix,cma,gp' } },
+  options: {
+    against: { type: 'string', default: 'random,hill,mix,cma,gp' },
+    report: { type: 'boolean', default: false },
+  },
 });
 const [count = '64', ...words] = positionals;
 const arms = words.map(armOf);
-for (const arm of arms) await playTasks(arm, Number(count));
+if (!values.report) for (const arm of arms) await playTasks(arm, Number(count));
 report(
   arms.map(({ name }) => name),
   values.against.split(','),
