@@ -77,6 +77,7 @@ export interface BenchmarkArm {
 export const falsehoods = ['permuted', 'random', 'constant', 'negated'] as const;
 export type Falsehood = (typeof falsehoods)[number];
 
+const screening = ['candidates=16', 'screening={}'];
 const constrained = ['model.temperature=1', 'model.format=constrained'];
 
 /** One setting for all tasks and budgets; those of the controls are their defaults, tuned on synthetic tasks. */
@@ -90,7 +91,7 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
   screened: {
     label: 'embedded model, a Gaussian process chooses among 16 answers',
     model: true,
-    overrides: ['model.temperature=1.2', 'model.format=constrained', 'candidates=16', 'screening={}'],
+    overrides: ['model.temperature=1.2', 'model.format=constrained', ...screening],
   },
   ...Object.fromEntries(
     falsehoods.map((falsified) => [
@@ -103,7 +104,18 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
   mix: { label: 'corners and steps', overrides: ['model.provider=mix'] },
   cma: { label: 'CMA-ES', overrides: ['model.provider=cma-es'] },
   gp: { label: 'Gaussian process', overrides: ['model.provider=gp'] },
+  'screened-mix': {
+    label: 'corners and steps, a Gaussian process chooses among 16',
+    overrides: ['model.provider=mix', ...screening],
+  },
+  'screened-random': {
+    label: 'random policies, a Gaussian process chooses among 16',
+    overrides: ['model.provider=random', ...screening],
+  },
 };
+
+/** The screened model without its screening, and screening without the model. */
+export const screeningAlone = ['model', 'screened-mix', 'screened-random'] as const;
 
 /** The five that the model has to beat. */
 export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;

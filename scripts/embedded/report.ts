@@ -1,6 +1,16 @@
 /** The protocol's rows as Markdown. */
 import { mean, quantile } from '../../src/statistics/descriptive.js';
-import { arms, budgets, controls, declared, falsehoods, type Row, tasks, variants } from './plan.js';
+import {
+  arms,
+  budgets,
+  controls,
+  declared,
+  falsehoods,
+  type Row,
+  screeningAlone,
+  tasks,
+  variants,
+} from './plan.js';
 import { type Constants, differenceOf, type Pairs, pairsOf, reachedOf } from './statistics.js';
 
 type AllConstants = Readonly<Record<string, Constants>>;
@@ -23,7 +33,9 @@ export function embeddedReport(rows: readonly Row[], constants: AllConstants): s
   const present = Object.keys(arms).filter((arm) => rows.some((row) => row.arm === arm));
   return [
     ...reachedTables(rows, all, present),
-    ...['model', 'screened'].flatMap((arm) => (present.includes(arm) ? comparisons(rows, all, arm) : [])),
+    ...comparisons(rows, all, 'model', controls),
+    ...comparisons(rows, all, 'screened', controls),
+    ...comparisons(rows, all, 'screened', screeningAlone),
     ...dresses(rows, all, present),
     ...falsified(rows, all, present),
     ...seconds(rows, present),
@@ -48,8 +60,13 @@ function reachedTables(rows: readonly Row[], constants: AllConstants, present: r
   });
 }
 
-function comparisons(rows: readonly Row[], constants: AllConstants, arm: string): readonly string[] {
-  const lines = controls.flatMap((control) =>
+function comparisons(
+  rows: readonly Row[],
+  constants: AllConstants,
+  arm: string,
+  others: readonly string[],
+): readonly string[] {
+  const lines = others.flatMap((control) =>
     budgets.flatMap((budget, b) => {
       const pairs = pairsOf(rows, constants, { arm, control, budget: b }, declaredNames);
       return differenceLine(`${arms[control]!.label}, ${budget}`, pairs);
@@ -57,8 +74,10 @@ function comparisons(rows: readonly Row[], constants: AllConstants, arm: string)
   );
   if (lines.length === 0) return [];
   const above = lines.filter(([, , , , , verdict]) => verdict === 'above').length;
+  const { label } = arms[arm]!;
+  const heading = `### ${label[0]!.toUpperCase()}${label.slice(1)}, minus ${others === controls ? 'each control' : 'what is screened, or not'}`;
   return [
-    `### ${arms[arm]!.label[0]!.toUpperCase()}${arms[arm]!.label.slice(1)}, minus each control\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${tableOf(['control, evaluations', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
+    `${heading}\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${tableOf(['other, evaluations', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
   ];
 }
 
