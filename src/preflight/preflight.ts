@@ -13,6 +13,7 @@ import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { valueAt } from '../settings/schema.js';
+import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { policyFindings } from './policy-checks.js';
 import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
@@ -31,6 +32,7 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...boundFindings(assembly),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
+    ...demonstrationFindings(assembly, forecast.first),
     ...(reader !== undefined
       ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
       : []),
