@@ -1,4 +1,4 @@
-/** One episode as JSON: a list of steps, each with what was observed and what was done. The file may come from anywhere. */
+/** Episodes as JSON: lists of steps, each with what was observed and what was done. The files may come from anywhere. */
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import {
   type Action,
@@ -10,7 +10,11 @@ import {
 } from '../../environments/environment.js';
 import { plural } from '../../format/numbers.js';
 import { numericSpace } from '../../policies/policy.js';
-import type { DemonstratedStep } from '../../prompting/context/demonstrations.js';
+import {
+  type DemonstratedStep,
+  type Demonstration,
+  recordedDemonstrations,
+} from '../../prompting/context/demonstrations.js';
 import { isMapping } from '../../settings/schema.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { readRegularFile } from '../../storage/regular-file.js';
@@ -20,17 +24,47 @@ const largestFile = 2 ** 24;
 
 const form = 'a JSON list of {"state": …, "action": …}, one for each step';
 
-/** @throws UserError that names the file, the step and what is wrong there */
-export function readEpisodeFile(file: string, environment: EnvironmentSpec): readonly DemonstratedStep[] {
-  const steps = contentOf(file);
-  if (!Array.isArray(steps) || steps.length === 0) {
-    const message = Array.isArray(steps) ? 'holds no step' : 'holds no list of steps';
+/**
+ * The episodes of a file: one, or those that the prompts of a run showed, where the file is that of a run.
+ * @throws UserError that names the file, the step and what is wrong there
+ */
+export function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
+  const content = contentOf(file);
+  const isOfRun = Array.isArray(content) && isMapping(content[0]) && 'steps' in content[0];
+  return isOfRun ? shownEpisodes(content, file, environment) : [episodeOf(content, file, environment)];
+}
+
+/** @throws UserError see `readEpisodes` */
+export const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration =>
+  episodeOf(contentOf(file), file, environment);
+
+function episodeOf(content: unknown, file: string, environment: EnvironmentSpec): Demonstration {
+  if (!Array.isArray(content) || content.length === 0) {
+    const message = Array.isArray(content) ? 'holds no step' : 'holds no list of steps';
     throw new UserError({ file, message, alternatives: [form] });
   }
-  return steps.map((step: unknown, t) => {
+  const steps = content.map((step: unknown, t) => {
     const place = { file, step: `step ${t} (counted from 0)` };
     return fittingStep(columnsOf(step, place), environment, place);
   });
+  return { length: steps.length, steps };
+}
+
+function shownEpisodes(
+  content: readonly unknown[],
+  file: string,
+  environment: EnvironmentSpec,
+): readonly Demonstration[] {
+  const { data, error } = recordedDemonstrations.safeParse(content);
+  if (data === undefined) {
+    const { message, path } = error.issues[0]!;
+    const found = `is damaged: ${path.join('.')}: ${message}`;
+    throw new UserError({ file, message: found, remedy: 'restore it from a copy' });
+  }
+  for (const [i, { steps }] of data.entries())
+    for (const [t, step] of steps.entries())
+      fittingStep(step, environment, { file, step: `episode ${i}, step ${t} (counted from 0)` });
+  return data;
 }
 
 function contentOf(file: string): unknown {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type Problem, UserError } from '../../base/errors.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { plural } from '../../format/numbers.js';
-import { type Demonstration, demonstrationOf } from '../../prompting/context/demonstrations.js';
+import { type Demonstration, sampled } from '../../prompting/context/demonstrations.js';
 import type { DemonstrationsConfig } from '../../prompting/settings.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { groupFile, openLogs, readManifest, runFiles } from '../../runs/reader.js';
-import { fittingStep, readEpisodeFile } from './episode-file.js';
+import { fittingStep, readEpisode, readEpisodes } from './episode-file.js';
 
 const expected =
   'name a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or the directory of a run';
@@ -18,12 +18,17 @@ export function openDemonstrations(
   config: DemonstrationsConfig,
   environment: EnvironmentSpec,
 ): readonly Demonstration[] {
-  const { from, steps } = config;
+  return wholeEpisodes(config, environment).map((whole) => sampled(whole, config.steps));
+}
+
+function wholeEpisodes(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
+  const { episodes, from } = config;
   const stats = statSync(from, { throwIfNoEntry: false });
   if (stats === undefined) throw problem(config, { message: 'there is no such file or folder' });
   if (!stats.isDirectory()) {
-    if (config.episodes > 1) throw tooFew(config, 1);
-    return [demonstrationOf(readEpisodeFile(from, environment), steps)];
+    const all = readEpisodes(from, environment);
+    if (all.length < episodes) throw tooFew(config, all.length);
+    return all.slice(0, episodes);
   }
   const isRun = [runFiles.manifest, groupFile].some((file) => existsSync(join(from, file)));
   return isRun ? bestOfRun(config, environment) : numbered(config, environment);
@@ -36,19 +41,17 @@ const tooFew = ({ episodes }: DemonstrationsConfig, there: number): UserError =>
   new UserError({
     field: 'demonstrations.episodes',
     value: episodes,
-    message: `there ${there === 1 ? 'is' : 'are'} ${plural(there, 'episode')} only where demonstrations.from leads`,
+    message: `demonstrations.from holds ${plural(there, 'episode')} only`,
     remedy: `demonstrations.episodes=${there}`,
   });
 
 /** `episode_1.json`, `episode_2.json`, … of a folder. */
 function numbered(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
-  const { episodes, from, steps } = config;
-  return Array.from({ length: episodes }, (_, i) => {
-    const file = join(from, `episode_${i + 1}.json`);
-    if (existsSync(file)) return demonstrationOf(readEpisodeFile(file, environment), steps);
-    if (i > 0) throw tooFew(config, i);
-    throw problem(config, { message: 'this folder holds neither episode_1.json nor a run' });
-  });
+  const files = Array.from({ length: config.episodes }, (_, i) => join(config.from, `episode_${i + 1}.json`));
+  const missing = files.findIndex((file) => !existsSync(file));
+  if (missing === 0) throw problem(config, { message: 'this folder holds neither episode_1.json nor a run' });
+  if (missing > 0) throw tooFew(config, missing);
+  return files.map((file) => readEpisode(file, environment));
 }
 
 interface Ranked {
@@ -58,7 +61,7 @@ interface Ranked {
 
 /** The recorded episodes of the highest returns, the best first, the earlier one on ties. */
 function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
-  const { episodes: wanted, from, steps } = config;
+  const { episodes: wanted, from } = config;
   const manifest = runAt(config);
   const another = 'name a run of the same environment, or a JSON file';
   if (manifest.play !== undefined) {
@@ -82,13 +85,13 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
   if (best.length < wanted) throw tooFew(config, best.length);
   return best.map(({ episode, total }) => {
     const { actions, observations } = episode;
-    const taken = actions.map((action, t) =>
+    const steps = actions.map((action, t) =>
       fittingStep({ observation: observations[t], action }, environment, {
         file: join(from, runFiles.episodes),
         step: `${placeOf(episode)}, step ${t}`,
       }),
     );
-    return demonstrationOf(taken, steps, total);
+    return { return: total, length: steps.length, steps };
   });
 }
 

@@ -4,7 +4,7 @@ import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
 import { evenSteps, show } from './trajectory.js';
 
-/** A good episode, as far as prompts show it. */
+/** A good episode: all of its steps, or those that prompts show. */
 export interface Demonstration {
   /** Undiscounted; absent where it is not known. */
   readonly return?: number | undefined;
@@ -52,15 +52,10 @@ export const demonstratedSchema = z.strictObject({
     .describe('The episodes'),
 });
 
-/** An episode with the steps that a prompt shows of it. */
-export function demonstrationOf(
-  steps: readonly DemonstratedStep[],
-  most: DemonstrationsConfig['steps'],
-  total?: number,
-): Demonstration {
-  const { length } = steps;
-  const shown = most === 'all' ? steps : evenSteps(length, most).map((t) => steps[t]!);
-  return { ...(total !== undefined && { return: total }), length, steps: shown };
+/** An episode with as many of its steps as prompts show. */
+export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps']): Demonstration {
+  if (most === 'all') return whole;
+  return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
 /** @returns null where there are none, for templates */
