@@ -9,7 +9,8 @@ import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
-import { readDemonstrations, readRun, runFiles } from '../../src/runs/reader.js';
+import { createGroupDirectory } from '../../src/runs/create.js';
+import { readDemonstrations, readManifest, readRun, runFiles } from '../../src/runs/reader.js';
 import {
   quick,
   readRunFile,
@@ -196,7 +197,7 @@ describe('demonstrations of a run', () => {
     expect(Number.isInteger(steps[0]?.action)).toBe(true);
   });
 
-  it('are refused of another environment, of no episodes, of games, and of repeats', async () => {
+  it('are refused of another environment, too few, damaged, of games, and of repeats', async () => {
     const cart = await runExperimentFrom({ ...quick, model: { provider: 'random' } });
     expect(await refusal(shown(cart.path))).toMatch(
       /demonstrations\.from: that run is of CartPole-v1, this one of MountainCarContinuous-v0/,
@@ -207,6 +208,16 @@ describe('demonstrations of a run', () => {
     expect(await refusal(shown(few.path, { episodes: 3 }))).toMatch(
       /demonstrations\.episodes: demonstrations\.from holds 2 episodes only[\s\S]*demonstrations\.episodes=2/,
     );
+    const repeats = join(temporaryDirectory(), 'repeats');
+    createGroupDirectory(repeats, '', { version: 1, seeds: [0], runs: ['repeat-00'] });
+    expect(await refusal(shown(repeats))).toMatch(/demonstrations\.from: this directory holds repeats/);
+    const games = temporaryDirectory();
+    cpSync(few.path, games, { recursive: true });
+    writeFileSync(
+      join(games, runFiles.manifest),
+      JSON.stringify({ ...readManifest(few.path), play: { player: 'x' } }),
+    );
+    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: these are games of an agent/);
     const line = readRunFile(few.path, 'episodes').replace('"rewards":[', '"rewards":["x",');
     writeFileSync(join(few.path, runFiles.episodes), line);
     expect(await refusal(shown(few.path))).toMatch(/iteration 0, candidate 0, episode 0 is damaged/);
