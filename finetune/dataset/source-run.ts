@@ -133,7 +133,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     hash: contentHash(path),
     answerFormat: reader && 'format' in reader && reader.format === 'json' ? 'json' : 'text',
     prompts: await currentPrompts(opened),
-    demonstrations: readDemonstrations(path),
+    demonstrations: readDemonstrations(path, opened.config),
     steps: stepsOf(opened.recorded, memory),
   };
 }

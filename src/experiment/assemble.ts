@@ -103,7 +103,7 @@ export async function assemble(
   if (family !== undefined && imported !== undefined)
     await part(() => checkProposal(config, family, imported));
   const demonstrations =
-    family && (await part(() => demonstrationsFor(config, environment, taken?.demonstrations)));
+    family && (await part(() => taken?.demonstrations ?? namedDemonstrations(config, environment)));
   const incomplete =
     model === undefined ||
     family === undefined ||
@@ -180,21 +180,11 @@ export async function closeEnvironment({
   await environment.close?.();
 }
 
-/** @param taken those that a run began with */
-function demonstrationsFor(
+const namedDemonstrations = (
   { demonstrations }: Config,
   environment: EnvironmentSpec,
-  taken: readonly Demonstration[] | undefined,
-): readonly Demonstration[] {
-  if (demonstrations === undefined) return [];
-  if (taken === undefined) return openDemonstrations(demonstrations, environment);
-  if (taken.length > 0) return taken;
-  throw new UserError({
-    field: 'demonstrations',
-    message: `this run has lost its ${runFiles.demonstrations}, which holds the episodes that its prompts show`,
-    remedy: 'restore that file from a copy, or start a new run',
-  });
-}
+): readonly Demonstration[] =>
+  demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(

@@ -222,7 +222,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
 }
 
 function lengthFindings(
-  { config: { limits, model, target }, family }: Assembly,
+  { config: { demonstrations, limits, model, target }, family }: Assembly,
   { answer, longest }: PromptForecast,
   contextTokens: number | undefined,
 ): readonly Finding[] {
@@ -263,8 +263,7 @@ function lengthFindings(
       level: never ? 'error' : 'warning',
       field: 'memory.tokens',
       message: `the longest prompt and its answer ${length}, but the model's context has ${contextTokens}`,
-      remedy:
-        'show less (memory.tokens, memory.best, memory.recent), allow fewer corrections or turns, or use a model with a longer context',
+      remedy: `show less (memory.tokens, memory.best, memory.recent${demonstrations === undefined ? '' : ', demonstrations.steps'}), allow fewer corrections or turns, or use a model with a longer context`,
     },
   ];
 }

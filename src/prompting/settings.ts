@@ -36,7 +36,10 @@ export const demonstrationsSchema = z.strictObject({
       'A JSON file that lists the steps of a good episode as `{state, action}`, a folder of `episode_1.json`, `episode_2.json`, …, or the directory of a run, whose best recorded episodes are taken',
     )
     .meta({ format: 'path' }),
-  episodes: count(1)
+  episodes: z
+    .int()
+    .min(1)
+    .max(100)
     .default(1)
     .describe('How many are shown; those of different policies may contradict each other'),
   steps: z

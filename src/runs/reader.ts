@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { harmlessLines } from '../base/terminal-text.js';
+import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { type Demonstration, recordedDemonstrations } from '../prompting/context/demonstrations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -95,19 +96,28 @@ export interface TakenOver {
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @throws UserError for demonstrations that are damaged */
-export function readTakenOver(path: string): TakenOver {
+/** @throws UserError for demonstrations that are lost or damaged */
+export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
   const file = join(path, runFiles.imported);
   return {
     imported: existsSync(file) ? (parseJson(stateText(file)) as ParameterVector[]) : [],
-    demonstrations: readDemonstrations(path),
+    demonstrations: readDemonstrations(path, config),
   };
 }
 
-/** The episodes that the prompts of a run show. */
-export function readDemonstrations(path: string): readonly Demonstration[] {
+/** The episodes that the prompts of a run of this config show. @throws UserError where they are lost or damaged */
+export function readDemonstrations(
+  path: string,
+  { demonstrations }: Pick<Config, 'demonstrations'>,
+): readonly Demonstration[] {
+  if (demonstrations === undefined) return [];
   const file = join(path, runFiles.demonstrations);
-  return existsSync(file) ? readShaped(file, recordedDemonstrations) : [];
+  if (existsSync(file)) return readShaped(file, recordedDemonstrations);
+  throw new UserError({
+    file,
+    message: 'this run has lost the demonstrations that its prompts show',
+    remedy: 'restore this file from a copy, or start a new run',
+  });
 }
 
 /** @throws UserError when `path` holds no run, or its manifest is damaged. */

@@ -206,7 +206,11 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
   const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
-  const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readTakenOver(run));
+  const assembly = await assemble(
+    { ...config, seed: seeds[begun]!, repeats: 1 },
+    env,
+    readTakenOver(run, config),
+  );
   await closeEnvironment(assembly);
   requireSame(assembly, readManifest(run), join(path, runFiles.config));
 }

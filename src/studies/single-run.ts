@@ -155,7 +155,7 @@ export async function reopenRun(
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readTakenOver(path), own);
+  const assembly = await assemble(config, context.env, readTakenOver(path, config), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now, durability);

@@ -109,7 +109,7 @@ export async function resumeExperiment(
   options: PlayOptions & { readonly overrides?: readonly string[] } = {},
 ) {
   const { config } = loadConfig({ file: join(path, runFiles.config), overrides: options.overrides ?? [] });
-  const assembly = await assemble(config, options.env ?? {}, readTakenOver(path));
+  const assembly = await assemble(config, options.env ?? {}, readTakenOver(path, config));
   const chosen = {
     ...assembly,
     model: options.model ?? assembly.model,

@@ -11,22 +11,24 @@ const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitat
 
 /** What a template tells beside the steps. */
 interface Template {
-  readonly returns: 'all' | 'none';
+  /** Whether it shows the evaluations. */
+  readonly returns: boolean;
+  /** Whether it names the range of the parameters. */
+  readonly range: boolean;
   /** That of the exploration; `given` is `search_std`. */
   readonly step?: 'given' | 1;
-  readonly range: boolean;
   /** The return that is said to be passed by good parameters. */
   readonly optimum?: number;
 }
 
 /** By the number that the name of a template ends with; the first one has none. */
 const templates: Readonly<Record<string, Template>> = {
-  1: { returns: 'all', step: 'given', range: true, optimum: 50 },
-  2: { returns: 'all', step: 'given', range: true, optimum: 50 },
-  3: { returns: 'all', range: false },
-  4: { returns: 'none', range: false },
-  5: { returns: 'all', step: 1, range: true },
-  6: { returns: 'all', range: false },
+  1: { returns: true, range: true, step: 'given', optimum: 50 },
+  2: { returns: true, range: true, step: 'given', optimum: 50 },
+  3: { returns: true, range: false },
+  4: { returns: false, range: false },
+  5: { returns: true, range: true, step: 1 },
+  6: { returns: true, range: false },
 };
 
 const templateKey = 'llm_si_template_name';
@@ -57,7 +59,7 @@ export function requireImitation(draft: Draft): void {
 
 /** Whether prompts show evaluations. */
 export const showsReturns = (draft: Draft): boolean =>
-  !isImitation(draft) || templateOf(draft)?.returns === 'all';
+  !isImitation(draft) || templateOf(draft)?.returns === true;
 
 export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   if (!isImitation(draft)) return drop(draft, key, 'its task shows no demonstrations');
@@ -81,7 +83,7 @@ export const template: KeyImport = (draft, key, value, reading) => {
     `Jinja templates become our ${reading.prompts} set, which shows demonstrations with what the policy is`,
     hasRange ? 'the range is the one that it tells' : 'it tells no range, and gets the −7 to 7 of the others',
     optimum !== undefined && `it says that good parameters pass ${optimum}; here that is about the best`,
-    returns === 'none' && 'it shows no evaluation, so that the memory shows none',
+    !returns && 'it shows no evaluation, so that the memory shows none',
     isSecondAgent(draft) &&
       'it tells errors to be lowered, 100 less the return; here returns are told, to be raised',
   ];

@@ -1,16 +1,17 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../../src/base/errors.js';
-import { packageRoot } from '../../src/base/package.js';
-import { execute as resumeCommand } from '../../src/commands/resume.js';
-import { execute as runCommand } from '../../src/commands/run.js';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
-import { preflight } from '../../src/preflight/preflight.js';
-import { createGroupDirectory } from '../../src/runs/create.js';
-import { readDemonstrations, readManifest, readRun, runFiles } from '../../src/runs/reader.js';
+import { UserError } from '../../../src/base/errors.js';
+import { packageRoot } from '../../../src/base/package.js';
+import { execute as resumeCommand } from '../../../src/commands/resume.js';
+import { execute as runCommand } from '../../../src/commands/run.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { preflight } from '../../../src/preflight/preflight.js';
+import type { Demonstration } from '../../../src/prompting/context/demonstrations.js';
+import { createGroupDirectory } from '../../../src/runs/create.js';
+import { readManifest, readRun, runFiles } from '../../../src/runs/reader.js';
 import {
   quick,
   readRunFile,
@@ -19,7 +20,7 @@ import {
   runExperimentFrom,
   seededModel,
   temporaryDirectory,
-} from '../support/experiments.js';
+} from '../../support/experiments.js';
 
 const bundled = join(packageRoot(), 'test', 'fixtures', 'demonstrations');
 
@@ -44,6 +45,9 @@ const shown = (from: string, more: object = {}) => ({ ...car, demonstrations: { 
 /** The first messages that each iteration sent, of a run. */
 const systemPrompts = (path: string) =>
   readRun(path).calls.map(({ messages }) => messages.find(({ role }) => role === 'system')?.content ?? '');
+
+/** The episodes that a run keeps. */
+const keptBy = (path: string) => JSON.parse(readRunFile(path, 'demonstrations')) as readonly Demonstration[];
 
 const pairs = (prompt: string) => prompt.split('\n').filter((line) => /^\[.*\] -> \[.*\]$/.test(line));
 
@@ -79,7 +83,7 @@ describe('demonstrations of a folder', () => {
     const section = /## Demonstrations\n[\s\S]*?\n\n(?=## Search)/;
     expect(before).not.toMatch(section);
     expect(after?.replace(section, '')).toBe(before);
-    expect(readDemonstrations(plain.path)).toEqual([]);
+    expect(existsSync(join(plain.path, runFiles.demonstrations))).toBe(false);
   });
 
   it('are kept with the run, which goes on with them whatever became of the folder', async () => {
@@ -87,7 +91,7 @@ describe('demonstrations of a folder', () => {
     const config = shown(folder, { episodes: 2, steps: 3 });
     const whole = await runExperimentFrom({ ...config, iterations: 4 }, { model: seededModel() });
     const { path } = await runExperimentFrom(config, { model: seededModel() });
-    expect(readDemonstrations(path).map(({ steps }) => steps.length)).toEqual([3, 3]);
+    expect(keptBy(path).map(({ steps }) => steps.length)).toEqual([3, 3]);
     writeFileSync(join(folder, 'episode_1.json'), '[{"state":[0,0],"action":[9]}]');
     rmSync(join(folder, 'episode_2.json'));
     await resumeExperiment(path, { model: seededModel(), overrides: ['iterations=4'] });
@@ -97,7 +101,7 @@ describe('demonstrations of a folder', () => {
 
     rmSync(join(path, runFiles.demonstrations));
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
-      /demonstrations: this run has lost its demonstrations\.json[\s\S]*restore/,
+      /demonstrations\.json: this run has lost the demonstrations[\s\S]*restore/,
     );
     writeFileSync(join(path, runFiles.demonstrations), '[{"length":1,"steps":[{"observation":0}]}]');
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
@@ -180,7 +184,7 @@ describe('demonstrations of a run', () => {
       .toSorted((a, b) => b - a);
     expect(new Set(returns).size).toBeGreaterThan(3);
     const { path } = await runExperimentFrom(shown(teacher.path, { episodes: 3 }), { model: seededModel() });
-    const kept = readDemonstrations(path);
+    const kept = keptBy(path);
     expect(kept.map((episode) => episode.return)).toEqual(returns.slice(0, 3));
     const [prompt] = systemPrompts(path);
     expect(prompt).toContain(`Episode 1, return ${returns[0]!.toFixed(2)}, 50 of its 60 steps`);
@@ -192,7 +196,7 @@ describe('demonstrations of a run', () => {
     const random = { ...lake, model: { provider: 'random' } } as const;
     const teacher = await runExperimentFrom(random);
     const { path } = await runExperimentFrom({ ...random, demonstrations: { from: teacher.path } });
-    const [{ steps } = { steps: [] }] = readDemonstrations(path);
+    const [{ steps } = { steps: [] }] = keptBy(path);
     expect(steps[0]?.observation).toBe(0);
     expect(Number.isInteger(steps[0]?.action)).toBe(true);
   });
