@@ -176,6 +176,18 @@ describe('demonstrations of a folder', () => {
   });
 });
 
+it('a critic whose templates ask for demonstrations is shown them', async () => {
+  const prompts = join(temporaryDirectory(), 'critic');
+  cpSync(join(packageRoot(), 'prompts', 'critic'), prompts, { recursive: true });
+  const file = join(prompts, 'system.hbs');
+  writeFileSync(file, `${readFileSync(file, 'utf8')}\n{{> demonstrations}}\n`);
+  const model = seededModel();
+  const critic = { every: 1, prompts };
+  await runExperimentFrom({ ...shown(bundled, { steps: 5 }), critic }, { model });
+  const asked = new Set(model.calls.map(({ messages }) => messages[0]!.content));
+  expect([...asked].map((prompt) => pairs(prompt).length)).toEqual([5, 5]);
+});
+
 describe('demonstrations of a run', () => {
   it('are its best recorded episodes, the best first', async () => {
     const teacher = await runExperimentFrom({ ...car, iterations: 5 }, { model: seededModel() });
