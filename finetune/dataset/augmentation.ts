@@ -178,7 +178,10 @@ function renderedSteps(
   const prompts = requirePrompts(run);
   const buffer = createReplayBuffer();
   const unplayed = { ...recorded, entries: [], episodes: [], calls: [], events: [], iteration: 0 };
-  const prompter = new Prompter({ config, environment, family, prompts, buffer, recorded: unplayed });
+  const prompter = new Prompter({
+    ...{ config, demonstrations: [], environment, family, prompts },
+    ...{ buffer, recorded: unplayed },
+  });
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
@@ -207,7 +210,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
   });
 }
 
-function requireSilentPrompts({ name, config: { prompts, memory } }: SourceRun): void {
+function requireSilentPrompts({ name, config: { demonstrations, prompts, memory } }: SourceRun): void {
   const refuse = (field: string, value: unknown, message: string, alternatives: readonly string[]) => {
     throw new UserError({
       field: '--augment',
@@ -225,6 +228,10 @@ function requireSilentPrompts({ name, config: { prompts, memory } }: SourceRun):
   if (memory.trajectories !== 'none') {
     const message = 'trajectories tell of observations and actions, which copies would move';
     refuse('memory.trajectories', memory.trajectories, message, ['none']);
+  }
+  if (demonstrations !== undefined) {
+    const message = 'demonstrations are observations and actions, which copies would move';
+    refuse('demonstrations', demonstrations.from, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
     const message = 'a conversation holds earlier replies, which can not be rendered again';

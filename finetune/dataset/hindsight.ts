@@ -99,7 +99,7 @@ export function renderPrompt(
   iteration: number,
   history: readonly BufferEntry[],
 ): readonly ChatMessage[] {
-  const { config, environment, family, prompts, recorded } = run;
+  const { config, demonstrations, environment, family, prompts, recorded } = run;
   if (prompts === undefined) {
     throw new UserError({
       field: '--recipe',
@@ -127,6 +127,7 @@ export function renderPrompt(
     environment,
     family,
     prompts,
+    demonstrations,
     buffer: createReplayBuffer(entries),
     recorded: { episodes, calls: [], iteration: iteration - 1 },
   });

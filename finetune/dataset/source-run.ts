@@ -11,6 +11,7 @@ import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.j
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
 import { type Telling, tellingOf } from '../../src/prompting/answer/telling.js';
+import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadHelpers } from '../../src/prompting/templates/helpers.js';
@@ -19,7 +20,7 @@ import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollo
 import type { CallRecord } from '../../src/runs/events.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
-import { runFiles } from '../../src/runs/reader.js';
+import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
 /** The prompt asks for the answer line with the reason below it, or for a JSON object. */
@@ -96,6 +97,8 @@ export interface SourceRun extends OpenedRun {
   readonly answerFormat: AnswerFormat;
   /** The run's prompt set as it is now; undefined where it can't be loaded. */
   readonly prompts: PromptSet | undefined;
+  /** Episodes that its prompts show. */
+  readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
   /** Mean returns of the evaluations that were played again, by their place; absent where none was. */
   readonly playedAgain?: ReadonlyMap<string, number>;
@@ -130,6 +133,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     hash: contentHash(path),
     answerFormat: reader && 'format' in reader && reader.format === 'json' ? 'json' : 'text',
     prompts: await currentPrompts(opened),
+    demonstrations: readDemonstrations(path, opened.config),
     steps: stepsOf(opened.recorded, memory),
   };
 }
@@ -164,6 +168,8 @@ function contentHash(path: string): string {
     const full = join(path, file);
     return existsSync(full) ? hashOfFile(full) : '';
   });
+  const demonstrations = join(path, runFiles.demonstrations);
+  if (existsSync(demonstrations)) hashes.push(hashOfFile(demonstrations));
   return sha256(hashes.join('\n'));
 }
 

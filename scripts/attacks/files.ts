@@ -1,4 +1,4 @@
-/** Files from elsewhere: configs, prompt sets, model directories, directories of runs. */
+/** Files from elsewhere: configs, prompt sets, demonstrations, model directories, directories of runs. */
 import {
   cpSync,
   mkdirSync,
@@ -17,6 +17,7 @@ import { execute as report } from '../../src/commands/report.js';
 import { execute as show } from '../../src/commands/show.js';
 import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { openDemonstrations } from '../../src/experiment/demonstrations/open-demonstrations.js';
 import { inspectModel } from '../../src/models/local/engine/inspect.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
@@ -106,6 +107,28 @@ const promptSets: AttackKind = {
         }
         writeFileSync(join(folder, 'user.hbs'), template(random));
         return outcome(() => loadPromptSet({ set: folder, environment, options: {}, maxSteps: 500 }));
+      },
+    };
+  },
+};
+
+const demonstrations: AttackKind = {
+  name: 'demonstrations',
+  percent: 100,
+  async open() {
+    const from = join(temporaryDirectory(), 'episode_1.json');
+    const good = readFileSync(join(packageRoot(), 'test', 'fixtures', 'demonstrations', 'episode_1.json'));
+    const steps: unknown = JSON.parse(good.toString('utf8'));
+    const ofRun = [{ return: 1, length: 108, steps: [{ observation: [-0.5, 0], action: [1] }] }];
+    const environment = await makeEnvironment('MountainCarContinuous-v0', {});
+    return {
+      attack(random) {
+        rmSync(from, { force: true });
+        const content = random.random() < 0.3 ? ofRun : steps;
+        if (random.random() < 0.05) symlinkSync(random.choice(['/dev/zero', '.', 'nowhere']), from);
+        else if (random.random() < 0.5) writeFileSync(from, mutatedBytes(good, random));
+        else writeFileSync(from, JSON.stringify(mutated(content, random)));
+        return outcome(() => openDemonstrations({ from, episodes: 1, steps: 50, digits: 4 }, environment));
       },
     };
   },
@@ -215,4 +238,10 @@ const runDirectories: AttackKind = {
   },
 };
 
-export const fileKinds: readonly AttackKind[] = [configs, promptSets, modelDirectories, runDirectories];
+export const fileKinds: readonly AttackKind[] = [
+  configs,
+  promptSets,
+  demonstrations,
+  modelDirectories,
+  runDirectories,
+];

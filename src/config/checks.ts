@@ -22,6 +22,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...feedbackProblems(config),
     ...pipelineProblems(config),
     ...proposalProblems(config),
+    demonstrationsProblem(config),
     ...racingProblems(config),
     ...modelProblems(config),
   ];
@@ -217,6 +218,18 @@ function proposalProblems({
       remedy: 'remove adapt or proposal',
     },
   ];
+}
+
+function demonstrationsProblem({ demonstrations, prompts }: Config): Found {
+  return (
+    demonstrations !== undefined &&
+    prompts.set === 'compact' && {
+      field: 'demonstrations',
+      message:
+        'does not go with the prompt set compact, whose models were trained on prompts without demonstrations',
+      remedy: 'set prompts.set to numeric or semantic, or remove demonstrations',
+    }
+  );
 }
 
 function noveltyProblem({ corrections, novelty }: Config): Found {

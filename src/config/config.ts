@@ -6,7 +6,13 @@ import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
 import { isModulePath } from '../modules/user-module.js';
 import { policySchema } from '../policies/families.js';
-import { type MemoryConfig, memorySchema, promptsSchema, proposalSchema } from '../prompting/settings.js';
+import {
+  demonstrationsSchema,
+  type MemoryConfig,
+  memorySchema,
+  promptsSchema,
+  proposalSchema,
+} from '../prompting/settings.js';
 import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
@@ -156,6 +162,9 @@ export const configSchema = z.strictObject({
     .default('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
   prompts: promptsSchema.prefault({}).describe('What the model is told'),
+  demonstrations: demonstrationsSchema
+    .optional()
+    .describe('Good episodes that prompts show, for parameters that act alike (default: none)'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')

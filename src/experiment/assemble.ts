@@ -11,6 +11,7 @@ import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
@@ -20,15 +21,16 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
-import { openLogs, readManifest, runFiles } from '../runs/reader.js';
+import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
 import type { CriticAssembly } from './critic-parts.js';
+import { openDemonstrations } from './demonstrations/open-demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
 import { languageModelIn } from './proposer.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
-export interface Assembly extends OpenedModel {
+export interface Assembly extends OpenedModel, TakenOver {
   /** The config with its policy filled in. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
@@ -44,8 +46,6 @@ export interface Assembly extends OpenedModel {
   readonly fingerprint: string;
   /** SHA-256 of each user module that the config names; absent without any. */
   readonly modules?: ModuleHashes;
-  /** Parameters from the replay buffer that `warmup.from` names. */
-  readonly imported: readonly ParameterVector[];
   /** Only for runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
@@ -64,14 +64,14 @@ export interface OwnParts {
 
 /**
  * @param env environment variables, for keys and server addresses.
- * @param imported what a run that goes on took over when it began; a new run reads `warmup.from`.
+ * @param taken what a run that goes on took over when it began; a new run reads `warmup.from` and `demonstrations.from`.
  * @throws UserError with all that is wrong: an unknown environment, an impossible policy, a missing key, a broken
  *   template, …
  */
 export async function assemble(
   written: Config,
   env: Readonly<Record<string, string | undefined>>,
-  imported?: readonly ParameterVector[],
+  taken?: TakenOver,
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
@@ -98,10 +98,18 @@ export async function assemble(
     const seer = feedback?.model ?? (model && languageModelIn(model.model));
     requirePictures(config, environment, seer);
   });
-  const taken = family && (await part(() => imported ?? importedParameters(config, family, environment.id)));
-  if (family !== undefined && taken !== undefined) await part(() => checkProposal(config, family, taken));
+  const imported =
+    family && (await part(() => taken?.imported ?? importedParameters(config, family, environment.id)));
+  if (family !== undefined && imported !== undefined)
+    await part(() => checkProposal(config, family, imported));
+  const demonstrations =
+    family && (await part(() => taken?.demonstrations ?? namedDemonstrations(config, environment)));
   const incomplete =
-    model === undefined || family === undefined || prompts === undefined || taken === undefined;
+    model === undefined ||
+    family === undefined ||
+    prompts === undefined ||
+    imported === undefined ||
+    demonstrations === undefined;
   if (incomplete || problems.length > 0) {
     await environment.close?.();
     throw new UserError(problems);
@@ -122,7 +130,8 @@ export async function assemble(
     ...(feedback && { feedback }),
     fingerprint: fingerprint(config, hash, modules),
     ...(modules && { modules }),
-    imported: taken,
+    imported,
+    demonstrations,
   };
 }
 
@@ -170,6 +179,12 @@ export async function closeEnvironment({
   await workers?.close();
   await environment.close?.();
 }
+
+const namedDemonstrations = (
+  { demonstrations }: Config,
+  environment: EnvironmentSpec,
+): readonly Demonstration[] =>
+  demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(

@@ -4,6 +4,7 @@ import type { CriticConfig } from '../config/critic.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import type { CriticPrompts, PromptSet } from '../prompting/templates/prompt-set.js';
 import { isTable } from '../search/moves.js';
@@ -31,6 +32,7 @@ export interface CriticAssembly {
 export function openCritic(assembly: {
   readonly config: Config;
   readonly critic?: CriticAssembly | undefined;
+  readonly demonstrations: readonly Demonstration[];
   readonly environment: EnvironmentSpec;
   readonly family: PolicyFamily;
   readonly model: Proposer;
@@ -52,6 +54,7 @@ export function openCritic(assembly: {
 export function criticPrompter({
   config,
   critic,
+  demonstrations,
   environment,
   family,
   prompts,
@@ -60,7 +63,13 @@ export function criticPrompter({
   const told = { ...config, model: criticModelOf(config) ?? config.model };
   return createCriticPrompter({
     ...{ config: config.critic!, environment, prompts: critic.prompts, spec: family.parameters },
-    task: taskContext({ config: told, environment, family, description: prompts.description }),
+    task: taskContext({
+      config: told,
+      environment,
+      family,
+      description: prompts.description,
+      demonstrations,
+    }),
     most: mostChange(distance, family.parameters),
   });
 }

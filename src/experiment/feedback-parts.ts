@@ -36,7 +36,10 @@ export interface FeedbackParts {
 export type PersonOfRun = Omit<PersonAccess, 'path' | 'picture' | 'draw' | 'stepSeconds'> &
   Pick<CommandContext, 'cwd'>;
 
-type Asking = Pick<Assembly, 'config' | 'environment' | 'family' | 'feedback' | 'model' | 'prompts'>;
+type Asking = Pick<
+  Assembly,
+  'config' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'model' | 'prompts'
+>;
 
 /**
  * @param path of the run
@@ -108,7 +111,7 @@ const frameWidth = 320; // pixels
 
 /** How somebody is asked: no model is needed for that. */
 export function questionsOn(
-  { config, environment, family, prompts }: Pick<Asking, 'config' | 'environment' | 'family' | 'prompts'>,
+  { config, demonstrations, environment, family, prompts }: Omit<Asking, 'feedback' | 'model'>,
   section: FeedbackConfig,
   { prompts: templates }: FeedbackAssembly,
 ): Questions {
@@ -117,7 +120,13 @@ export function questionsOn(
   return visionQuestions({
     ...{ config: section, prompts: templates, spec: family.parameters },
     stepSeconds: stepSecondsOf(environment),
-    task: taskContext({ config: told, environment, family, description: prompts.description }),
+    task: taskContext({
+      config: told,
+      environment,
+      family,
+      description: prompts.description,
+      demonstrations,
+    }),
   });
 }
 

@@ -131,7 +131,7 @@ export function experimentIn(
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
     Partial<Pick<Experiment, 'feedback' | 'heed' | 'learner'>>,
 ): Experiment {
-  const { config, environment, family, model, prompts, racing, workers } = assembly;
+  const { config, demonstrations, environment, family, model, prompts, racing, workers } = assembly;
   const { recorded, manifest } = directory;
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
@@ -153,7 +153,7 @@ export function experimentIn(
     model,
     languageModel: languageModelIn(model),
     critic: openCritic(assembly),
-    prompter: new Prompter({ config, environment, family, prompts, buffer, recorded }),
+    prompter: new Prompter({ config, demonstrations, environment, family, prompts, buffer, recorded }),
     buffer,
     screening: config.screening && createScreening(config.screening.evaluate),
     imported: assembly.imported,

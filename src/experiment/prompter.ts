@@ -7,6 +7,7 @@ import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
 import { answerText } from '../prompting/answer/reply-text.js';
 import { tellingOf } from '../prompting/answer/telling.js';
+import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';
 import { parentsOf } from '../prompting/context/parents.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
@@ -46,10 +47,11 @@ export class Prompter {
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;
     readonly prompts: PromptSet;
+    readonly demonstrations: readonly Demonstration[];
     readonly buffer: ReplayBuffer;
     readonly recorded: Pick<RecordedRun, 'calls' | 'episodes' | 'iteration'>;
   }) {
-    const { config, environment, family, prompts, buffer, recorded } = parts;
+    const { config, environment, family, prompts, buffer, demonstrations, recorded } = parts;
     const { conversation } = config.prompts;
     this.#config = config;
     this.#prompts = prompts;
@@ -62,6 +64,7 @@ export class Prompter {
       environment,
       family: { ...family, parameters: telling.spec },
       description: prompts.description,
+      demonstrations,
     });
     this.remember(recorded.episodes);
     this.#history = createHistory({

@@ -55,7 +55,6 @@ export async function playConfig(
     const directory = createRunDirectory(place, {
       configYaml: playYaml(loaded.config),
       manifest: playManifest(setup, basename(place), context.now()),
-      imported: [],
       now: context.now,
     });
     return finish(setup, directory, args, context);

@@ -13,6 +13,7 @@ import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { valueAt } from '../settings/schema.js';
+import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { policyFindings } from './policy-checks.js';
 import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
@@ -31,6 +32,7 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...boundFindings(assembly),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
+    ...demonstrationFindings(assembly, forecast.first),
     ...(reader !== undefined
       ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
       : []),
@@ -220,7 +222,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
 }
 
 function lengthFindings(
-  { config: { limits, model, target }, family }: Assembly,
+  { config: { demonstrations, limits, model, target }, family }: Assembly,
   { answer, longest }: PromptForecast,
   contextTokens: number | undefined,
 ): readonly Finding[] {
@@ -261,8 +263,7 @@ function lengthFindings(
       level: never ? 'error' : 'warning',
       field: 'memory.tokens',
       message: `the longest prompt and its answer ${length}, but the model's context has ${contextTokens}`,
-      remedy:
-        'show less (memory.tokens, memory.best, memory.recent), allow fewer corrections or turns, or use a model with a longer context',
+      remedy: `show less (memory.tokens, memory.best, memory.recent${demonstrations === undefined ? '' : ', demonstrations.steps'}), allow fewer corrections or turns, or use a model with a longer context`,
     },
   ];
 }

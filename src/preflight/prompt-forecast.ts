@@ -72,7 +72,7 @@ const reason = 'The pole falls to the right; a larger weight on its speed should
 
 type Parts = Pick<
   Assembly,
-  'config' | 'critic' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
+  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
 >;
 
 /** @param count the model's own count of a prompt's tokens, where there is one */

@@ -1,4 +1,4 @@
-/** The sections `prompts` and `memory` of a config. */
+/** The sections of a config that say what prompts show. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -28,6 +28,25 @@ export const promptsSchema = z.strictObject({
     .describe(
       '`fresh`: every iteration starts anew. `{turns: N}`: a conversation goes on for N iterations, then starts anew from the memory',
     ),
+});
+
+export const demonstrationsSchema = z.strictObject({
+  from: text
+    .describe(
+      'A JSON file that lists the steps of a good episode as `{state, action}`, a folder of `episode_1.json`, `episode_2.json`, …, or the directory of a run, whose best recorded episodes are taken',
+    )
+    .meta({ format: 'path' }),
+  episodes: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('How many are shown; those of different policies may contradict each other'),
+  steps: z
+    .union([z.literal('all'), count(1)])
+    .default(50)
+    .describe('Steps shown of each episode, at even distances from the first to the last, or `all`'),
+  digits: z.int().min(1).max(17).default(4).describe('Significant digits of the numbers'),
 });
 
 export const proposalSchema = z.strictObject({
@@ -76,4 +95,5 @@ export const memorySchema = z.strictObject({
 
 export type ProposalConfig = z.output<typeof proposalSchema>;
 export type PromptsConfig = z.output<typeof promptsSchema>;
+export type DemonstrationsConfig = z.output<typeof demonstrationsSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;

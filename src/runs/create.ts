@@ -2,11 +2,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
-import type { ParameterVector } from '../policies/policy.js';
 import { makeDirectory, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Manifest } from './manifest.js';
-import { groupFile, nothingRecorded, runFiles } from './reader.js';
+import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
 import { type Durability, type RunDirectory, RunWriter } from './writer.js';
 
 /**
@@ -15,10 +14,9 @@ import { type Durability, type RunDirectory, RunWriter } from './writer.js';
  */
 export function createRunDirectory(
   path: string,
-  content: {
+  content: Partial<TakenOver> & {
     readonly configYaml: string;
     readonly manifest: Manifest;
-    readonly imported: readonly ParameterVector[];
     readonly now: () => Date;
     readonly durability?: Durability;
   },
@@ -26,10 +24,12 @@ export function createRunDirectory(
   requireEmpty(path);
   makeDirectory(path);
   const release = lockRun(join(path, runFiles.lock));
+  const { demonstrations = [], imported = [] } = content;
   try {
     begin(path, {
       [runFiles.config]: content.configYaml,
-      ...(content.imported.length > 0 && { [runFiles.imported]: JSON.stringify(content.imported) }),
+      ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
+      ...(demonstrations.length > 0 && { [runFiles.demonstrations]: JSON.stringify(demonstrations) }),
       // The manifest comes last, in one step: from here on there is a run to resume.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
@@ -91,7 +91,8 @@ export function requireEmpty(path: string): void {
 
 /** Whether all files are of a process that was killed before there was a run: its lock tells them from a user's files. */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
-  const begun = [runFiles.config, runFiles.imported, runFiles.manifest, groupFile].flatMap((name) => [
+  const { config, demonstrations, imported, manifest } = runFiles;
+  const begun = [config, demonstrations, imported, manifest, groupFile].flatMap((name) => [
     name,
     `${name}.new`,
   ]);

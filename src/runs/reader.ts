@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { harmlessLines } from '../base/terminal-text.js';
+import type { Config } from '../config/config.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { type Demonstration, recordedDemonstrations } from '../prompting/context/demonstrations.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { parseJson } from '../storage/json-depth.js';
 import { isLocked } from '../storage/lock.js';
@@ -18,6 +20,8 @@ import { isTraining } from './training-files.js';
 export const runFiles = {
   config: 'config.yaml',
   imported: 'imported.json',
+  /** Absent where prompts show none. */
+  demonstrations: 'demonstrations.json',
   manifest: 'manifest.json',
   evaluations: 'evaluations.jsonl',
   episodes: 'episodes.jsonl',
@@ -84,10 +88,36 @@ export const logBytes = (path: string): number =>
     0,
   );
 
-/** Parameters that a run took over from an earlier one when it began. */
-export function readImported(path: string): readonly ParameterVector[] {
+/** What a run took over when it began: it goes on with that, whatever became of the files that it is from. */
+export interface TakenOver {
+  /** Parameters of an earlier run. */
+  readonly imported: readonly ParameterVector[];
+  /** Episodes that its prompts show. */
+  readonly demonstrations: readonly Demonstration[];
+}
+
+/** @throws UserError for demonstrations that are lost or damaged */
+export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
   const file = join(path, runFiles.imported);
-  return existsSync(file) ? (parseJson(stateText(file)) as ParameterVector[]) : [];
+  return {
+    imported: existsSync(file) ? (parseJson(stateText(file)) as ParameterVector[]) : [],
+    demonstrations: readDemonstrations(path, config),
+  };
+}
+
+/** The episodes that the prompts of a run of this config show. @throws UserError where they are lost or damaged */
+export function readDemonstrations(
+  path: string,
+  { demonstrations }: Pick<Config, 'demonstrations'>,
+): readonly Demonstration[] {
+  if (demonstrations === undefined) return [];
+  const file = join(path, runFiles.demonstrations);
+  if (existsSync(file)) return readShaped(file, recordedDemonstrations);
+  throw new UserError({
+    file,
+    message: 'this run has lost the demonstrations that its prompts show',
+    remedy: 'restore this file from a copy, or start a new run',
+  });
 }
 
 /** @throws UserError when `path` holds no run, or its manifest is damaged. */

@@ -99,7 +99,9 @@ function planControls(request: ControlsRequest, cwd: string) {
     // No control reads trajectories, and those of long episodes fill a disk.
     'memory.trajectories=none',
     'record=none',
-    // They read no prompts: with as many evaluations as the critic had, raise --candidates.
+    // They read no prompts.
+    'demonstrations=',
+    // With as many evaluations as the critic had, raise --candidates.
     'critic=',
     // Nor does anybody read what a person says of them.
     'feedback=',

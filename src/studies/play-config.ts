@@ -21,7 +21,7 @@ import { preflight } from '../preflight/preflight.js';
 import { describeReason } from '../runs/facts.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
-import { groupFile, readGroup, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { groupFile, readGroup, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
@@ -206,7 +206,11 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
   const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
-  const assembly = await assemble({ ...config, seed: seeds[begun]!, repeats: 1 }, env, readImported(run));
+  const assembly = await assemble(
+    { ...config, seed: seeds[begun]!, repeats: 1 },
+    env,
+    readTakenOver(run, config),
+  );
   await closeEnvironment(assembly);
   requireSame(assembly, readManifest(run), join(path, runFiles.config));
 }

@@ -18,7 +18,7 @@ import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readWholeRun, requireConfig } from '../runs/open-run.js';
-import { logBytes, readImported, readManifest, runFiles } from '../runs/reader.js';
+import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { lockRun } from '../storage/lock.js';
@@ -136,6 +136,7 @@ export function startRun(
     configYaml: resolvedYaml(assembly.config),
     manifest: newManifest(assembly, basename(path), now()),
     imported: assembly.imported,
+    demonstrations: assembly.demonstrations,
     now,
     durability,
   });
@@ -154,7 +155,7 @@ export async function reopenRun(
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
-  const assembly = await assemble(config, context.env, readImported(path), own);
+  const assembly = await assemble(config, context.env, readTakenOver(path, config), own);
   requireSame(assembly, manifest, file);
   await openModel(assembly, context);
   const directory = resumeRunDirectory(path, context.now, durability);

@@ -23,25 +23,26 @@ describe('keys', () => {
   it('unknown, with the nearest one', () => {
     expect(screen(`${valid}iteration: 50`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`iterations\`?"
     `);
   });
   it('unknown, several in one object', () => {
     expect(screen(`${valid}iteration: 50\nmodle: x\nsteps: 3`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: iteration: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`iterations\`?
       my.yaml:4:1: modle: unknown key
         remedy: did you mean \`model\`?
-      my.yaml:5:1: steps: unknown key"
+      my.yaml:5:1: steps: unknown key
+        remedy: elsewhere there is \`demonstrations.steps\`"
     `);
   });
   it('unknown here, known elsewhere', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
-        remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\`
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
+        remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\` and \`demonstrations.episodes\`
       my.yaml:4:1: base_url: unknown key
         remedy: elsewhere there is \`model.baseUrl\` (provider: openai) and \`critic.model.baseUrl\` (provider: openai) and \`feedback.model.baseUrl\` (provider: openai)"
     `);
@@ -67,7 +68,7 @@ describe('keys', () => {
   it('that would garble the screen', () => {
     expect(screen(`${valid}"a\\e[31m\\nb": 1\n"${'k'.repeat(500)}": 1`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: "a?[31m?b": unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…: unknown key"
     `);
   });
@@ -83,7 +84,7 @@ describe('keys', () => {
   it('of Object.prototype', () => {
     expect(screen(`${valid}constructor: 1\n__proto__: {x: 1}`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: constructor: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: __proto__: unknown key"
     `);
   });
@@ -444,7 +445,7 @@ describe('files', () => {
       screen(valid + Array.from({ length: 40 }, (_, i) => `unknown${i}: 1\n`).join('')),
     ).toMatchInlineSnapshot(`
       "my.yaml:3:1: unknown0: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       my.yaml:4:1: unknown1: unknown key
       my.yaml:5:1: unknown2: unknown key
       my.yaml:6:1: unknown3: unknown key
@@ -489,7 +490,7 @@ describe('overrides', () => {
   it('with an unknown key', () => {
     expect(screen(file, 'modle.name=x')).toMatchInlineSnapshot(`
       "override modle.name=x: modle: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
         remedy: did you mean \`model\`?"
     `);
   });
@@ -560,7 +561,7 @@ describe('overrides', () => {
   it('into Object.prototype', () => {
     expect(screen(file, '__proto__.x=1', 'environment.options.__proto__.x=1')).toMatchInlineSnapshot(`
       "override __proto__.x=1: __proto__: unknown key
-        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, record, render, sweep, slurm
+        one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
       override environment.options.__proto__.x=1: environment.options.__proto__: unknown key"
     `);
   });

@@ -126,7 +126,7 @@ describe('docs/configuration.md', () => {
       ([, yaml]) => yaml!,
     );
     const configs = examples.filter((yaml) => yaml.includes('environment:'));
-    expect(configs).toHaveLength(2);
+    expect(configs).toHaveLength(3);
     for (const yaml of configs)
       expect(() => loadConfig({ file: 'example.yaml', readFile: () => yaml })).not.toThrow();
   });

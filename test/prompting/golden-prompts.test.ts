@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import type { ParseFailure } from '../../src/prompting/answer/format.js';
+import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { situation } from './situation.js';
 
 /** Prompts as a model gets them. After a change: read them, then accept with `vitest -u`. */
@@ -99,7 +100,58 @@ const situations: Readonly<Record<string, Omit<ConfigInput, 'model'> & { readonl
   'semantic-json': { environment: 'Pendulum-v1', json: true },
 };
 
+const carSteps = [
+  { observation: [-0.4871798, 0], action: [0.7307697] },
+  { observation: [-0.3308123, 0.0135612], action: [0.95312] },
+  { observation: [0.4222001, 0.037], action: [0.6428] },
+];
+const lakeSteps = [
+  { observation: 0, action: 2 },
+  { observation: 1, action: 2 },
+];
+
+const demonstrated: Readonly<
+  Record<string, readonly [Omit<ConfigInput, 'model'>, readonly Demonstration[]]>
+> = {
+  'numeric-demonstrations': [
+    {
+      environment: 'MountainCarContinuous-v0',
+      policy: { kind: 'linear', bias: false },
+      prompts: { set: 'numeric' },
+      demonstrations: { from: 'run', digits: 3 },
+    },
+    [{ return: 85.812, length: 87, steps: carSteps }],
+  ],
+  'semantic-demonstrations-of-a-table': [
+    { environment: 'FrozenLake-v1', demonstrations: { from: 'folder' } },
+    [
+      { length: 2, steps: lakeSteps },
+      { length: 1, steps: lakeSteps.slice(0, 1) },
+    ],
+  ],
+  'semantic-demonstrations-of-a-network': [
+    {
+      environment: 'MountainCarContinuous-v0',
+      policy: { kind: 'mlp', hidden: [2] },
+      memory: 'none',
+      demonstrations: { from: 'episode.json' },
+    },
+    [{ length: 3, steps: carSteps }],
+  ],
+};
+
 describe('golden prompts', () => {
+  it.each(Object.entries(demonstrated))('%s', async (name, [config, demonstrations]) => {
+    const { prompts, task, play, context } = await situation(config, demonstrations);
+    const text = `===== system\n${prompts.system(task)}\n\n===== user\n${prompts.user(context(4, play(1)))}`;
+    await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, `${name}.txt`));
+    // What is said beside them is what is said without them.
+    const without = await situation(config);
+    const lines = without.prompts.system(without.task).split('\n');
+    expect(prompts.system(task).split('\n')).toEqual(expect.arrayContaining(lines));
+    expect(without.prompts.system(without.task)).not.toContain('->');
+  });
+
   it.each(Object.entries(situations))('%s', async (name, { json = false, ...config }) => {
     const model = { provider: 'openai', name: 'test', format: json ? 'json' : 'text' } as const;
     const { prompts, task, play, context } = await situation({ ...config, model });

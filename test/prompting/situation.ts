@@ -3,6 +3,7 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { tellingOf } from '../../src/prompting/answer/telling.js';
+import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
 import { parentsOf } from '../../src/prompting/context/parents.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
@@ -12,9 +13,13 @@ import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
-/** All that prompts are made of, for a config. */
+/**
+ * All that prompts are made of, for a config.
+ * @param demonstrations as if `config.demonstrations` had named them
+ */
 export async function situation(
   input: Omit<ConfigInput, 'model'> & { readonly model?: ConfigInput['model'] },
+  demonstrations: readonly Demonstration[] = [],
 ) {
   const config = resolveConfig(configSchema.parse({ model: { provider: 'openai', name: 'test' }, ...input }));
   const environment = await makeEnvironment(config.environment.id, config.environment.options);
@@ -31,7 +36,8 @@ export async function situation(
   });
   const telling = tellingOf(family.parameters, config.prompts.set);
   const told = { ...family, parameters: telling.spec };
-  const task = taskContext({ config, environment, family: told, description: prompts.description });
+  const { description } = prompts;
+  const task = taskContext({ config, environment, family: told, description, demonstrations });
   const episodes = new Map<BufferEntry, EpisodeRecord>();
 
   /** Random policies, each played for one episode. */

@@ -179,7 +179,7 @@ function refuseUnplayable(config: ProposerConfig, { content, where }: Settings):
     }
 }
 
-function unplayable({ evaluation, prompts, warmup }: Config): readonly Problem[] {
+function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): readonly Problem[] {
   const problems: (Problem | false)[] = [
     prompts.conversation !== 'fresh' && {
       field: 'prompts.conversation',
@@ -192,6 +192,11 @@ function unplayable({ evaluation, prompts, warmup }: Config): readonly Problem[]
     evaluation.racing !== undefined && {
       field: 'evaluation.racing',
       message: 'must be left out: the returns of an evaluation that was cut short can’t be compared',
+    },
+    demonstrations !== undefined && {
+      field: 'demonstrations',
+      message:
+        'must be left out: a training keeps no copy of them, and would go on with what stands there then',
     },
     warmup.from !== undefined && {
       field: 'warmup.from',

@@ -59,8 +59,8 @@ export async function openRun(
   env: Readonly<Record<string, string | undefined>>,
   from?: RunState,
 ): Promise<RunUnderway> {
-  const assembly = await assemble(config, env, [], { model: noModel });
-  const { environment, family, prompts } = assembly;
+  const assembly = await assemble(config, env, undefined, { model: noModel });
+  const { environment, family } = assembly;
   const { evaluation, memory, seed } = config;
   const shown = memory.trajectories !== 'none';
   const setting: EvaluationSetting = {
@@ -69,10 +69,7 @@ export async function openRun(
   };
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const buffer = createReplayBuffer(from?.entries);
-  const prompter = new Prompter({
-    ...{ config: assembly.config, environment, family, prompts, buffer },
-    recorded: nothingRecorded,
-  });
+  const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
   let completed = from?.iteration ?? 0;
   const known = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
   const evaluated = async (parameters: ParameterVector, iteration: number, candidate: number) => {

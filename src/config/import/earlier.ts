@@ -30,6 +30,14 @@ import {
   temperature,
 } from './forms.js';
 import {
+  demonstrationsDirectory,
+  isImitation,
+  requireImitation,
+  showsReturns,
+  template,
+  toldStep,
+} from './imitation.js';
+import {
   carried,
   type Dialect,
   dropped,
@@ -58,13 +66,7 @@ const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_rando
 
 /** What a config asks for that no config here can say, and why. */
 function refusal(draft: Draft): { readonly field: string; readonly message: string } | undefined {
-  const task = taskOf(draft);
   const asked = (key: string) => isOn(given(draft.theirs, key));
-  const tasks: readonly (readonly [RegExp, string])[] = [
-    [/_imitation/, 'shows the model demonstrations to imitate, which no prompt set here does'],
-  ];
-  const kind = tasks.find(([pattern]) => pattern.test(task));
-  if (kind !== undefined) return { field: 'task', message: kind[1] };
   if (!asked('beam')) return undefined;
   if (asked('random'))
     return { field: 'random', message: 'draws the steps of a beam at random, which no control here does' };
@@ -141,14 +143,18 @@ const task: KeyImport = (draft, key) => {
 };
 
 const history: KeyImport = (draft, key, value) => {
+  if (!showsReturns(draft)) return drop(draft, key, 'its template shows no evaluation');
   const steps = showsTrajectories(draft)
     ? ', each with memory.rows sampled steps of its first episode'
     : ', as there';
-  change(draft, key, `the last so many evaluations, all in the prompt${steps}`, { 'memory.recent': value });
+  return change(draft, key, `the last so many evaluations, all in the prompt${steps}`, {
+    'memory.recent': value,
+  });
 };
 
 /** The step of a random search; of a model, the step that its prompt tells, where it is above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
+  const told = toldStep(draft, value);
   if (isRandomSearch(draft)) {
     const reason = 'steps from the best so far, in a policy whose values have decimals enough for them';
     change(draft, key, reason, {
@@ -157,7 +163,9 @@ const searchStep: KeyImport = (draft, key, value) => {
       'policy.decimals': 4,
     });
   } else if (isGridSearch(draft)) drop(draft, key, 'a grid has steps of its own');
-  else if (typeof value === 'number' && value > 0) carry(draft, key, { 'prompts.stepSize': value });
+  else if (told !== value && told !== undefined)
+    change(draft, key, 'its template tells this step, whatever stands here', { 'prompts.stepSize': told });
+  else if (typeof told === 'number' && told > 0) carry(draft, key, { 'prompts.stepSize': told });
   else drop(draft, key, 'tells the model no step');
 };
 
@@ -199,7 +207,8 @@ const keys: Readonly<Record<string, KeyImport>> = {
   best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
   llm_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
-  demonstrations_dir: dropped('no demonstrations are shown'),
+  llm_si_template_name: template,
+  demonstrations_dir: demonstrationsDirectory,
   delta,
   grad_descent: ofCosts,
   reverse: ofCosts,
@@ -222,6 +231,7 @@ export const earlier: Dialect = {
   keys,
   read(draft) {
     refuse(draft);
+    if (isImitation(draft)) requireImitation(draft);
     const { theirs } = draft;
     const environment = chooseEnvironment(theirs);
     const fields = policyFields(draft, environment.id);
@@ -231,7 +241,7 @@ export const earlier: Dialect = {
     assign(draft, {
       ...fields,
       'prompts.set': prompts,
-      ...wholeHistory,
+      ...(showsReturns(draft) ? wholeHistory : { memory: 'none' }),
       ...(showsTrajectories(draft) && {
         'memory.trajectories': 'rows',
         'memory.rows': isTable && typeof length === 'number' ? length : undefined,

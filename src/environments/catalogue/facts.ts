@@ -19,7 +19,12 @@ export function option<T>(options: Options, name: string, fallback: T): T {
 
 /** At most four significant digits: 0.3333, 15, -0.05. */
 export function short(value: number): string {
-  return String(Number(value.toPrecision(4)) + 0);
+  return significant(value, 4);
+}
+
+/** At most so many significant digits. */
+export function significant(value: number, digits: number): string {
+  return String(Number(value.toPrecision(digits)) + 0);
 }
 
 /** The maze that the environment of this id is made with, drawn with characters. */

@@ -4,6 +4,7 @@
  * not compared are text already; what may be absent is null, never missing.
  */
 import { z } from 'zod';
+import { demonstratedSchema } from './demonstrations.js';
 
 const count = z.int().min(0);
 const flag = z.boolean();
@@ -259,6 +260,9 @@ export const taskContextSchema = z.strictObject({
   ),
   optimum: text.nullable().describe('The best score there can be, where the config tells it'),
   stepSize: text.nullable().describe('Exploration step, where the config tells it'),
+  demonstrations: demonstratedSchema
+    .nullable()
+    .describe('Good episodes to act alike, where the config names some (`demonstrations`)'),
 });
 
 const rankedSchema = z.array(

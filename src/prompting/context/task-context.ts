@@ -6,7 +6,8 @@ import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '.
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { changeName, exampleChanges } from '../answer/changes.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
-import type { MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
+import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
+import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
@@ -37,6 +38,7 @@ export function taskContext(task: {
     readonly screening?: { readonly evaluate: number } | undefined;
     readonly prompts: PromptsConfig;
     readonly memory: MemoryConfig;
+    readonly demonstrations?: DemonstrationsConfig | undefined;
     readonly proposal?: ProposalConfig | undefined;
     readonly evaluation: EvaluationConfig;
   };
@@ -44,6 +46,8 @@ export function taskContext(task: {
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   /** What the environment is, as the prompt set renders it. */
   readonly description: string;
+  /** Episodes that `config.demonstrations` names. */
+  readonly demonstrations: readonly Demonstration[];
 }): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory, model } = config;
@@ -83,6 +87,7 @@ export function taskContext(task: {
     group: (config.screening?.evaluate ?? config.candidates) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
+    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits),
   };
 }
 

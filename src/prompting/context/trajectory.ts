@@ -1,5 +1,5 @@
 /** One episode as a few lines of text: sampled steps, or statistics. */
-import { short } from '../../environments/catalogue/facts.js';
+import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
@@ -33,7 +33,7 @@ export function trajectoryRows(episode: Episode, count: number): readonly string
 }
 
 /** Indices of `count` of `length` steps at even distances, from the first to the last. */
-function evenSteps(length: number, count: number): readonly number[] {
+export function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
@@ -84,7 +84,9 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-function show(value: Value): string {
+/** @param digits significant ones of each number */
+export function show(value: Value, digits = 4): string {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' ? short(value) : `[${value.map(short).join(', ')}]`;
+  const told = (number: number) => significant(number, digits);
+  return typeof value === 'number' ? told(value) : `[${value.map(told).join(', ')}]`;
 }

@@ -31,8 +31,17 @@ const load = ({ base, given }: Case): LoadedConfig => {
   return loadConfig({ file: 'theirs.yaml', readFile: () => JSON.stringify(config) });
 };
 
+/** Their folders of demonstrations are not among their files. */
+function withDemonstrations(config: LoadedConfig['config']): LoadedConfig['config'] {
+  const { demonstrations } = config;
+  if (demonstrations === undefined || existsSync(demonstrations.from)) return config;
+  const from = join(packageRoot(), 'test', 'fixtures', 'demonstrations');
+  return { ...config, demonstrations: { ...demonstrations, from } };
+}
+
 /** What a config comes to, in the words of the table. */
-async function built({ config, imported, notes }: LoadedConfig): Promise<Record<string, unknown>> {
+async function built({ imported, notes, ...loaded }: LoadedConfig): Promise<Record<string, unknown>> {
+  const config = withDemonstrations(loaded.config);
   const assembly = await assemble({ ...config, model: { provider: 'random' } }, {});
   const { environment, family } = assembly;
   const { evaluation, iterations, memory, model, prompts, warmup } = config;
@@ -89,6 +98,8 @@ async function built({ config, imported, notes }: LoadedConfig): Promise<Record<
     gravity: config.environment.options.g,
     low: 'low' in policy ? policy.low : undefined,
     high: 'high' in policy ? policy.high : undefined,
+    pairs: text.match(/^\[.*\] -> \[.*\]$/gm)?.length,
+    digits: config.demonstrations?.digits,
     candidates: config.candidates,
     note: notes.join('\n'),
   };
@@ -99,7 +110,7 @@ describe('what is built of an imported config', () => {
     const facts = await built(load(one));
     for (const [key, value] of Object.entries(one.expected)) {
       if (key === 'note') expect(facts.note).toContain(value);
-      else expect(facts[key], key).toEqual(value);
+      else expect(facts[key] ?? null, key).toEqual(value);
     }
     expect(facts).toMatchObject({ conversation: 'fresh', told: true, candidates: 1 });
   });

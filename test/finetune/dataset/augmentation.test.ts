@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   augmented,
@@ -138,6 +139,11 @@ describe('a transformed run', () => {
     await refused({ prompts: { set: 'semantic' } }, /untrue.*\n.*semantic[\s\S]*numeric, compact/);
     await refused({ memory: { trajectories: 'summary' }, prompts: { set: 'numeric' } }, /trajectories tell/);
     await refused({ prompts: { set: 'numeric', conversation: { turns: 2 } } }, /earlier replies/);
+    const from = resolve(import.meta.dirname, '../../../buffers/example-cartpole');
+    await refused(
+      { demonstrations: { from }, prompts: { set: 'numeric' } },
+      /copies would move: a has demonstrations/,
+    );
     expect(() => transformedRun({ ...run, prompts: undefined }, exchange)).toThrow(/templates of a are gone/);
   });
 });

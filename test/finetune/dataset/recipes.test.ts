@@ -457,6 +457,7 @@ describe('hindsight', () => {
     'sampled steps': { memory: { trajectories: 'rows', rows: 3 }, candidates: 2 },
     'numbers only': { prompts: { set: 'numeric', optimum: 60 }, candidates: 3 },
     'a token budget': { memory: { tokens: 400 } },
+    demonstrations: { demonstrations: { from: exampleRun, steps: 3 } },
   };
 
   it.each(Object.entries(variants))('renders what the run was shown: %s', async (_name, changes) => {

@@ -1,0 +1,80 @@
+/** Good episodes that prompts show, for the model to find parameters that act alike. */
+import { z } from 'zod';
+import type { Action, Observation } from '../../environments/environment.js';
+import type { DemonstrationsConfig } from '../settings.js';
+import { evenSteps, show } from './trajectory.js';
+
+/** A good episode: all of its steps, or those that prompts show. */
+export interface Demonstration {
+  /** Undiscounted; absent where it is not known. */
+  readonly return?: number | undefined;
+  /** Steps of the whole episode. */
+  readonly length: number;
+  /** In their order. */
+  readonly steps: readonly DemonstratedStep[];
+}
+
+export interface DemonstratedStep {
+  readonly observation: Observation;
+  readonly action: Action;
+}
+
+const count = z.int().min(0);
+const flag = z.boolean();
+const text = z.string();
+
+const value = z.union([z.number(), z.array(z.number())]);
+
+/** Demonstrations as a run keeps them. */
+export const recordedDemonstrations = z
+  .array(
+    z.strictObject({
+      return: z.number().optional(),
+      length: count,
+      steps: z.array(z.strictObject({ observation: value, action: value })).min(1),
+    }),
+  )
+  .min(1) satisfies z.ZodType<readonly Demonstration[]>;
+
+export const demonstratedSchema = z.strictObject({
+  several: flag.describe('Whether there is more than one'),
+  episodes: z
+    .array(
+      z.strictObject({
+        number: count.describe('From 1'),
+        return: text.nullable().describe('Its return; null where it is not known'),
+        shown: count.describe('How many of its steps are shown'),
+        length: count.describe('How many steps it has'),
+        partial: flag.describe('Whether it has steps that are not shown'),
+        text: text.describe('The steps, one a line: `observation -> action`'),
+      }),
+    )
+    .describe('The episodes'),
+});
+
+/** An episode with as many of its steps as prompts show. */
+export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps']): Demonstration {
+  if (most === 'all') return whole;
+  return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
+}
+
+/** @returns null where there are none, for templates */
+export function demonstratedContext(
+  demonstrations: readonly Demonstration[],
+  digits: number | undefined,
+): z.output<typeof demonstratedSchema> | null {
+  if (demonstrations.length === 0) return null;
+  return {
+    several: demonstrations.length > 1,
+    episodes: demonstrations.map(({ length, return: total, steps }, i) => ({
+      number: i + 1,
+      return: total === undefined ? null : total.toFixed(2),
+      shown: steps.length,
+      length,
+      partial: steps.length < length,
+      text: steps
+        .map(({ action, observation }) => `${show(observation, digits)} -> ${show(action, digits)}`)
+        .join('\n'),
+    })),
+  };
+}
