@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import type { LanguageModel } from '../../src/models/language-model.js';
-import { createGenerator } from '../../src/random/generator.js';
-import { readManifest, readRun } from '../../src/runs/reader.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import type { LanguageModel } from '../../../src/models/language-model.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
 import {
   quick,
   readRunFile,
   resumeExperiment,
   runExperimentFrom,
   seededModel,
-} from '../support/experiments.js';
+} from '../../support/experiments.js';
 
 const config = {
   ...quick,

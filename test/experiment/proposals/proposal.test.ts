@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { Ledger } from '../../src/experiment/budget/ledger.js';
-import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
+import { Ledger } from '../../../src/experiment/budget/ledger.js';
+import { type ProposalRequest, propose } from '../../../src/experiment/proposal.js';
 import {
   type ChatMessage,
   type Completion,
   type LanguageModel,
   ModelError,
-} from '../../src/models/language-model.js';
-import type { CallRecord } from '../../src/runs/events.js';
-import { ask } from '../support/ask.js';
-import { createScriptedModel, type ScriptedReply } from '../support/scripted-model.js';
+} from '../../../src/models/language-model.js';
+import type { CallRecord } from '../../../src/runs/events.js';
+import { ask } from '../../support/ask.js';
+import { createScriptedModel, type ScriptedReply } from '../../support/scripted-model.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const prompt: readonly ChatMessage[] = [

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { createGenerator } from '../../src/random/generator.js';
-import { runText } from '../../src/report/run-text.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
-import { readRun } from '../../src/runs/reader.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
-import { createScriptedModel } from '../support/scripted-model.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { runText } from '../../../src/report/run-text.js';
+import { readWholeRun } from '../../../src/runs/open-run.js';
+import { readRun } from '../../../src/runs/reader.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 
 const config = {
   ...quick,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
-import { formatValue } from '../../src/prompting/answer/format.js';
-import { createGenerator } from '../../src/random/generator.js';
-import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import { readManifest, readRun } from '../../src/runs/reader.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
-import { createScriptedModel } from '../support/scripted-model.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { formatValue } from '../../../src/prompting/answer/format.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 
 const config = {
   ...quick,

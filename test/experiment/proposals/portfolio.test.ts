@@ -1,26 +1,26 @@
 import { expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { type Assembly, assemble } from '../../src/experiment/assemble.js';
-import type { Proposer } from '../../src/experiment/proposer.js';
-import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
-import { preflight } from '../../src/preflight/preflight.js';
-import { memberFigures } from '../../src/report/data/members.js';
-import { loggedProposals } from '../../src/report/data/proposals.js';
-import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
-import { renderReport } from '../../src/report/run-report.js';
-import { runText } from '../../src/report/run-text.js';
-import { runData } from '../../src/report/write-report.js';
-import { differences } from '../../src/runs/fingerprint.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
-import { readManifest, readRun } from '../../src/runs/reader.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { type Assembly, assemble } from '../../../src/experiment/assemble.js';
+import type { Proposer } from '../../../src/experiment/proposer.js';
+import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
+import { preflight } from '../../../src/preflight/preflight.js';
+import { memberFigures } from '../../../src/report/data/members.js';
+import { loggedProposals } from '../../../src/report/data/proposals.js';
+import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';
+import { renderReport } from '../../../src/report/run-report.js';
+import { runText } from '../../../src/report/run-text.js';
+import { runData } from '../../../src/report/write-report.js';
+import { differences } from '../../../src/runs/fingerprint.js';
+import { readWholeRun } from '../../../src/runs/open-run.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
 import {
   quick,
   readRunFile,
   resumeExperiment,
   runExperimentFrom,
   seededModel,
-} from '../support/experiments.js';
+} from '../../support/experiments.js';
 
 const controls = [{ provider: 'hill-climb' }, { provider: 'gp' }, { provider: 'cma-es' }] as const;
 const fast = [{ provider: 'hill-climb' }, { provider: 'cma-es' }] as const;

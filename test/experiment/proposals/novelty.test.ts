@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { renderReport } from '../../src/report/run-report.js';
-import { runText } from '../../src/report/run-text.js';
-import { runData } from '../../src/report/write-report.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
-import { readRun } from '../../src/runs/reader.js';
-import { nearestTried } from '../../src/search/novelty.js';
-import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
-import { createScriptedModel } from '../support/scripted-model.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { renderReport } from '../../../src/report/run-report.js';
+import { runText } from '../../../src/report/run-text.js';
+import { runData } from '../../../src/report/write-report.js';
+import { readWholeRun } from '../../../src/runs/open-run.js';
+import { readRun } from '../../../src/runs/reader.js';
+import { nearestTried } from '../../../src/search/novelty.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 
 const spec = { count: 10, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
 const config = (action: 'ask' | 'jitter') =>
