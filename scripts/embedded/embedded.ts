@@ -8,7 +8,7 @@
  * returns are normalised by.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../../src/config/load.js';
@@ -23,7 +23,7 @@ import { firstAnswers, LoadedModels, localModel, play } from '../tiny-improver/p
 import { falsify } from './falsify.js';
 import { mixedObservations } from './mixed.js';
 import { arms, budgets, declared, type Row, runOverrides, tasks } from './plan.js';
-import { embeddedReport } from './report.js';
+import { embeddedPicture, embeddedReport } from './report.js';
 import type { Constants } from './statistics.js';
 
 const constantsFile = 'bench/embedded-constants.json';
@@ -154,9 +154,13 @@ async function main(): Promise<void> {
   const armNames = chosen(Object.keys(arms), values.arms);
   const taskNames = chosen(Object.keys(tasks), values.tasks ?? Object.keys(declared).join(','));
   if (!values.report) await playAll(values.rows, taskNames, armNames, firstSeeds.compared);
-  const text = embeddedReport(readRows<Row>(values.rows), readConstants());
+  const [rows, constants] = [readRows<Row>(values.rows), readConstants()];
+  const text = embeddedReport(rows, constants);
   if (values.markdown !== undefined) writeFileSync(values.markdown, text);
-  if (values.card) fillBlock(modelCard, 'figures', text);
+  if (values.card) {
+    fillBlock(modelCard, 'figures', `![The differences below, with their intervals](figures.svg)\n\n${text}`);
+    writeFileSync(join(dirname(modelCard), 'figures.svg'), embeddedPicture(rows, constants));
+  }
   process.stdout.write(text);
 }
 

@@ -1,5 +1,6 @@
 /** The protocol's rows as Markdown. */
 import { mean, quantile } from '../../src/statistics/descriptive.js';
+import { forestPlot } from './forest.js';
 import {
   arms,
   budgets,
@@ -25,38 +26,75 @@ const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
-/** @param constants by declared task; a task in another dress has those of the task itself */
-export function embeddedReport(rows: readonly Row[], constants: AllConstants): string {
+/** Ways to use the model, each of which is compared with the controls. */
+const ways = ['model', 'screened'] as const;
+
+/** Constants by task; a task in another dress has those of the task itself. */
+function constantsOfAll(constants: AllConstants): AllConstants {
   const all: Record<string, Constants> = { ...constants };
   for (const [name, { of }] of Object.entries(variants))
     if (of !== undefined && constants[of] !== undefined) all[name] = constants[of];
+  return all;
+}
+
+/** @param constants by declared task */
+export function embeddedReport(rows: readonly Row[], constants: AllConstants): string {
+  const all = constantsOfAll(constants);
   const present = Object.keys(arms).filter((arm) => rows.some((row) => row.arm === arm));
+  const truthful = present.filter((arm) => arms[arm]!.falsified === undefined);
   return [
-    ...reachedTables(rows, all, present),
-    ...comparisons(rows, all, 'model', controls),
-    ...comparisons(rows, all, 'screened', controls),
+    overall(rows, all, truthful),
+    ...ways.flatMap((arm) => comparisons(rows, all, arm, controls)),
     ...comparisons(rows, all, 'screened', screeningAlone),
-    ...dresses(rows, all, present),
     ...falsified(rows, all, present),
+    ...dresses(rows, all, truthful),
+    ...reachedTables(rows, all, truthful),
     ...seconds(rows, present),
   ].join('\n');
 }
 
-function reachedTables(rows: readonly Row[], constants: AllConstants, present: readonly string[]) {
+/** The comparisons of the report as a picture. */
+export function embeddedPicture(rows: readonly Row[], constants: AllConstants): string {
+  const labels = Object.fromEntries(controls.map((control) => [control, arms[control]!.label]));
+  return forestPlot(
+    ways.map((arm) => ({
+      label: arms[arm]!.label,
+      of: (control, budget) =>
+        differenceOf(
+          pairsOf(rows, constants, { arm, control, budget: budgets.indexOf(budget) }, declaredNames),
+        ),
+    })),
+    labels,
+  );
+}
+
+/** Each arm over all declared tasks, and who it is: other tables have the short names. */
+function overall(rows: readonly Row[], constants: AllConstants, shown: readonly string[]): string {
+  const lines = shown.map((arm) => {
+    const reached = declaredNames.flatMap((task) => reachedOf(rows, constants[task]!, task, arm) ?? []);
+    const runs = reached.map((one) => one.runs);
+    const counted =
+      Math.min(...runs) === Math.max(...runs) ? `${runs[0]}` : `${Math.min(...runs)}–${Math.max(...runs)}`;
+    return [
+      `\`${arm}\``,
+      arms[arm]!.label,
+      `${reached.length} × ${counted}`,
+      ...budgets.map((_, b) => two(mean(reached.map(({ means }) => means[b]!)))),
+      two(mean(reached.map(({ lowest }) => lowest.at(-1)!))),
+    ];
+  });
+  const header = ['arm', 'who proposes', 'tasks × runs', ...budgets.map(String), 'lowest tenth'];
+  return `### Over all tasks\n\nMean over tasks of the normalised return (0: random search at 100 evaluations; 1: the best known) after 20, 50 and 100 evaluations, and of the lowest tenth of the runs after 100.\n\n${tableOf(header, lines)}`;
+}
+
+function reachedTables(rows: readonly Row[], constants: AllConstants, shown: readonly string[]) {
   return budgets.map((budget, b) => {
     const lines = Object.keys(tasks).flatMap((task) => {
-      const own = present.map((arm) => reachedOf(rows, constants[task] ?? { low: 0, high: 1 }, task, arm));
+      const own = shown.map((arm) => reachedOf(rows, constants[task] ?? { low: 0, high: 1 }, task, arm));
       if (task in variants || own.every((one) => one === undefined)) return [];
-      const cells = own.map((one) => {
-        if (one === undefined) return '–';
-        const scaled =
-          constants[task] === undefined ? '' : ` (${two(one.means[b]!)}; ${two(one.lowest[b]!)})`;
-        return `${four(one.returns[b]!)}${scaled}`;
-      });
-      const runs = own.map((one) => one?.runs ?? 0);
-      return [[task, String(Math.max(...runs)), ...cells]];
+      return [[task, ...own.map((one) => (one === undefined ? '–' : four(one.returns[b]!)))]];
     });
-    return `### At ${budget} evaluations\n\nMean return on fresh episodes (normalised; mean of the lowest tenth of the runs).\n\n${tableOf(['task', 'runs', ...present.map((arm) => arms[arm]!.label)], lines)}`;
+    return `### Mean return on fresh episodes at ${budget} evaluations\n\n${tableOf(['task', ...shown], lines)}`;
   });
 }
 
@@ -93,11 +131,12 @@ function differenceLine(name: string, pairs: Pairs): readonly (readonly string[]
 }
 
 /** What a change of dress costs each arm, as a share of what it reaches on the plain task. */
-function dresses(rows: readonly Row[], constants: AllConstants, present: readonly string[]) {
+function dresses(rows: readonly Row[], constants: AllConstants, all: readonly string[]) {
+  const shown = all.filter((arm) => rows.some((row) => row.arm === arm && row.task in variants));
   const lines = Object.entries(variants).flatMap(([name, { of = '' }]) => {
     const own = constants[name];
     if (own === undefined || !rows.some(({ task }) => task === name)) return [];
-    const cells = present.map((arm) => {
+    const cells = shown.map((arm) => {
       const [plain, changed] = [of, name].map((task) => reachedOf(rows, own, task, arm)?.means.at(-1));
       return plain === undefined || changed === undefined ? '–' : `${two(changed)} (${two(changed - plain)})`;
     });
@@ -105,7 +144,7 @@ function dresses(rows: readonly Row[], constants: AllConstants, present: readonl
   });
   if (lines.length === 0) return [];
   return [
-    `### In another dress, at 100 evaluations\n\nMean normalised return (minus that of the plain task).\n\n${tableOf(['task', ...present.map((arm) => arms[arm]!.label)], lines)}`,
+    `### In another dress, at 100 evaluations\n\nMean normalised return (minus that of the plain task).\n\n${tableOf(['task', ...shown], lines)}`,
   ];
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { falsify } from '../../scripts/embedded/falsify.js';
 import { mixedObservations } from '../../scripts/embedded/mixed.js';
 import { arms, declared, type Row, runOverrides, tasks, variants } from '../../scripts/embedded/plan.js';
-import { embeddedReport } from '../../scripts/embedded/report.js';
+import { embeddedPicture, embeddedReport } from '../../scripts/embedded/report.js';
 import {
   bootstrapWithin,
   differenceOf,
@@ -88,6 +88,15 @@ describe('the statistics of the protocol', () => {
     expect(text).toContain('Above 0: 3 of 6');
     expect(text).toContain('| CartPole:rotated | 0.70 (−0.05) |');
     expect(text).not.toContain('Told falsehoods');
+    expect(text).toContain('| `model` | embedded model | 2 × 20 |');
+  });
+
+  it('draws each interval where it belongs', () => {
+    const picture = embeddedPicture(rows, constants);
+    const [circle] = picture.match(/<circle r="3.5" cx="[\d.]+"/g)!;
+    const zero = /class="zero" x1="([\d.]+)"/.exec(picture)![1];
+    expect(Number(/cx="([\d.]+)/.exec(circle)![1])).toBeGreaterThan(Number(zero));
+    expect(picture.match(/r="3.5"/g)).toHaveLength(6);
   });
 });
 
