@@ -4,7 +4,7 @@
  * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
- * An arm is a control (random, hill, mix, cma, gp), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
+ * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
  * 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
  * probability 0.5 only, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
  */
@@ -50,8 +50,10 @@ function armOf(text: string): Arm {
   const overrides = settings.map((setting) => `experiment.${setting}`);
   const [name, place] = first.split('=') as [string, string?];
   if (place === undefined) {
-    const provider = declaredArms[name]?.overrides.find((word) => word.startsWith('model.provider='));
-    if (provider === undefined) throw new Error(`no control ${name}; a model is name=DIRECTORY`);
+    const [provider, ...own] = declaredArms[name]?.overrides ?? [];
+    if (!provider?.startsWith('model.provider='))
+      throw new Error(`no control ${name}; a model is name=DIRECTORY`);
+    overrides.push(...own.map((setting) => `experiment.${setting}`));
     return { name, model: `{provider: ${provider.split('=')[1]}}`, known: [1, 0], overrides };
   }
   const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?$/.exec(place)!;
