@@ -4,9 +4,10 @@
  * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
- * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model; then `@1.2` for a temperature, `*16` for
- * 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know each evaluation with
- * probability 0.5 only, `+key=value` for settings of the experiment, as in `m=DIR@1.2*16`.
+ * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
+ * `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know
+ * each evaluation with probability 0.5 only, `%mix` for a control that gives half of the answers, `+key=value` for settings of
+ * the experiment.
  */
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -56,11 +57,17 @@ function armOf(text: string): Arm {
     overrides.push(...own.map((setting) => `experiment.${setting}`));
     return { name, model: `{provider: ${provider.split('=')[1]}}`, known: [1, 0], overrides };
   }
-  const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?$/.exec(place)!;
-  const [, path, temperature = '1', samples = '1', share = '1', often = '0'] = parts;
+  const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?(?:%([\w-]+))?$/.exec(place)!;
+  const [, path, temperature = '1', samples = '1', share = '1', often = '0', partner] = parts;
   const model = `{provider: local, path: ${JSON.stringify(resolve(path!))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
   if (Number(samples) > 1) overrides.push(`experiment.candidates=${samples}`, 'experiment.screening={}');
-  return { name, model, known: [Number(share), Number(often)], overrides };
+  const both = `{provider: portfolio, switch: shares, members: [${model}, {provider: ${partner}}]}`;
+  return {
+    name,
+    model: partner === undefined ? model : both,
+    known: [Number(share), Number(often)],
+    overrides,
+  };
 }
 
 /** What a prompt knows: in some prompts each evaluation is left out by chance, as the same ones for the same prompt. */
