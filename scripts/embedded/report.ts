@@ -12,7 +12,7 @@ import {
   tasks,
   variants,
 } from './plan.js';
-import { type Constants, differenceOf, type Pairs, pairsOf, reachedOf } from './statistics.js';
+import { type Constants, differenceOf, fewestRuns, type Pairs, pairsOf, reachedOf } from './statistics.js';
 
 type AllConstants = Readonly<Record<string, Constants>>;
 
@@ -71,7 +71,10 @@ export function embeddedPicture(rows: readonly Row[], constants: AllConstants): 
 /** Each arm over all declared tasks, and who it is: other tables have the short names. */
 function overall(rows: readonly Row[], constants: AllConstants, shown: readonly string[]): string {
   const lines = shown.map((arm) => {
-    const reached = declaredNames.flatMap((task) => reachedOf(rows, constants[task]!, task, arm) ?? []);
+    const reached = declaredNames
+      .flatMap((task) => reachedOf(rows, constants[task]!, task, arm) ?? [])
+      .filter((one) => one.runs >= fewestRuns);
+    if (reached.length === 0) return [arm, arms[arm]!.label, 'too few', '', '', '', ''];
     const runs = reached.map((one) => one.runs);
     const counted =
       Math.min(...runs) === Math.max(...runs) ? `${runs[0]}` : `${Math.min(...runs)}–${Math.max(...runs)}`;

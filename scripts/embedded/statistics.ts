@@ -59,9 +59,12 @@ export interface Difference {
 
 const resamples = 10_000;
 
-/** undefined where there is no pair. */
+/** A task with fewer runs says nothing of how its runs differ: it is not counted yet. */
+export const fewestRuns = 5;
+
+/** undefined where no task has enough pairs. */
 export function differenceOf(pairs: Pairs): Difference | undefined {
-  const lists = [...pairs.values()];
+  const lists = [...pairs.values()].filter(({ length }) => length >= fewestRuns);
   if (lists.length === 0) return undefined;
   const means = lists.map(mean);
   return {
