@@ -104,8 +104,8 @@ test('runs side by side are answered in one batch by one process, and are what t
   const written = {
     ...experiment,
     model: { ...experiment.model, batch: 4, temperature: 1 },
-    iterations: 3,
-    repeats: 4,
+    iterations: 2,
+    repeats: 3,
   };
   writeFileSync(join(cwd, 'config.json'), JSON.stringify(written));
   const play = async (jobs: number) => {
@@ -114,7 +114,7 @@ test('runs side by side are answered in one batch by one process, and are what t
     const runDir = `jobs-${jobs}`;
     const args = { config: join(cwd, 'config.json'), overrides: [], runsDir: 'buffers', runDir, jobs };
     expect(await runCommand({ ...args, dryRun: false, quiet: true, json: false }, context)).toBe(0);
-    const runs = [1, 2, 3, 4].map((repeat) => join(cwd, runDir, `repeat-${repeat}`));
+    const runs = [1, 2, 3].map((repeat) => join(cwd, runDir, `repeat-${repeat}`));
     return {
       evaluations: runs.map((run) => readRunFile(run, 'evaluations')),
       usage: runs.map((run) => callsOf(run).map(({ completion }) => completion?.usage)),
@@ -122,12 +122,12 @@ test('runs side by side are answered in one batch by one process, and are what t
     };
   };
   const apart = await play(1);
-  const beside = await play(4);
+  const beside = await play(3);
   onFork.listener = undefined;
   expect(beside.evaluations).toEqual(apart.evaluations);
   // What was cached is what each run had before, too.
   expect(beside.usage).toEqual(apart.usage);
-  expect([apart.processes, beside.processes]).toEqual([4, 1]);
+  expect([apart.processes, beside.processes]).toEqual([3, 1]);
   expect(children.every(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null)).toBe(true);
 });
 

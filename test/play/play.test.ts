@@ -22,17 +22,17 @@ const meanReturn = (games: Parameters<typeof playFigures>[0]) => playFigures(gam
 
 describe('players without a model', () => {
   it('the expert of agents/cooking wins every game, and chance does not', async () => {
-    const expert = await played('agents/cooking', ['player=expert', 'episodes=20']);
+    const expert = await played('agents/cooking', ['player=expert', 'episodes=6']);
     expect(playFigures(expert.games)).toMatchObject({
-      games: 20,
+      games: 6,
       meanScore: 1,
       won: 1,
       lost: 0,
       truncated: 0,
     });
-    const random = await played('agents/cooking', ['player=random', 'episodes=20']);
+    const random = await played('agents/cooking', ['player=random', 'episodes=6']);
     expect(playFigures(random.games).meanScore).toBeLessThan(0.5);
-    const first = await played('agents/cooking', ['player=first', 'episodes=20']);
+    const first = await played('agents/cooking', ['player=first', 'episodes=6']);
     expect(playFigures(first.games).meanScore).toBeLessThan(0.5);
     // The same games: what was seen first depends on the seed only.
     const starts = (games: typeof expert.games) => games.map(({ seed, turns }) => [seed, turns[0]!.message]);
