@@ -1,21 +1,18 @@
 /**
  * Models that propose, and the controls, on held-out synthetic tasks that teach search: what is chosen by, before any of the
- * declared tasks is played. One candidate an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
+ * declared tasks is played. One evaluation an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
  * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
  * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
- * `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `~0.5/0.3` for prompts of which 0.3 know
- * each evaluation with probability 0.5 only, `%mix` for a control that gives half of the answers, `+key=value` for settings of
- * the experiment.
+ * `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `+key=value` for settings of the experiment.
  */
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { createGenerator } from '../../src/random/generator.js';
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
-import { type BufferEntry, bestEntries } from '../../src/rollout/replay-buffer.js';
+import { bestEntries } from '../../src/rollout/replay-buffer.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { comparePairs } from '../../src/statistics/paired.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
@@ -41,8 +38,6 @@ interface Arm {
   readonly name: string;
   /** Section `model`, in YAML's flow style. */
   readonly model: string;
-  /** Share of the evaluations that some prompts know, and share of those prompts. */
-  readonly known: readonly [share: number, often: number];
   readonly overrides: readonly string[];
 }
 
@@ -55,36 +50,15 @@ function armOf(text: string): Arm {
     if (!provider?.startsWith('model.provider='))
       throw new Error(`no control ${name}; a model is name=DIRECTORY`);
     overrides.push(...own.map((setting) => `experiment.${setting}`));
-    return { name, model: `{provider: ${provider.split('=')[1]}}`, known: [1, 0], overrides };
+    return { name, model: `{provider: ${provider.split('=')[1]}}`, overrides };
   }
-  const parts = /^([^@*~]+)(?:@([\d.]+))?(?:\*(\d+))?(?:~([\d.]+)\/([\d.]+))?(?:%([\w-]+))?$/.exec(place)!;
-  const [, path, temperature = '1', samples = '1', share = '1', often = '0', partner] = parts;
+  const [, path, temperature = '1', samples = '1'] = /^([^@*]+)(?:@([\d.]+))?(?:\*(\d+))?$/.exec(place)!;
   const model = `{provider: local, path: ${JSON.stringify(resolve(path!))}, temperature: ${temperature}, format: constrained, threads: 1, device: cpu, maxTokens: 1024}`;
   if (Number(samples) > 1) overrides.push(`experiment.candidates=${samples}`, 'experiment.screening={}');
-  const both = `{provider: portfolio, switch: shares, members: [${model}, {provider: ${partner}}]}`;
-  return {
-    name,
-    model: partner === undefined ? model : both,
-    known: [Number(share), Number(often)],
-    overrides,
-  };
+  return { name, model, overrides };
 }
 
-/** What a prompt knows: in some prompts each evaluation is left out by chance, as the same ones for the same prompt. */
-function partOf(
-  held: readonly BufferEntry[],
-  [share, often]: Arm['known'],
-  seed: number,
-): readonly BufferEntry[] {
-  const random = createGenerator(seed + 1_000_003 * held.length);
-  if (random.random() >= often) return held;
-  const part = held.filter(() => random.random() < share);
-  return part.length < leastKnown ? held : part;
-}
-
-const leastKnown = 3;
-
-async function playTasks({ known, model, name, overrides }: Arm, tasks: number): Promise<void> {
+async function playTasks({ model, name, overrides }: Arm, tasks: number): Promise<void> {
   const done = new Set(readRows<Row>(file).flatMap((row) => (row.arm === name ? [row.task] : [])));
   const collection = loadCollection('configs/collections/teaching.yaml', [
     `seed=${seed}`,
@@ -99,9 +73,7 @@ async function playTasks({ known, model, name, overrides }: Arm, tasks: number):
     if (done.has(task)) continue;
     const draw = drawRun(collection, task);
     const config = configOfRun(collection, draw);
-    const { close, entries, reason, setting } = await play(config, models, name, {
-      ...(known[0] < 1 && { told: (held) => partOf(held, known, config.seed) }),
-    });
+    const { close, entries, reason, setting } = await play(config, models, name);
     if (reason.kind !== 'iterations') throw new Error(`task ${task}: ${JSON.stringify(reason)}`);
     const seeds = confirmationSeeds(config.seed, 'final', fresh);
     const reached: number[] = [];

@@ -115,7 +115,7 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
 };
 
 /** The screened model without its screening, and screening without the model. */
-export const screeningAlone = ['model', 'screened-mix', 'screened-random'] as const;
+export const ablations = ['model', 'screened-mix', 'screened-random'] as const;
 
 /** The five that the model has to beat. */
 export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;

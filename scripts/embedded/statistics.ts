@@ -60,7 +60,7 @@ export interface Difference {
 const resamples = 10_000;
 
 /** A task with fewer runs says nothing of how its runs differ: it is not counted yet. */
-export const fewestRuns = 5;
+const fewestRuns = 5;
 
 /** undefined where no task has enough pairs. */
 export function differenceOf(pairs: Pairs): Difference | undefined {
@@ -121,7 +121,7 @@ export interface Reached {
   readonly lowest: readonly number[];
 }
 
-/** What an arm reaches on a task; undefined without rows. */
+/** What an arm reaches on a task; undefined with too few runs. */
 export function reachedOf(
   rows: readonly Row[],
   constants: Constants,
@@ -129,7 +129,7 @@ export function reachedOf(
   arm: string,
 ): Reached | undefined {
   const own = rows.filter((row) => row.task === task && row.arm === arm);
-  if (own.length === 0) return undefined;
+  if (own.length < fewestRuns) return undefined;
   const at = budgets.map((_, b) => own.map((row) => row.at[b]!));
   const scaled = at.map((values) => values.map((value) => normalised(value, constants)));
   const tenth = Math.max(1, Math.round(own.length / 10));

@@ -89,12 +89,13 @@ function bestSoFar(
   const first = entries[0];
   if (first === undefined) return [];
   const scores = new Map<number, number>();
+  let begin = 0;
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
-    const before = iteration === 0 ? i : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
-    let place = before + (iteration === 0 ? 0 : candidate);
-    // Candidates that screening left out have no place; one that was refused has an empty one.
-    if (config.screening) for (place = before; scores.has(place); ) place++;
-    scores.set(place, score);
+    if (iteration !== entries[begin]!.iteration) begin = i;
+    const before = iteration === 0 ? 0 : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
+    // A candidate that was refused leaves its place empty; those that screening left out had none.
+    const place = iteration === 0 || config.screening ? i - begin : candidate;
+    scores.set(before + place, score);
   }
   let best = first.score;
   return Array.from({ length }, (_, i) => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { controls } from '../search/controls.js';
+import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -48,23 +49,15 @@ export const criticSchema = z.strictObject({
 export type CriticConfig = z.output<typeof criticSchema>;
 
 /** Evaluations of a run after its warm-up: its proposals, and what the critic makes of them. */
-export const evaluationsOf = (config: {
-  readonly candidates: number;
-  readonly screening?: { readonly evaluate: number } | undefined;
-  readonly critic?: Pick<CriticConfig, 'every'> | undefined;
-  readonly iterations: number;
-}): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
-
-/** Proposals of an iteration that are evaluated. */
-export const evaluatedEach = ({
-  candidates,
-  screening,
-}: Pick<Parameters<typeof evaluationsOf>[0], 'candidates' | 'screening'>): number =>
-  screening?.evaluate ?? candidates;
+export const evaluationsOf = (
+  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
+): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
 
 /** Revisions that a run asks for. */
 export const revisionsOf = ({
   critic,
   iterations,
-}: Omit<Parameters<typeof evaluationsOf>[0], 'candidates' | 'screening'>): number =>
-  critic === undefined ? 0 : Math.floor(iterations / critic.every);
+}: {
+  readonly critic?: Pick<CriticConfig, 'every'> | undefined;
+  readonly iterations: number;
+}): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));

@@ -2,7 +2,7 @@
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { evaluatedEach, evaluationsOf } from '../config/critic.js';
+import { evaluationsOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -12,6 +12,7 @@ import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';
 import type { PolicyDescription } from '../policies/policy.js';
+import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';
 import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';

@@ -1,6 +1,5 @@
 /** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
 
-import { evaluatedEach } from '../config/critic.js';
 import { framesOf } from '../config/feedback.js';
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -19,6 +18,7 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, createReplayBuffer, type Feedback } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/events.js';
 import { nothingRecorded } from '../runs/reader.js';
+import { evaluatedEach } from '../search/settings.js';
 
 export interface PromptForecast {
   readonly first: readonly ChatMessage[];

@@ -76,6 +76,15 @@ export const screeningSchema = z.strictObject({
     .describe('Candidates of an iteration that are evaluated; the others cost a reply and no episode'),
 });
 
+/** Proposals of an iteration that are evaluated. */
+export const evaluatedEach = ({
+  candidates,
+  screening,
+}: {
+  readonly candidates: number;
+  readonly screening?: z.output<typeof screeningSchema> | undefined;
+}): number => screening?.evaluate ?? candidates;
+
 /** The section `novelty` of a config. */
 export const noveltySchema = z.strictObject({
   distance: z

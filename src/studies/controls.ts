@@ -101,8 +101,9 @@ function planControls(request: ControlsRequest, cwd: string) {
     'record=none',
     // They read no prompts.
     'demonstrations=',
-    // With as many evaluations as the critic had, raise --candidates.
+    // With as many evaluations as the critic had, or as screening chose, raise --candidates.
     'critic=',
+    'screening=',
     // Nor does anybody read what a person says of them.
     'feedback=',
   ];

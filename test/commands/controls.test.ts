@@ -30,6 +30,8 @@ const projected = write(
 );
 const broken = write('broken', 'environment: gymnasium:CartPole-v1');
 
+const screened = write('screened', 'environment: CartPole-v1\ncandidates: 4\nscreening: {}');
+
 type Printed = Omit<ControlsResult, 'runs'> & { readonly out: string };
 
 async function play(changes: Partial<ControlsArguments>, outside: Partial<CommandContext> = {}) {
@@ -49,6 +51,12 @@ async function play(changes: Partial<ControlsArguments>, outside: Partial<Comman
   const code = await controlsCommand(args, context);
   return { code, printed, noted, last: () => JSON.parse(printed.at(-1)!) as Printed };
 }
+
+it('plays the controls of a config with screening without it', async () => {
+  const given = { configs: [screened], controls: 'random', iterations: 2, repeats: 1 };
+  const { code, last } = await play({ ...given, out: 'screened-table' });
+  expect({ code, evaluations: last().rows[0]?.evaluations }).toEqual({ code: 0, evaluations: 3 + 2 });
+});
 
 it('plays every control on every task under every seed, and gives intervals over the repeats', async () => {
   const { code, printed, last } = await play({ out: 'table' });

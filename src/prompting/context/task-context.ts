@@ -4,6 +4,7 @@ import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/e
 import type { EnvironmentConfig } from '../../environments/settings.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../../policies/policy.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
+import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../answer/changes.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
 import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
@@ -84,7 +85,7 @@ export function taskContext(task: {
     },
     iterations: config.iterations,
     candidates: config.candidates,
-    group: (config.screening?.evaluate ?? config.candidates) > 1 && memory.ofGroup !== 1,
+    group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
     demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits),

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { readComparedRuns } from '../../../src/comparison/compared-runs.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { createGenerator } from '../../../src/random/generator.js';
@@ -43,6 +44,10 @@ it('evaluates as many as it shall, asks for no more than it needs; a resumed run
   expect(calls.every(({ attempt }) => attempt === 0)).toBe(true);
   // It is no choice of the first ones.
   expect(entries.some(({ candidate, iteration }) => iteration > 0 && candidate > 1)).toBe(true);
+
+  const [compared] = readComparedRuns([path]).runs;
+  const best = entries.map((_, i) => Math.max(...entries.slice(0, i + 1).map(({ score }) => score)));
+  expect(compared?.curve).toEqual(best);
 
   const stop = new AbortController();
   const stopped = await runExperimentFrom(config, {
