@@ -11,8 +11,8 @@ import { historyLine } from '../src/prompting/context/history.js';
 import { createGenerator } from '../src/random/generator.js';
 import { playEpisode } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
+import type { CallRecord, UsageTotals } from '../src/runs/calls.js';
 import { createRunDirectory } from '../src/runs/create.js';
-import type { CallRecord, UsageTotals } from '../src/runs/events.js';
 import { mean } from '../src/statistics/descriptive.js';
 
 export interface SyntheticRun {

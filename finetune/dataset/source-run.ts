@@ -17,7 +17,7 @@ import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadHelpers } from '../../src/prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord } from '../../src/runs/events.js';
+import type { CallRecord } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';

@@ -1,8 +1,8 @@
 /** Hands a training to Slurm as one task, which is queued again where its time ends, and goes on from its checkpoint. */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
+import { trainingFacts } from '../../src/runs/training/trainings.js';
 import { isTraining } from '../../src/runs/training-files.js';
-import { trainingFacts } from '../../src/runs/trainings.js';
 import { isAtWork, submit, taskWords } from '../../src/studies/slurm/hand-over.js';
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);

@@ -3,11 +3,12 @@
  * seed. Runs lie below WORK and go on where they stopped; rows are written to `bench/rows/comparisons.jsonl`, and what has
  * its rows is not played again.
  *
- * Run, after npm run build: npx tsx scripts/comparisons/compare.ts WORK [--with embedded,scripted,local] [--local DIRECTORY]
- *      [--tasks CartPole] [--arms plain,critic] [--seeds 20] [--report] [--markdown FILE]
+ * Run, after npm run build: npx tsx scripts/comparisons/compare.ts WORK [--with embedded,scripted,local] [--local PATH]
+ *      [--tasks CartPole] [--arms plain,critic] [--seeds 20] [--report] [--page]
+ * `--page` writes the report into docs/ablations.md.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -15,20 +16,13 @@ import { packageRoot } from '../../src/base/package.js';
 import { finalConfirmation } from '../../src/runs/events.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { appendRow, readRows } from '../controls/rows.js';
-import { type Constants, differenceOf, normalised } from '../embedded/statistics.js';
+import { fillBlock } from '../tiny-improver/model-card.js';
 import { arms, common, controls, proposersOf, tasks } from './plan.js';
+import { comparisonPicture, comparisonReport, type Row } from './report.js';
 
 const file = 'bench/rows/comparisons.jsonl';
-
-interface Row {
-  /** The model; of a control, the number of evaluations. */
-  readonly with: string;
-  readonly task: string;
-  readonly arm: string;
-  readonly seed: number;
-  /** Mean of the best policy on 100 fresh episodes. */
-  readonly return: number;
-}
+const page = 'docs/ablations.md';
+const picture = 'docs/pictures/ablations.svg';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -39,7 +33,7 @@ const { positionals, values } = parseArgs({
     arms: { type: 'string' },
     seeds: { type: 'string', default: '20' },
     report: { type: 'boolean', default: false },
-    markdown: { type: 'string' },
+    page: { type: 'boolean', default: false },
   },
 });
 const [work] = positionals;
@@ -63,7 +57,7 @@ function playRuns(who: string, task: string, arm: string, overrides: readonly st
   const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
   const words = existsSync(directory)
     ? ['resume', directory]
-    : ['run', tasks[task]!, ...overrides, 'seed=1', `repeats=${seeds}`, '--run-dir', directory];
+    : ['run', tasks[task]!.config, ...overrides, 'seed=1', `repeats=${seeds}`, '--run-dir', directory];
   const { status } = spawnSync(process.execPath, [cli, ...words, '--quiet'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
@@ -93,7 +87,7 @@ function playAll(): void {
         playRuns(name, task, arm, [
           ...common(evaluations),
           ...overrides,
-          ...arms[arm]!.overrides(model, evaluations),
+          ...arms[arm]!.overrides(model(tasks[task]!), evaluations),
         ]);
       for (const control of controls)
         playRuns(String(evaluations), task, control, [
@@ -105,52 +99,11 @@ function playAll(): void {
   }
 }
 
-const constants = JSON.parse(
-  readFileSync(join(packageRoot(), 'bench', 'embedded-constants.json'), 'utf8'),
-) as Readonly<Record<string, Constants>>;
-
-/** Normalised differences between two arms, by task. */
-function pairs(rows: readonly Row[], first: readonly [string, string], second: readonly [string, string]) {
-  const found = new Map<string, number[]>();
-  for (const row of rows) {
-    if (row.with !== first[0] || row.arm !== first[1]) continue;
-    const other = rows.find(
-      (one) =>
-        one.with === second[0] && one.arm === second[1] && one.task === row.task && one.seed === row.seed,
-    );
-    if (other === undefined) continue;
-    const own = constants[row.task]!;
-    const difference = normalised(row.return, own) - normalised(other.return, own);
-    found.set(row.task, [...(found.get(row.task) ?? []), difference]);
-  }
-  return found;
-}
-
-const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(3).replace('-', '−')}`;
-
-function reportText(): string {
-  const rows = readRows<Row>(file);
-  const lines = Object.entries(proposersOf('')).flatMap(([name, { evaluations }]) =>
-    Object.entries(arms).flatMap(([arm, { label }]) => {
-      const against = [
-        ...(arm === 'plain' ? [] : [['plain', [name, 'plain'] as const] as const]),
-        ...controls.map((control) => [control, [String(evaluations), control] as const] as const),
-      ];
-      return against.flatMap(([other, second]) => {
-        const found = differenceOf(pairs(rows, [name, arm], second));
-        if (found === undefined) return [];
-        const [low, high] = found.interval;
-        const verdict = low > 0 ? 'above' : high < 0 ? 'below' : 'about 0';
-        const cells = [name, label, other, found.tasks, found.pairs];
-        const figures = `${signed(found.difference)} [${signed(low)}, ${signed(high)}]`;
-        return [`| ${[...cells, figures, `${Math.round(100 * found.wins)} %`, verdict].join(' | ')} |\n`];
-      });
-    }),
-  );
-  return `| model | arm | minus | tasks | pairs | normalised difference | wins | interval is |\n|---|---|---|--:|--:|--:|--:|---|\n${lines.join('')}`;
-}
-
 if (!values.report) playAll();
-const text = reportText();
-if (values.markdown !== undefined) writeFileSync(values.markdown, text);
+const rows = readRows<Row>(file);
+const text = comparisonReport(rows);
+if (values.page) {
+  fillBlock(page, 'figures', `![Differences to the plain run](pictures/ablations.svg)\n\n${text}`);
+  writeFileSync(picture, comparisonPicture(rows));
+}
 process.stdout.write(text);

@@ -4,19 +4,24 @@ import { fileURLToPath } from 'node:url';
 /** Random policies that every run starts from, the same ones for the same seed. */
 const warmup = 4;
 
+interface ComparedTask {
+  readonly config: string;
+  readonly parameters: number;
+}
+
 /** Tasks of the protocol (`scripts/embedded/plan.ts`), whose constants normalise returns; they play fast. */
-export const tasks: Readonly<Record<string, string>> = {
-  CartPole: 'cartpole-numeric',
-  MountainCarContinuous: 'mountaincar-continuous-numeric',
-  Pendulum: 'pendulum-numeric',
-  Acrobot: 'acrobot-numeric',
-  FrozenLake: 'frozenlake-numeric',
-  Nim: 'nim-numeric',
+export const tasks: Readonly<Record<string, ComparedTask>> = {
+  CartPole: { config: 'cartpole-numeric', parameters: 10 },
+  MountainCarContinuous: { config: 'mountaincar-continuous-numeric', parameters: 3 },
+  Pendulum: { config: 'pendulum-numeric', parameters: 4 },
+  Acrobot: { config: 'acrobot-numeric', parameters: 21 },
+  FrozenLake: { config: 'frozenlake-numeric', parameters: 16 },
+  Nim: { config: 'nim-numeric', parameters: 11 },
 };
 
 export interface Proposer {
   /** Section `model`, in YAML's flow style. */
-  readonly model: string;
+  readonly model: (task: ComparedTask) => string;
   /** Evaluations of a run, warm-up included: what a slow model can be waited for. */
   readonly evaluations: number;
   readonly overrides: readonly string[];
@@ -25,17 +30,20 @@ export interface Proposer {
 const compact = ['prompts={set: compact}', 'memory={best: 8, recent: 4}'];
 const scripted = fileURLToPath(new URL('scripted.js', import.meta.url));
 
-/** @param directory of the local model; its arms are left out where there is none */
-export const proposersOf = (directory: string | undefined): Readonly<Record<string, Proposer>> => ({
+/** @param path of the local model, a directory or a GGUF file; its arms are left out where there is none */
+export const proposersOf = (path: string | undefined): Readonly<Record<string, Proposer>> => ({
   embedded: {
-    model: '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
+    model: () =>
+      '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
     evaluations: 60,
     overrides: compact,
   },
-  scripted: { model: `{provider: ${JSON.stringify(scripted)}}`, evaluations: 60, overrides: compact },
-  ...(directory !== undefined && {
+  scripted: { model: () => `{provider: ${JSON.stringify(scripted)}}`, evaluations: 60, overrides: compact },
+  ...(path !== undefined && {
     local: {
-      model: `{provider: local, path: ${JSON.stringify(directory)}, temperature: 0.7, format: constrained, threads: 1, device: cpu, quantization: int4, maxTokens: 256}`,
+      // Room for an answer, and none for thinking aloud, which the smallest models do until the room is used up.
+      model: ({ parameters }) =>
+        `{provider: local, path: ${JSON.stringify(path)}, temperature: 0.7, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + 12 * parameters}}`,
       evaluations: 12,
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },

@@ -14,8 +14,6 @@ export interface BenchmarkTask {
   readonly overrides?: readonly string[];
   /** The observations are turned by a random rotation. */
   readonly mixed?: true;
-  /** The task whose constants and return without the change it is compared with. */
-  readonly of?: string;
 }
 
 /** Figures are means over these. None of them is used for any choice. */
@@ -54,12 +52,18 @@ const dresses: Readonly<Record<string, (parameters: number) => Pick<BenchmarkTas
 
 const dressed = { CartPole: 10, MountainCarContinuous: 3, InvertedPendulum: 5 } as const;
 
+/** A task whose constants, and return without the change, it is compared with. */
+interface Variant extends BenchmarkTask {
+  readonly of: string;
+  readonly dress: string;
+}
+
 /** Robustness is measured on these, apart from the figures. */
-export const variants: Readonly<Record<string, BenchmarkTask>> = Object.fromEntries(
+export const variants: Readonly<Record<string, Variant>> = Object.fromEntries(
   Object.entries(dressed).flatMap(([name, parameters]) =>
     Object.entries(dresses).map(([dress, of]) => [
       `${name}:${dress}`,
-      { ...declared[name as keyof typeof dressed], ...of(parameters), of: name },
+      { ...declared[name as keyof typeof dressed], ...of(parameters), of: name, dress },
     ]),
   ),
 );

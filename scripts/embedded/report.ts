@@ -1,6 +1,6 @@
 /** The protocol's rows as Markdown. */
 import { mean, quantile } from '../../src/statistics/descriptive.js';
-import { forestPlot } from './forest.js';
+import { forestPlot } from '../figures/forest.js';
 import {
   ablations,
   arms,
@@ -29,17 +29,8 @@ const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]
 /** Ways to use the model, each of which is compared with the controls. */
 const ways = ['model', 'screened'] as const;
 
-/** Constants by task; a task in another dress has those of the task itself. */
-function constantsOfAll(constants: AllConstants): AllConstants {
-  const all: Record<string, Constants> = { ...constants };
-  for (const [name, { of }] of Object.entries(variants))
-    if (of !== undefined && constants[of] !== undefined) all[name] = constants[of];
-  return all;
-}
-
 /** @param constants by declared task */
 export function embeddedReport(rows: readonly Row[], constants: AllConstants): string {
-  const all = constantsOfAll(constants);
   const present = Object.keys(arms).filter((arm) => rows.some((row) => row.arm === arm));
   const truthful = present.filter(
     (arm) =>
@@ -47,30 +38,33 @@ export function embeddedReport(rows: readonly Row[], constants: AllConstants): s
       declaredNames.some((task) => reachedOf(rows, constants[task]!, task, arm) !== undefined),
   );
   return [
-    overall(rows, all, truthful),
-    ...ways.flatMap((arm) => comparisons(rows, all, arm, controls)),
-    ...comparisons(rows, all, 'screened', ablations),
-    ...falsified(rows, all, present),
-    ...dresses(rows, all, truthful),
-    ...reachedTables(rows, all, truthful),
+    overall(rows, constants, truthful),
+    ...ways.flatMap((arm) => comparisons(rows, constants, arm, controls)),
+    ...comparisons(rows, constants, 'screened', ablations),
+    ...falsified(rows, constants, present),
+    ...dresses(rows, constants, truthful),
+    ...reachedTables(rows, constants, truthful),
     ...seconds(rows, present),
   ].join('\n');
 }
 
 /** The comparisons of the report as a picture. */
-export function embeddedPicture(rows: readonly Row[], constants: AllConstants): string {
-  const labels = Object.fromEntries(controls.map((control) => [control, arms[control]!.label]));
-  return forestPlot(
-    ways.map((arm) => ({
-      label: arms[arm]!.label,
-      of: (control, budget) =>
-        differenceOf(
-          pairsOf(rows, constants, { arm, control, budget: budgets.indexOf(budget) }, declaredNames),
+export const embeddedPicture = (rows: readonly Row[], constants: AllConstants): string =>
+  forestPlot({
+    label: 'Differences of the embedded model to controls',
+    header: 'evaluations',
+    axis: 'normalised return above (right) or below (left) the control',
+    ways: ways.map((arm) => arms[arm]!.label),
+    groups: controls.map((control) => ({
+      label: arms[control]!.label,
+      rows: budgets.map((budget, b) => ({
+        label: String(budget),
+        of: ways.map((arm) =>
+          differenceOf(pairsOf(rows, constants, { arm, control, budget: b }, declaredNames)),
         ),
+      })),
     })),
-    labels,
-  );
-}
+  });
 
 /** Each arm over all declared tasks, and who it is: other tables have the short names. */
 function overall(rows: readonly Row[], constants: AllConstants, shown: readonly string[]): string {
@@ -119,9 +113,12 @@ function comparisons(
   const { label } = arms[arm]!;
   const heading = `### ${label[0]!.toUpperCase()}${label.slice(1)}, minus ${others === controls ? 'each control' : 'its ablations'}`;
   return [
-    `${heading}\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${tableOf(['other, evaluations', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
+    `${heading}\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${differenceTable('other, evaluations', lines)}`,
   ];
 }
+
+const differenceTable = (first: string, lines: readonly (readonly string[])[]) =>
+  tableOf([first, 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines);
 
 function differenceLine(name: string, pairs: Pairs): readonly (readonly string[])[] {
   const found = differenceOf(pairs);
@@ -134,21 +131,35 @@ function differenceLine(name: string, pairs: Pairs): readonly (readonly string[]
   ];
 }
 
-/** What a change of dress costs each arm, as a share of what it reaches on the plain task. */
+/** What a change of dress costs each arm: runs of the same seeds on the plain task are taken away. */
 function dresses(rows: readonly Row[], constants: AllConstants, all: readonly string[]) {
+  const last = budgets.length - 1;
   const shown = all.filter((arm) => rows.some((row) => row.arm === arm && row.task in variants));
-  const lines = Object.entries(variants).flatMap(([name, { of = '' }]) => {
-    const own = constants[name];
-    if (own === undefined || !rows.some(({ task }) => task === name)) return [];
-    const cells = shown.map((arm) => {
-      const [plain, changed] = [of, name].map((task) => reachedOf(rows, own, task, arm)?.means.at(-1));
-      return plain === undefined || changed === undefined ? '–' : `${two(changed)} (${two(changed - plain)})`;
-    });
-    return [[name, ...cells]];
+  if (shown.length === 0) return [];
+  const undressed = rows.map((row): Row => {
+    const { dress, of } = variants[row.task] ?? {};
+    return of === undefined ? row : { ...row, task: of, arm: `${row.arm} ${dress}` };
   });
-  if (lines.length === 0) return [];
+  const names = [...new Set(Object.values(variants).map(({ dress }) => dress))];
+  const lines = shown.flatMap((control) =>
+    names.flatMap((dress) => {
+      const compared = { arm: `${control} ${dress}`, control, budget: last };
+      return differenceLine(
+        `${arms[control]!.label}, ${dress}`,
+        pairsOf(undressed, constants, compared, declaredNames),
+      );
+    }),
+  );
+  const reached = Object.entries(variants).flatMap(([name, { of }]) => {
+    const cells = shown.map((arm) => {
+      const [plain, changed] = [of, name].map((task) => reachedOf(rows, constants[of]!, task, arm));
+      return plain && changed ? `${two(changed.means[last]!)} (${two(plain.means[last]!)})` : '–';
+    });
+    return cells.every((cell) => cell === '–') ? [] : [[name, ...cells]];
+  });
   return [
-    `### In another dress, at 100 evaluations\n\nMean normalised return (minus that of the plain task).\n\n${tableOf(['task', ...shown], lines)}`,
+    `### In another dress, minus the plain task at 100 evaluations\n\n${differenceTable('arm, dress', lines)}`,
+    `Mean normalised return, and that of the plain task.\n\n${tableOf(['task', ...shown], reached)}`,
   ];
 }
 
@@ -165,7 +176,7 @@ function falsified(rows: readonly Row[], constants: AllConstants, present: reado
     );
   if (lines.length < 2) return [];
   return [
-    `### Told falsehoods: minus random search at 100 evaluations\n\n${tableOf(['history', 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines)}`,
+    `### Told falsehoods: minus random search at 100 evaluations\n\n${differenceTable('history', lines)}`,
   ];
 }
 

@@ -10,7 +10,8 @@ import { Prompter } from '../../src/experiment/prompter.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import type { EvaluationSetting } from '../../src/rollout/evaluation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord, StopReason } from '../../src/runs/events.js';
+import type { CallRecord } from '../../src/runs/calls.js';
+import type { StopReason } from '../../src/runs/events.js';
 import { nothingRecorded } from '../../src/runs/reader.js';
 import type { RunDirectory } from '../../src/runs/writer.js';
 

@@ -1,7 +1,7 @@
 /** The runs and trainings that `list` shows: those that pass filters, in an order, each with its number. */
 import { resolve } from 'node:path';
 import { shownPath } from '../base/context.js';
-import type { TrainingFacts } from '../runs/trainings.js';
+import type { TrainingFacts } from '../runs/training/trainings.js';
 import { filterOf, type Listed, listedRun, listedTraining, orderOf } from './filters.js';
 import { type Labels, readLabels } from './labels.js';
 import { type ListedRun, linesOf, listRuns, type RunPlaces, trainingLines } from './listing.js';

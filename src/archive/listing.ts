@@ -7,8 +7,8 @@ import { formatReturn } from '../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../format/table.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
+import { listTrainings } from '../runs/training/trainings.js';
 import { trainingsFolder } from '../runs/training-files.js';
-import { listTrainings } from '../runs/trainings.js';
 import { type Labels, readLabels } from './labels.js';
 
 export interface ListedRun extends RunFacts {

@@ -7,8 +7,8 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { nearest, UserError } from '../base/errors.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
 import { groupFile, noRun, runFiles } from '../runs/reader.js';
+import { trainingsBelow } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { trainingsBelow } from '../runs/trainings.js';
 import { foldersMatching, isPattern } from '../storage/files.js';
 import { isRun, linesOf, listRuns, type RunPlaces, trainingFolders, trainingLines } from './listing.js';
 

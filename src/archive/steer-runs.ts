@@ -3,7 +3,7 @@ import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { SteeringRequest } from '../runs/control.js';
 import { jobsAsked } from '../runs/plans.js';
-import { trainingFacts } from '../runs/trainings.js';
+import { trainingFacts } from '../runs/training/trainings.js';
 import { findPlayed } from './names.js';
 import {
   isPlainRun,

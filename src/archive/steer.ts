@@ -13,8 +13,8 @@ import {
 import { factsOf } from '../runs/facts.js';
 import { planAt } from '../runs/plans.js';
 import { type RunStatus, runFiles } from '../runs/reader.js';
+import { trainingFacts } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { trainingFacts } from '../runs/trainings.js';
 import { isLocked } from '../storage/lock.js';
 
 export interface Steered {

@@ -5,7 +5,7 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { RunStatus } from '../runs/reader.js';
-import type { TrainingFigures } from '../runs/training-text.js';
+import type { TrainingFigures } from '../runs/training/text.js';
 
 export const options = (y: Argv) =>
   y
@@ -54,7 +54,7 @@ export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../archive/listing.js');
   const { listed } = await import('../archive/listed.js');
-  const { trainingFigures, trainingTable } = await import('../runs/training-text.js');
+  const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { columns, cwd, note, print } = context;
   const root = resolve(cwd, args.runsDir);
   const limit = requireCount('--limit', args.limit, 1);

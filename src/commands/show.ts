@@ -6,7 +6,7 @@ import type { PlayResult } from '../play/play-result.js';
 import type { IterationFigures } from '../report/iteration-text.js';
 import type { RunFigures } from '../report/run-text.js';
 import type { GameRecord } from '../runs/events.js';
-import type { TrainingFigures } from '../runs/training-text.js';
+import type { TrainingFigures } from '../runs/training/text.js';
 
 export const options = (y: Argv) =>
   y
@@ -73,8 +73,8 @@ async function showTraining(
   { iteration, json }: Args,
   { columns, cwd, print }: CommandContext,
 ): Promise<number> {
-  const { refuseIteration, trainingFacts } = await import('../runs/trainings.js');
-  const { trainingFigures, trainingText } = await import('../runs/training-text.js');
+  const { refuseIteration, trainingFacts } = await import('../runs/training/trainings.js');
+  const { trainingFigures, trainingText } = await import('../runs/training/text.js');
   const { fitted } = await import('../format/width.js');
   refuseIteration(iteration);
   const facts = trainingFacts(path);

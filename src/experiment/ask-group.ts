@@ -8,7 +8,7 @@ import {
   type EndedCall,
   faultsOf,
   type LimitName,
-} from '../runs/events.js';
+} from '../runs/calls.js';
 import { callKey } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type ProposalGroup, type ProposalRequest, propose } from './proposal.js';

@@ -23,11 +23,11 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic-parts.js';
+import type { CriticAssembly } from './critic/parts.js';
 import { openDemonstrations } from './demonstrations/open-demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer.js';
+import { languageModelIn } from './proposer/proposer.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {

@@ -9,15 +9,16 @@ import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, LimitName, Revision } from '../runs/events.js';
+import type { CallRecord, LimitName } from '../runs/calls.js';
+import type { Revision } from '../runs/events.js';
 import { distanceOf } from '../search/novelty.js';
 import { askGroup } from './ask-group.js';
-import { type Critic, mostChange } from './critic-parts.js';
+import { type Critic, mostChange } from './critic/parts.js';
+import { measureCandidates } from './evaluate.js';
 import { isAskedFor } from './feedback.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, WrongPlace } from './proposal.js';
-import { answering } from './proposer.js';
-import { measureCandidates } from './stages.js';
+import { answering } from './proposer/proposer.js';
 
 /** What the critic brought. `unfinished`: the user asks to stop, and nothing is to be made of the iteration yet. */
 type Revised =

@@ -3,13 +3,16 @@
  * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
-import type { Adaptation, CallRecord, Confirmation, StopReason, UsageTotals } from '../runs/events.js';
+import type { CallRecord, UsageTotals } from '../runs/calls.js';
+import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
+import { evaluateProposals, recordEvaluations } from './evaluate.js';
 import { hearFeedback, isAskedFor } from './feedback.js';
 import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
-import { confirmBest, evaluateProposals, proposeCandidates, recordEvaluations, warmUp } from './stages.js';
+import { proposeCandidates } from './propose.js';
 import {
   endOfSilence,
   failureOf,
@@ -19,6 +22,7 @@ import {
   reasonToStop,
   statusAfter,
 } from './stopping.js';
+import { warmUp } from './warm-up.js';
 
 export interface Outcome {
   readonly reason: StopReason;

@@ -16,7 +16,7 @@ import { type FeedbackAssembly, isDrawn } from './feedback/assembly.js';
 import { type PersonAccess, personFor } from './feedback/person.js';
 import { personQuestions, type Questions, visionQuestions } from './feedback/questions.js';
 import { type Draw, drawing, momentsOf, type SeenEpisode } from './feedback/seen-episode.js';
-import { languageModelIn } from './proposer.js';
+import { languageModelIn } from './proposer/proposer.js';
 
 export interface FeedbackParts {
   readonly config: FeedbackConfig;

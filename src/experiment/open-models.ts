@@ -9,12 +9,12 @@ import { moduleModel } from '../models/user-model.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
 import { loadCriticPrompts, loadFeedbackPrompts } from '../prompting/templates/prompt-set.js';
-import { openRecording } from './cassette.js';
-import { createModel, createPortfolio, createProposer } from './create-model.js';
-import type { CriticAssembly } from './critic-parts.js';
+import type { CriticAssembly } from './critic/parts.js';
 import type { FeedbackAssembly } from './feedback/assembly.js';
 import { adaptingConfig, learningAtHand } from './learning/learner.js';
-import type { Proposer, SingleProposer } from './proposer.js';
+import { openRecording } from './proposer/cassette.js';
+import { createModel, createPortfolio, createProposer } from './proposer/create-model.js';
+import type { Proposer, SingleProposer } from './proposer/proposer.js';
 
 /** Who proposes, and whose calls are counted. */
 export interface OpenedModel {

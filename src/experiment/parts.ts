@@ -10,7 +10,8 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall, LoggedEvent, RunEvent } from '../runs/events.js';
+import type { CallRecord, EndedCall } from '../runs/calls.js';
+import type { LoggedEvent, RunEvent } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -18,11 +19,11 @@ import { createScreening, type Screening } from '../search/screening.js';
 import type { Assembly } from './assemble.js';
 import { countedBy, countedOthers } from './budget/counted.js';
 import { Ledger } from './budget/ledger.js';
-import { type Critic, openCritic } from './critic-parts.js';
+import { type Critic, openCritic } from './critic/parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
 import type { Learner } from './learning/learner.js';
 import { Prompter } from './prompter.js';
-import { languageModelIn, type Proposer } from './proposer.js';
+import { languageModelIn, type Proposer } from './proposer/proposer.js';
 
 /** Everything a run needs. */
 export interface Experiment {

@@ -11,8 +11,9 @@ import { createProgress, type Progress, type ProgressMode, warningText } from '.
 import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
 import { saidText } from '../prompting/context/feedback.js';
+import type { CallRecord } from '../runs/calls.js';
 import { type Controlled, controlledText } from '../runs/control.js';
-import type { CallRecord, Confirmation, FeedbackResult, RunEvent } from '../runs/events.js';
+import type { Confirmation, FeedbackResult, RunEvent } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 

@@ -15,7 +15,7 @@ import { taskContext } from '../prompting/context/task-context.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
 

@@ -21,8 +21,8 @@ import {
 import { answerGrammar } from '../prompting/answer/grammar.js';
 import { parseTold, type Telling } from '../prompting/answer/telling.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall, LimitName } from '../runs/events.js';
-import { type AskingRequest, askRound, finalError, type Round } from './asking.js';
+import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+import { type AskingRequest, askRound, finalError, type Round } from './budget/asking.js';
 
 /** The calls that one candidate took, in order; the last one decides. */
 export type Proposal =

@@ -12,7 +12,7 @@ import { type FeedbackParts, openFeedback } from './feedback-parts.js';
 import { learnAgain } from './learning/learn.js';
 import { adaptingConfig, type Learner, learningAtHand } from './learning/learner.js';
 import { type Experiment, experimentIn } from './parts.js';
-import { languageModelIn } from './proposer.js';
+import { languageModelIn } from './proposer/proposer.js';
 import { statusAfter } from './stopping.js';
 
 /** Shows a run as it goes. */

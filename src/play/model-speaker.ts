@@ -2,10 +2,11 @@
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
-import { type AskingRequest, askRound, finalError } from '../experiment/asking.js';
+import { type AskingRequest, askRound, finalError } from '../experiment/budget/asking.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
 import { receivedText } from '../models/secrets.js';
-import type { CallRecord, EndedCall, LimitName, StopReason } from '../runs/events.js';
+import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+import type { StopReason } from '../runs/events.js';
 import type { PlayConfig } from './play-config.js';
 
 /** Ends a play before its last game. */

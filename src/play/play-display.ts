@@ -4,8 +4,9 @@ import { rateText } from '../experiment/progress.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
+import type { CallRecord } from '../runs/calls.js';
 import { controlledText } from '../runs/control.js';
-import type { CallRecord, GameRecord, RunEvent } from '../runs/events.js';
+import type { GameRecord, RunEvent } from '../runs/events.js';
 import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
 

@@ -8,14 +8,8 @@ import { Control } from '../experiment/control/control.js';
 import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
-import {
-  type CallRecord,
-  type EndedCall,
-  faultsOf,
-  type GameRecord,
-  type RunEvent,
-  type StopReason,
-} from '../runs/events.js';
+import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
+import type { GameRecord, RunEvent, StopReason } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';

@@ -1,7 +1,8 @@
 /** The games of a play as a person reads them: what was to be seen, what was said, what was done, what it earned. */
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../format/numbers.js';
-import type { CallRecord, GameRecord, GameTurn } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
+import type { GameRecord, GameTurn } from '../runs/events.js';
 
 /** Characters of all transcripts together, so that a page opens quickly. */
 const mostCharacters = 4_000_000;

@@ -3,8 +3,8 @@
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { createModel } from '../experiment/create-model.js';
-import { languageModelIn, type SingleProposer } from '../experiment/proposer.js';
+import { createModel } from '../experiment/proposer/create-model.js';
+import { languageModelIn, type SingleProposer } from '../experiment/proposer/proposer.js';
 import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';

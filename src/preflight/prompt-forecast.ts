@@ -3,7 +3,7 @@
 import { framesOf } from '../config/feedback.js';
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { criticPrompter } from '../experiment/critic-parts.js';
+import { criticPrompter } from '../experiment/critic/parts.js';
 import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
@@ -16,7 +16,7 @@ import { createHistory } from '../prompting/context/history.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import { type BufferEntry, createReplayBuffer, type Feedback } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 

@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
 import { formatReturn, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { explainFailure } from './views/failure-text.js';
 

@@ -14,8 +14,8 @@ import {
   adaptationText,
   adaptationTotals,
 } from '../runs/adaptations.js';
+import type { CallRecord } from '../runs/calls.js';
 import { controlledText, type LoggedControl } from '../runs/control.js';
-import type { CallRecord } from '../runs/events.js';
 import {
   factsOf,
   formatCaps,

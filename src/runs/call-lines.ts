@@ -5,7 +5,7 @@
  */
 import type { ChatMessage } from '../models/language-model.js';
 import { partsOf, type TextPart, textOf } from '../storage/text-parts.js';
-import type { CallRecord } from './events.js';
+import type { CallRecord } from './calls.js';
 
 /** A message as it is written: its text, or the parts of it in terms of the last message at the same place. */
 interface WrittenMessage {

@@ -16,13 +16,8 @@ import { formatParameters } from '../prompting/answer/format.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';
-import {
-  type Cap,
-  type Confirmation,
-  finalConfirmation,
-  type StopReason,
-  type UsageTotals,
-} from './events.js';
+import type { Cap, UsageTotals } from './calls.js';
+import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 

@@ -2,7 +2,7 @@
 import { messageOf, UserError } from '../base/errors.js';
 import { brokenLine, eachLine, itemOf } from '../storage/json-lines.js';
 import { CallDecoder, type WrittenCall } from './call-lines.js';
-import type { CallRecord } from './events.js';
+import type { CallRecord } from './calls.js';
 
 export const logNames = ['evaluations', 'episodes', 'calls', 'events'] as const;
 export type LogName = (typeof logNames)[number];

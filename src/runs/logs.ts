@@ -4,7 +4,8 @@ import { UserError } from '../base/errors.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { cutAfter, endOfLine, keepFirstLines } from '../storage/json-lines.js';
-import type { CallRecord, EndedCall, LoggedEvent } from './events.js';
+import type { CallRecord, EndedCall } from './calls.js';
+import type { LoggedEvent } from './events.js';
 import {
   callsOf,
   type Extent,

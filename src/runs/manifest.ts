@@ -3,7 +3,8 @@ import { type EnvironmentSpec, recordedSpace } from '../environments/environment
 import type { ModuleHashes } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
-import type { Cap, Confirmation, StopReason, UsageTotals } from './events.js';
+import type { Cap, UsageTotals } from './calls.js';
+import type { Confirmation, StopReason } from './events.js';
 
 /** The description of an environment, without its id. In the file an infinite bound is null. */
 export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;

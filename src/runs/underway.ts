@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ChatMessage, ModelErrorKind } from '../models/language-model.js';
 import { largest } from '../statistics/descriptive.js';
 import { JsonLinesFile, readJsonLines } from '../storage/json-lines.js';
-import type { CallPosition, CallPurpose, CallRecord, EndedCall } from './events.js';
+import type { CallPosition, CallPurpose, CallRecord, EndedCall } from './calls.js';
 
 /** A request for one answer or several, that is about to be sent. */
 export interface AskedRequest {

@@ -4,7 +4,8 @@ import { type CommandContext, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
-import type { LimitName, RunEvent } from '../runs/events.js';
+import type { LimitName } from '../runs/calls.js';
+import type { RunEvent } from '../runs/events.js';
 import { planAt } from '../runs/plans.js';
 import { runFiles } from '../runs/reader.js';
 import { removeForeignLock } from '../storage/lock.js';
@@ -47,10 +48,10 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
 const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** The outcome of a command that played a plan. */
 /** `elsewhere`: other processes play what is left. */
 export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
+/** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
   /** `completed` where a limit of all runs left out the rest, too. */
   readonly status: PlayedStatus;

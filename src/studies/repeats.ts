@@ -8,8 +8,8 @@ import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { addUsage } from '../experiment/budget/usage.js';
 import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
+import type { LimitName } from '../runs/calls.js';
 import { createGroupDirectory } from '../runs/create.js';
-import type { LimitName } from '../runs/events.js';
 import {
   describeRepeats,
   factsOf,

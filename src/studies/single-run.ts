@@ -7,7 +7,7 @@ import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
-import { languageModelIn } from '../experiment/proposer.js';
+import { languageModelIn } from '../experiment/proposer/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';

@@ -9,7 +9,7 @@ import { htmlTable, number, text } from '../format/table.js';
 import type { Page, Section } from '../report/page/page.js';
 import { explainFailure } from '../report/views/failure-text.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
 import { placeName } from '../runs/facts.js';
 import { runFiles } from '../runs/reader.js';
 import type { Place } from './items.js';

@@ -18,7 +18,7 @@ import { runHeader, tile } from '../report/views/overview.js';
 import { policyView } from '../report/views/policy-view.js';
 import { runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/events.js';
+import type { CallRecord } from '../runs/calls.js';
 import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
 import { type OpenedRun, readRunFrame } from '../runs/open-run.js';

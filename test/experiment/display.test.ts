@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { createDisplay } from '../../src/experiment/progress.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import type { Confirmation, RunEvent, UsageTotals } from '../../src/runs/events.js';
+import type { UsageTotals } from '../../src/runs/calls.js';
+import type { Confirmation, RunEvent } from '../../src/runs/events.js';
 import { fakeTerminal } from '../support/fake-terminal.js';
 
 const entryOf = (iteration: number, candidate: number, score: number): BufferEntry => ({

@@ -10,12 +10,13 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import type { Proposer } from '../../src/experiment/proposer.js';
+import type { Proposer } from '../../src/experiment/proposer/proposer.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
-import type { CallRecord, RunEvent } from '../../src/runs/events.js';
+import type { CallRecord } from '../../src/runs/calls.js';
+import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
 import { controlNames } from '../../src/search/controls.js';
 import {

@@ -4,7 +4,7 @@ import { Ledger } from '../../src/experiment/budget/ledger.js';
 import type { Usage } from '../../src/models/language-model.js';
 import { mostTokens } from '../../src/models/reply-faults.js';
 import type { OllamaConfig } from '../../src/models/settings.js';
-import type { CallRecord } from '../../src/runs/events.js';
+import type { CallRecord } from '../../src/runs/calls.js';
 import { ollamaConfig } from '../models/model-configs.js';
 
 const message = { role: 'user', content: 'x'.repeat(400) } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import { createReplayed, type RecordedCall } from '../../src/models/replayed.js';
-import { callId } from '../../src/runs/events.js';
+import { callId } from '../../src/runs/calls.js';
 import { ask } from '../support/ask.js';
 import { messages } from './model-configs.js';
 

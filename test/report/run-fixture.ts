@@ -6,7 +6,8 @@ import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../sr
 import type { ParseFailure } from '../../src/prompting/answer/format.js';
 import type { RunData } from '../../src/report/data/run-data.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord, Confirmation, LoggedEvent, UsageTotals } from '../../src/runs/events.js';
+import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
+import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';
 import { factsOf } from '../../src/runs/facts.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 

@@ -86,7 +86,8 @@ describe('the statistics of the protocol', () => {
     const text = embeddedReport(rows, constants);
     expect(text).toContain('| random search, 100 | 2 | 40 | +0.375 [+0.3');
     expect(text).toContain('Above 0: 3 of 6');
-    expect(text).toContain('| CartPole:rotated | 0.70 (−0.05) |');
+    expect(text).toContain('| embedded model, rotated | 1 | 20 | −0.050 [−0.0');
+    expect(text).toContain('| CartPole:rotated | 0.70 (0.75) |');
     expect(text).not.toContain('Told falsehoods');
     expect(text).toContain('| `model` | embedded model | 2 × 20 |');
   });

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelConfig } from '../../src/config/model.js';
-import { createProposer } from '../../src/experiment/create-model.js';
-import { answering, type SingleProposer } from '../../src/experiment/proposer.js';
+import { createProposer } from '../../src/experiment/proposer/create-model.js';
+import { answering, type SingleProposer } from '../../src/experiment/proposer/proposer.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, parseParameters } from '../../src/prompting/answer/format.js';
 import { createGenerator } from '../../src/random/generator.js';

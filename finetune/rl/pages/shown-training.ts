@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '../../../src/report/page/page.js';
+import { type TrainingFacts, trainingFacts } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
-import { type TrainingFacts, trainingFacts } from '../../../src/runs/trainings.js';
 import { readJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
 import { type DatasetLineage, datasetSchema } from '../../dataset/lineage.js';

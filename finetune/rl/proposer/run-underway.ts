@@ -2,7 +2,7 @@
 import type { Config } from '../../../src/config/config.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
-import { randomPolicies } from '../../../src/experiment/stages.js';
+import { randomPolicies } from '../../../src/experiment/warm-up.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { answerGrammar } from '../../../src/prompting/answer/grammar.js';

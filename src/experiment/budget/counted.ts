@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.js';
 import { framesOf, visionModelOf } from '../../config/feedback.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../../config/model.js';
 import { imageTokens } from '../../models/reply-faults.js';
-import type { CallPurpose } from '../../runs/events.js';
+import type { CallPurpose } from '../../runs/calls.js';
 import type { CountedOptions, ThoughtsApart } from './usage.js';
 
 /** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */

@@ -9,7 +9,7 @@ import {
   faultsOf,
   type LimitName,
   type UsageTotals,
-} from '../../runs/events.js';
+} from '../../runs/calls.js';
 import { countedBy, countedOthers } from './counted.js';
 import {
   type Amounts,

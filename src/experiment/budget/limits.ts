@@ -1,6 +1,6 @@
 /** Limits of calls, tokens and cost: of a run, of one call, and of all runs of a command together. */
 import type { LimitsConfig } from '../../config/config.js';
-import type { Cap, LimitName } from '../../runs/events.js';
+import type { Cap, LimitName } from '../../runs/calls.js';
 
 /** The use of calls, counted or at worst. */
 export interface Amounts {

@@ -4,7 +4,7 @@ import { isByControl } from '../../config/model.js';
 import { type ChatMessage, lowestLimit, type Usage } from '../../models/language-model.js';
 import { mostTokens } from '../../models/reply-faults.js';
 import type { PriceConfig } from '../../models/settings.js';
-import { type EndedCall, faultsOf, type UsageTotals } from '../../runs/events.js';
+import { type EndedCall, faultsOf, type UsageTotals } from '../../runs/calls.js';
 import type { Amounts } from './limits.js';
 
 export const noUsage: UsageTotals = {

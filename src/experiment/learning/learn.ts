@@ -3,7 +3,8 @@
 import { remembered } from '../../prompting/context/history.js';
 import type { MemoryConfig } from '../../prompting/settings.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { Adaptation, CallRecord } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
+import type { Adaptation } from '../../runs/events.js';
 import type { Learner } from './learner.js';
 import { observedIteration } from './observed.js';
 

@@ -2,7 +2,7 @@
 import type { ChatMessage, SampledTokens } from '../../models/language-model.js';
 import type { ParseFailureKind } from '../../prompting/answer/format.js';
 import type { BufferEntry, Evaluated } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
 
 /** An answer to a prompt, and what became of it. */
 export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (

@@ -73,4 +73,3 @@ export const criticCorrectionSchema = criticContextSchema.extend({
 
 export type StatisticsContext = z.output<typeof statisticsSchema>;
 export type CriticContext = z.output<typeof criticContextSchema>;
-export type CriticCorrectionContext = z.output<typeof criticCorrectionSchema>;

@@ -41,4 +41,3 @@ export const feedbackCorrectionSchema = feedbackContextSchema.extend({
 });
 
 export type FeedbackContext = z.output<typeof feedbackContextSchema>;
-export type FeedbackCorrectionContext = z.output<typeof feedbackCorrectionSchema>;

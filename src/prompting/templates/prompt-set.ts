@@ -7,14 +7,12 @@ import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParseFailure } from '../answer/format.js';
 import {
   type CriticContext,
-  type CriticCorrectionContext,
   criticContextSchema,
   criticCorrectionSchema,
 } from '../context/critic-context.js';
 import { failureContext } from '../context/failure-context.js';
 import {
   type FeedbackContext,
-  type FeedbackCorrectionContext,
   feedbackContextSchema,
   feedbackCorrectionSchema,
 } from '../context/feedback-context.js';
@@ -35,17 +33,21 @@ import { checkTemplate, type ParsedTemplate } from './template-check.js';
 import { isFile, isFolder, readPartials, readTemplate } from './template-files.js';
 import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 
-/** Renders the prompts of a run. What it can say is defined by `prompt-context.ts`. */
-export interface PromptSet {
-  /** The description of the environment: `environment.description` of the context. */
-  readonly description: string;
+/** Renders the prompts of calls of one kind, whose user prompts can say what `Context` has. */
+interface Prompts<Context> {
   /** The system prompt stays the same during a run. */
   system(context: TaskContext): string;
-  user(context: PromptContext): string;
+  user(context: Context): string;
   /** Tells the model what was wrong with its reply. */
-  formatCorrection(context: PromptContext, failure: ParseFailure): string;
+  formatCorrection(context: Context, failure: ParseFailure): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
   readonly hash: string;
+}
+
+/** Renders the prompts of a run, which ask for proposals. */
+export interface PromptSet extends Prompts<PromptContext> {
+  /** The description of the environment: `environment.description` of the context. */
+  readonly description: string;
 }
 
 export interface PromptSetOptions {
@@ -99,74 +101,40 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
   };
 }
 
-/** Renders the prompts of a critic. */
-export interface CriticPrompts {
-  /** The system prompt stays the same during a run. */
-  system(context: TaskContext): string;
-  user(context: CriticContext): string;
-  formatCorrection(context: CriticContext, failure: ParseFailure): string;
-  /** SHA-256 of the sources of all templates that these prompts can use. */
-  readonly hash: string;
-}
+export type CriticPrompts = Prompts<CriticContext>;
 
-/**
- * Reads and checks the templates of a critic; they are as those of a proposal, with other variables.
- * @throws UserError see `loadPromptSet`
- */
-export function loadCriticPrompts(
-  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
-): CriticPrompts {
-  const folder = findSet(options.set, ['critic'], 'critic.prompts');
-  const { hash, render } = loadTemplates(folder, 'critic.prompts', options, [
+/** For a vision model that gives feedback. */
+export type FeedbackPrompts = Prompts<FeedbackContext>;
+
+type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
+
+/** @throws UserError see `loadPromptSet` */
+export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
+  loadPrompts('critic', options, criticContextSchema, criticCorrectionSchema);
+
+/** @throws UserError see `loadPromptSet` */
+export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
+  loadPrompts('feedback', options, feedbackContextSchema, feedbackCorrectionSchema);
+
+/** Templates of calls that ask for no proposal: as those of a proposal, with other variables. */
+function loadPrompts<Context extends object>(
+  section: 'critic' | 'feedback',
+  options: OtherOptions,
+  user: Parameters<typeof shapeOfSchema>[0],
+  correction: Parameters<typeof shapeOfSchema>[0],
+): Prompts<Context> {
+  const field = `${section}.prompts`;
+  const { hash, render } = loadTemplates(findSet(options.set, [section], field), field, options, [
     ['system', shapeOfSchema(taskContextSchema)],
-    ['user', shapeOfSchema(criticContextSchema)],
-    ['format-correction', shapeOfSchema(criticCorrectionSchema)],
+    ['user', shapeOfSchema(user)],
+    ['format-correction', shapeOfSchema(correction)],
   ]);
-  const [system, user, correction] = render;
+  const [renderSystem, renderUser, renderCorrection] = render;
   return {
-    system: (context) => system!(context),
-    user: (context) => user!(context),
+    system: (context) => renderSystem!(context),
+    user: (context) => renderUser!(context),
     formatCorrection: (context, failure) =>
-      correction!({
-        ...context,
-        failure: failureContext(failure, 'params'),
-      } satisfies CriticCorrectionContext),
-    hash,
-  };
-}
-
-/** Renders the prompts of a vision model that gives feedback. */
-export interface FeedbackPrompts {
-  /** The system prompt stays the same during a run. */
-  system(context: TaskContext): string;
-  user(context: FeedbackContext): string;
-  formatCorrection(context: FeedbackContext, failure: ParseFailure): string;
-  /** SHA-256 of the sources of all templates that these prompts can use. */
-  readonly hash: string;
-}
-
-/**
- * Reads and checks the templates of a vision model; they are as those of a proposal, with other variables.
- * @throws UserError see `loadPromptSet`
- */
-export function loadFeedbackPrompts(
-  options: Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>,
-): FeedbackPrompts {
-  const folder = findSet(options.set, ['feedback'], 'feedback.prompts');
-  const { hash, render } = loadTemplates(folder, 'feedback.prompts', options, [
-    ['system', shapeOfSchema(taskContextSchema)],
-    ['user', shapeOfSchema(feedbackContextSchema)],
-    ['format-correction', shapeOfSchema(feedbackCorrectionSchema)],
-  ]);
-  const [system, user, correction] = render;
-  return {
-    system: (context) => system!(context),
-    user: (context) => user!(context),
-    formatCorrection: (context, failure) =>
-      correction!({
-        ...context,
-        failure: failureContext(failure, 'params'),
-      } satisfies FeedbackCorrectionContext),
+      renderCorrection!({ ...context, failure: failureContext(failure, 'params') }),
     hash,
   };
 }

@@ -1,5 +1,6 @@
 import { formatCost, formatNumber, plural } from '../../format/numbers.js';
-import type { CallRecord, FeedbackResult, LoggedEvent } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
+import type { FeedbackResult, LoggedEvent } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
 
 /** What was said of the episodes of a run, and what that took. */

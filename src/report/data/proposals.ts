@@ -1,5 +1,5 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type CallPurpose, type CallRecord, faultsOf } from '../../runs/events.js';
+import { type CallPurpose, type CallRecord, faultsOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
 /** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */

@@ -1,5 +1,6 @@
 import { formatCost, formatNumber, plural } from '../../format/numbers.js';
-import type { CallRecord, LoggedEvent, Revision } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
+import type { LoggedEvent, Revision } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
 
 /** What the critic of a run brought. */

@@ -1,7 +1,8 @@
 import type { Config } from '../../config/config.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { CallRecord, LoggedEvent } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
+import type { LoggedEvent } from '../../runs/events.js';
 import type { RunFacts } from '../../runs/facts.js';
 
 /** Everything a report shows of one run: what its directory holds. */

@@ -1,5 +1,5 @@
 /** Which proposals a page shows with their prompts and replies, so that the page of a long run opens like any other. */
-import type { CallRecord } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
 import { type LoggedProposal, proposalId } from './proposals.js';
 import type { RunData } from './run-data.js';
 

@@ -11,7 +11,7 @@ import {
 } from '../../format/numbers.js';
 import { statedReason } from '../../prompting/answer/stated-reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
 import { hasFailure, isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';

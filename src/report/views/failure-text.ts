@@ -2,7 +2,7 @@ import { unreachable } from '../../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../../models/language-model.js';
 import type { IndexedText, ParseFailure, ParseFailureKind } from '../../prompting/answer/format.js';
-import type { CallRecord } from '../../runs/events.js';
+import type { CallRecord } from '../../runs/calls.js';
 
 /** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {

@@ -10,7 +10,7 @@ import {
   missing,
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
-import type { CallRecord, Cap, UsageTotals } from '../../runs/events.js';
+import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
 import type { RunData } from '../data/run-data.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import { addUsage } from '../../experiment/budget/usage.js';
-import type { UsageTotals } from '../../runs/events.js';
+import type { UsageTotals } from '../../runs/calls.js';
 import { factsOf } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';

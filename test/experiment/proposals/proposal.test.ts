@@ -7,7 +7,7 @@ import {
   type LanguageModel,
   ModelError,
 } from '../../../src/models/language-model.js';
-import type { CallRecord } from '../../../src/runs/events.js';
+import type { CallRecord } from '../../../src/runs/calls.js';
 import { ask } from '../../support/ask.js';
 import { createScriptedModel, type ScriptedReply } from '../../support/scripted-model.js';
 

@@ -7,7 +7,7 @@ import { shownTraining } from '../../../finetune/rl/pages/shown-training.js';
 import { steer } from '../../../src/archive/steer.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { render } from '../../../src/format/html.js';
-import { trainingFacts } from '../../../src/runs/trainings.js';
+import { trainingFacts } from '../../../src/runs/training/trainings.js';
 import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';

@@ -6,7 +6,7 @@ import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
-import type { CallRecord } from '../../../src/runs/events.js';
+import type { CallRecord } from '../../../src/runs/calls.js';
 import { readRun } from '../../../src/runs/reader.js';
 import { type PlayOptions, quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 

@@ -7,7 +7,7 @@ import type { Environment } from '../../../../src/environments/environment.js';
 import { type AdaptingConfig, adaptingConfig } from '../../../../src/experiment/learning/learner.js';
 import { type ObservedAnswer, observedIteration } from '../../../../src/experiment/learning/observed.js';
 import { type ConfigInput, parseConfig, run } from '../../../../src/index.js';
-import type { CallRecord } from '../../../../src/runs/events.js';
+import type { CallRecord } from '../../../../src/runs/calls.js';
 import { readRun } from '../../../../src/runs/reader.js';
 import { mean } from '../../../../src/statistics/descriptive.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';

@@ -1,8 +1,8 @@
-import { type LanguageModel, ModelError } from '../models/language-model.js';
-import { formatParameters } from '../prompting/answer/format.js';
-import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type { Control, Task } from '../search/control.js';
-import type { Switch } from '../search/switching.js';
+import { type LanguageModel, ModelError } from '../../models/language-model.js';
+import { formatParameters } from '../../prompting/answer/format.js';
+import { createGenerator, type RandomGenerator } from '../../random/generator.js';
+import type { Control, Task } from '../../search/control.js';
+import type { Switch } from '../../search/switching.js';
 
 /** Proposes parameters: a language model; a control, which needs no opening and no closing; or several of them. */
 export type Proposer = SingleProposer | Portfolio;

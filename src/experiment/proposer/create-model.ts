@@ -1,17 +1,17 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
-import { type Problem, UserError } from '../base/errors.js';
-import { type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
-import { createOllama } from '../models/hosted/ollama.js';
-import { createOpenAI } from '../models/hosted/openai.js';
-import { type Wait, waitOnClock } from '../models/hosted/retry.js';
-import type { LanguageModel } from '../models/language-model.js';
-import { createLocalModel } from '../models/local/process/local-model.js';
-import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
-import { type Cassette, createReplayed } from '../models/replayed.js';
-import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
-import { findControl } from '../search/controls.js';
-import { createSwitch, type SwitchRule } from '../search/switching.js';
+import { type Problem, UserError } from '../../base/errors.js';
+import { type ModelConfig, membersOf, type PortfolioConfig } from '../../config/model.js';
+import { createOllama } from '../../models/hosted/ollama.js';
+import { createOpenAI } from '../../models/hosted/openai.js';
+import { type Wait, waitOnClock } from '../../models/hosted/retry.js';
+import type { LanguageModel } from '../../models/language-model.js';
+import { createLocalModel } from '../../models/local/process/local-model.js';
+import { type LocalConfig, localSchema, modelDirectory } from '../../models/local/settings.js';
+import { type Cassette, createReplayed } from '../../models/replayed.js';
+import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../../models/settings.js';
+import { findControl } from '../../search/controls.js';
+import { createSwitch, type SwitchRule } from '../../search/switching.js';
 import type { Portfolio, SingleProposer } from './proposer.js';
 
 /** What a model is made from, beside its section of the config. */

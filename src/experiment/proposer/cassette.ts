@@ -1,16 +1,16 @@
 /** Finds what `model: {provider: replayed}` replays. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../base/errors.js';
-import type { Config } from '../config/config.js';
-import { loadConfig } from '../config/load.js';
-import type { ModelConfig } from '../config/model.js';
-import type { Cassette } from '../models/replayed.js';
-import type { ReplayedConfig } from '../models/settings.js';
-import { repeatSeeds } from '../random/seeds.js';
-import { callId } from '../runs/events.js';
-import { requireConfig } from '../runs/open-run.js';
-import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../runs/reader.js';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load.js';
+import type { ModelConfig } from '../../config/model.js';
+import type { Cassette } from '../../models/replayed.js';
+import type { ReplayedConfig } from '../../models/settings.js';
+import { repeatSeeds } from '../../random/seeds.js';
+import { callId } from '../../runs/calls.js';
+import { requireConfig } from '../../runs/open-run.js';
+import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../../runs/reader.js';
 
 export interface Recording {
   readonly cassette: Cassette;

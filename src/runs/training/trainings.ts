@@ -2,14 +2,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
-import { mean } from '../statistics/descriptive.js';
-import { checkedValue, readJson } from '../storage/files.js';
-import { readJsonLines } from '../storage/json-lines.js';
-import { isLocked } from '../storage/lock.js';
-import { runFiles } from './reader.js';
-import { isTraining, trainingFiles } from './training-files.js';
+import { shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { mean } from '../../statistics/descriptive.js';
+import { checkedValue, readJson } from '../../storage/files.js';
+import { readJsonLines } from '../../storage/json-lines.js';
+import { isLocked } from '../../storage/lock.js';
+import { runFiles } from '../reader.js';
+import { isTraining, trainingFiles } from '../training-files.js';
 
 export interface TrainingFacts {
   readonly kind: 'training';

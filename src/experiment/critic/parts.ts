@@ -1,15 +1,15 @@
 /** What a run has for its critic: who revises, and the prompts that ask for it. */
-import type { Config } from '../config/config.js';
-import type { CriticConfig } from '../config/critic.js';
-import { languageModelOf } from '../config/model.js';
-import type { EnvironmentSpec } from '../environments/environment.js';
-import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
-import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { taskContext } from '../prompting/context/task-context.js';
-import type { CriticPrompts, PromptSet } from '../prompting/templates/prompt-set.js';
-import { isTable } from '../search/moves.js';
-import { type CriticPrompter, createCriticPrompter } from './critic/critic-prompter.js';
-import { languageModelIn, type Proposer, type SingleProposer } from './proposer.js';
+import type { Config } from '../../config/config.js';
+import type { CriticConfig } from '../../config/critic.js';
+import { languageModelOf } from '../../config/model.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import type { ParameterSpec, PolicyFamily } from '../../policies/policy.js';
+import type { Demonstration } from '../../prompting/context/demonstrations.js';
+import { taskContext } from '../../prompting/context/task-context.js';
+import type { CriticPrompts, PromptSet } from '../../prompting/templates/prompt-set.js';
+import { isTable } from '../../search/moves.js';
+import { languageModelIn, type Proposer, type SingleProposer } from '../proposer/proposer.js';
+import { type CriticPrompter, createCriticPrompter } from './critic-prompter.js';
 
 export interface Critic {
   readonly config: CriticConfig;

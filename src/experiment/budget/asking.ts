@@ -9,10 +9,16 @@ import {
   ModelError,
   mayBePaid,
   type Usage,
-} from '../models/language-model.js';
-import { type CallPurpose, type CallRecord, callId, type EndedCall, type LimitName } from '../runs/events.js';
-import type { AskedRequest, SentRequest } from '../runs/underway.js';
-import type { Ledger } from './budget/ledger.js';
+} from '../../models/language-model.js';
+import {
+  type CallPurpose,
+  type CallRecord,
+  callId,
+  type EndedCall,
+  type LimitName,
+} from '../../runs/calls.js';
+import type { AskedRequest, SentRequest } from '../../runs/underway.js';
+import type { Ledger } from './ledger.js';
 
 /** Finds a call for these messages. */
 type Lookup<Call> = (

@@ -1,0 +1,112 @@
+/** What critics, portfolios and novelty brought: differences to plain runs and to controls, as Markdown and as a picture. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/base/package.js';
+import { type Constants, type Difference, differenceOf, normalised } from '../embedded/statistics.js';
+import { forestPlot } from '../figures/forest.js';
+import { arms, controls, proposersOf } from './plan.js';
+
+export interface Row {
+  /** The model; of a control, the number of evaluations. */
+  readonly with: string;
+  readonly task: string;
+  readonly arm: string;
+  readonly seed: number;
+  /** Mean of the best policy on 100 fresh episodes. */
+  readonly return: number;
+}
+
+const constants = JSON.parse(
+  readFileSync(join(packageRoot(), 'bench', 'embedded-constants.json'), 'utf8'),
+) as Readonly<Record<string, Constants>>;
+
+/** Whose rows: a model and an arm, or the evaluations of a control and its name. */
+type Who = readonly [model: string, arm: string];
+
+function difference(rows: readonly Row[], [model, arm]: Who, [otherModel, otherArm]: Who) {
+  const theirs = new Map(
+    rows
+      .filter((row) => row.with === otherModel && row.arm === otherArm)
+      .map((row) => [`${row.task} ${row.seed}`, row]),
+  );
+  const found = new Map<string, number[]>();
+  for (const row of rows) {
+    const other = theirs.get(`${row.task} ${row.seed}`);
+    if (row.with !== model || row.arm !== arm || other === undefined) continue;
+    const own = constants[row.task]!;
+    const paired = normalised(row.return, own) - normalised(other.return, own);
+    found.set(row.task, [...(found.get(row.task) ?? []), paired]);
+  }
+  return differenceOf(found);
+}
+
+const compared = Object.entries(proposersOf('')).map(([name, { evaluations }]) => ({ name, evaluations }));
+const playedOf = (rows: readonly Row[]) =>
+  compared.filter(({ name }) => rows.some((row) => row.with === name));
+const helped = Object.keys(arms).filter((arm) => arm !== 'plain');
+
+const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2).replace('-', '−')}`;
+
+/** Bold where the interval leaves out 0. */
+function cellOf(found: Difference | undefined): string {
+  if (found === undefined) return '–';
+  const [low, high] = found.interval;
+  const value = signed(found.difference);
+  return `${low > 0 || high < 0 ? `**${value}**` : value} [${signed(low)}, ${signed(high)}]`;
+}
+
+const tableOf = (header: readonly string[], lines: readonly (readonly string[])[]) =>
+  [header, header.map((_, i) => (i === 0 ? '---' : '--:')), ...lines]
+    .map((cells) => `| ${cells.join(' | ')} |\n`)
+    .join('');
+
+const heading = ({ name, evaluations }: (typeof compared)[number]) => `${name}, ${evaluations} evaluations`;
+
+/** By arm, what it brings to each model; then, by model, each arm beside the controls. */
+export function comparisonReport(rows: readonly Row[]): string {
+  const played = playedOf(rows);
+  const gains = helped.map((arm) => [
+    arms[arm]!.label,
+    ...played.map(({ name }) => cellOf(difference(rows, [name, arm], [name, 'plain']))),
+  ]);
+  const critics = played.map(({ name }) =>
+    cellOf(difference(rows, [name, 'critic'], [name, 'critic-control'])),
+  );
+  const counted = played.map(({ name }) => {
+    const own = rows.filter((row) => row.with === name);
+    const seeds = new Set(own.map(({ seed }) => seed));
+    return `${name}: ${new Set(own.map(({ task }) => task)).size} tasks × ${seeds.size} seeds`;
+  });
+  const beside = played.map((model) => {
+    const lines = Object.entries(arms).map(([arm, { label }]) => [
+      label,
+      ...controls.map((control) =>
+        cellOf(difference(rows, [model.name, arm], [String(model.evaluations), control])),
+      ),
+    ]);
+    return `### Minus each control: ${heading(model)}\n\n${tableOf(['arm', ...controls], lines)}`;
+  });
+  const gained = tableOf(
+    ['arm', ...played.map(heading)],
+    [...gains, ['critic, minus hill climbing in its place', ...critics]],
+  );
+  return [
+    `### Minus the plain run\n\nMean over tasks of the difference of normalised returns (0: random search at 100 evaluations; 1: the best known), with its 95 % interval from seeds resampled within tasks. ${counted.join('; ')}.\n\n${gained}`,
+    ...beside,
+  ].join('\n');
+}
+
+/** What each arm brings to each model. */
+export function comparisonPicture(rows: readonly Row[]): string {
+  const played = playedOf(rows);
+  return forestPlot({
+    label: 'Differences of critic, portfolio and novelty to the plain run',
+    header: '',
+    axis: 'normalised return above (right) or below (left) the plain run',
+    ways: played.map(heading),
+    groups: helped.map((arm) => ({
+      label: arms[arm]!.label,
+      rows: [{ label: '', of: played.map(({ name }) => difference(rows, [name, arm], [name, 'plain'])) }],
+    })),
+  });
+}

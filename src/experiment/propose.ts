@@ -1,0 +1,118 @@
+/** Asks for the candidates of an iteration. */
+import type { Config } from '../config/config.js';
+import { isByControl, languageModelOf } from '../config/model.js';
+import { tellingOf } from '../prompting/answer/telling.js';
+import { createGenerator } from '../random/generator.js';
+import { callSeed } from '../random/seeds.js';
+import type { CallRecord } from '../runs/calls.js';
+import type { Task } from '../search/control.js';
+import { movedAway, nearestTried } from '../search/novelty.js';
+import { askGroup } from './ask-group.js';
+import { knownTo, lastKnown, searched } from './known.js';
+import type { Experiment, StopRequests } from './parts.js';
+import type { Answerer, Branch, ProposalGroup, ProposalRequest } from './proposal.js';
+import { answering } from './proposer/proposer.js';
+
+/** @param emitCall told of each call, in their order */
+export async function proposeCandidates(
+  experiment: Experiment,
+  iteration: number,
+  stop: StopRequests,
+  emitCall: (call: CallRecord) => void,
+): Promise<ProposalGroup> {
+  const { config, prompter } = experiment;
+  const known = lastKnown(config, iteration);
+  const { formatCorrection, messages } = prompter.prompt(iteration, known);
+  const branch = branches(experiment, iteration);
+  const behind = iteration - 1 - known;
+  return askGroup(experiment, iteration, stop, emitCall, {
+    candidates: config.candidates,
+    enough: config.screening?.evaluate,
+    messages,
+    formatCorrection,
+    ...(branch && { branch }),
+    ...noveltyOf(experiment, iteration),
+    ...(behind > 0 && { behind }),
+    by: askedFor(experiment, iteration),
+    concurrency: concurrencyOf(config),
+    isReached: () => experiment.asked.isReached,
+    telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
+    isPaid: languageModelOf(config.model) !== undefined,
+  });
+}
+
+/** The prompt of each candidate, where they go on from parents. */
+function branches(
+  { config, prompter }: Pick<Experiment, 'config' | 'prompter'>,
+  iteration: number,
+): ((candidate: number) => Branch) | undefined {
+  const known = lastKnown(config, iteration);
+  const made = prompter.parents(known).map(({ parameters }, rank): Branch => {
+    const prompt = prompter.prompt(iteration, known, rank);
+    return config.proposal?.form === 'delta' ? { ...prompt, changes: parameters } : prompt;
+  });
+  return made.length === 0 ? undefined : (candidate) => made[candidate % made.length]!;
+}
+
+/** Who is asked for each candidate: the run's model, its control, which sees what a model's memory would, or a member. */
+function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
+  const { buffer, config, model, seed } = experiment;
+  const isPortfolio = 'members' in model;
+  const task: Task = {
+    ...searched(experiment, knownTo(experiment, iteration)),
+    proposed: (iteration - 1) * config.candidates,
+    shared: isPortfolio,
+  };
+  if (!isPortfolio) {
+    const answerer = { model: answering(model, task), isControl: model.generate === undefined };
+    return () => answerer;
+  }
+  const members = model.members.map(({ name, proposer }) => ({
+    model: answering(proposer, task),
+    member: name,
+    isFree: isByControl({ member: name }),
+    isControl: proposer.generate === undefined,
+  }));
+  const chosen = model.choose(iteration, {
+    candidates: config.candidates,
+    seed: (at, candidate) => callSeed(seed, at, candidate, 0),
+    entries: buffer.entries,
+  });
+  return (candidate) => members[chosen[candidate]!]!;
+}
+
+/** What becomes of proposals that were made before, or nearly so. */
+function noveltyOf(experiment: Experiment, iteration: number): Pick<ProposalRequest, 'placed' | 'seen'> {
+  const { config, setting } = experiment;
+  const { novelty } = config;
+  const seen: ProposalRequest['seen'] = (parameters) => {
+    const entry = experiment.buffer.find(parameters);
+    return entry === undefined || entry.iteration > lastKnown(config, iteration) ? undefined : entry;
+  };
+  if (novelty === undefined) return { seen };
+  const { action, distance: least } = novelty;
+  const spec = setting.family.parameters;
+  return {
+    // What is the same is moved, too.
+    ...(action === 'ask' && { seen }),
+    placed(parameters, accepted, { seed }) {
+      const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));
+      const tried = [...knownTo(experiment, iteration), ...proposed];
+      const nearest = nearestTried(parameters, tried, spec);
+      if (nearest === undefined || nearest.distance >= least) return undefined;
+      const { distance } = nearest;
+      if (action === 'jitter') {
+        const random = createGenerator(seed, [1]);
+        return { kind: 'moved', parameters: movedAway(parameters, tried, spec, least, random), distance };
+      }
+      const { iteration: at, score } = nearest.tried;
+      const failure = { iteration: at, ...(score !== undefined && { score }), distance, least };
+      return { kind: 'refused', failure: { kind: 'too-close', ...failure } };
+    },
+  };
+}
+
+function concurrencyOf({ model }: Pick<Config, 'model'>): number {
+  const reader = languageModelOf(model);
+  return reader && 'concurrency' in reader ? reader.concurrency : 1;
+}
