@@ -43,7 +43,7 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
     local: {
       // Room for an answer, and none for thinking aloud, which the smallest models do until the room is used up.
       model: ({ parameters }) =>
-        `{provider: local, path: ${JSON.stringify(path)}, temperature: 0.7, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + 12 * parameters}}`,
+        `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${32 + 13 * parameters}, stop: ["\\n"]}`,
       evaluations: 12,
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },

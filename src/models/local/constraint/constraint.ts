@@ -158,7 +158,7 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 interface Costs {
   /** Fewest tokens that an answer alone is sure to fit in. */
   readonly answer: number;
-  /** Enough tokens to reach the end of the answer from any free text. */
+  /** Enough tokens to reach the end of the answer from any free text, with every value written out in full. */
   readonly start: number;
   /** Enough tokens to reach the end of the answer from within it. */
   from(state: AnswerState): number;
@@ -168,6 +168,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const { labels, values } = automaton;
   const count = labels.length;
   const shortestValue = 1 + values.shortfall('');
+  const longestValue = 1 + values.longest;
   /** Tokens of everything from the comma before value `index` to the end. */
   const tails: number[] = [];
   // The last value ends with the end token or a line break.
@@ -176,7 +177,12 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
     tails[index] = 1 + spell(labels[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
   return {
     answer: spell(labels[0]!).length + shortestValue + tails[1]!,
-    start: thinkingEnd.length + labels[0]!.length + shortestValue + tails[1]!,
+    start:
+      thinkingEnd.length +
+      labels[0]!.length +
+      tails[1]! +
+      longestValue +
+      (count - 1) * (longestValue - shortestValue),
     from(state) {
       if (state.kind === 'free') return Number.POSITIVE_INFINITY;
       if (state.kind === 'after') return 0;
@@ -205,7 +211,7 @@ class Reply implements ConstraintState {
   mask(remaining: number): TokenMask {
     const state = this.#state;
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
-      // The rest of the budget is needed for the answer: it starts now.
+      // The rest of the budget is needed for the answer: it starts now, while no value must be cut short.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
       this.#forced = [before, this.#labels[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),

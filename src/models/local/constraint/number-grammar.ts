@@ -9,6 +9,8 @@ export interface NumberGrammar {
   complete(text: string): boolean;
   /** Fewest characters that make a feasible text complete. */
   shortfall(text: string): number;
+  /** Characters of the longest value: the one that is written out most fully. */
+  readonly longest: number;
 }
 
 export function numberGrammar(kind: NumberKind): NumberGrammar {
@@ -28,6 +30,9 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
       if (!Number.isFinite(length)) throw new Error(`no allowed value starts with '${text}'`);
       return length;
     },
+    longest: Math.max(
+      ...(kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length),
+    ),
   };
 }
 

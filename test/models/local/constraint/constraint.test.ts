@@ -6,6 +6,7 @@ import {
 } from '../../../../src/models/local/constraint/constraint.js';
 import { numberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
+import { parseParameters } from '../../../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import {
@@ -90,6 +91,27 @@ test('free text may stand before and after the answer', () => {
     state.take(id);
   });
   expect([...eos].every((id) => !state.mask(100).ids.includes(id))).toBe(true);
+});
+
+test('a model that talks on until the answer must begin has room for every value in full', () => {
+  const given: ParameterSpec = { count: 12, kind: 'float', low: -6, high: 6, decimals: 2 };
+  const state = createConstraint(answerGrammar(given), vocabulary, false).start();
+  const [talk, ...full] = 'x-5.99'.split('').map((character) => tokenizer.encodeText(character)[0]!);
+  const ids: number[] = [];
+  for (let remaining = 400; remaining > 0; remaining--) {
+    const mask = state.mask(remaining);
+    const wanted = mask.kind === 'except' ? talk : full.find((id) => mask.ids.includes(id));
+    const id = wanted ?? mask.ids[0]!;
+    if (eos.has(id)) break;
+    ids.push(id);
+    state.take(id);
+  }
+  const text = tokenizer.decode(ids);
+  expect(text).toMatch(/^x{50,}\n/);
+  expect(parseParameters(text, given, { finishReason: 'stop', constrained: true })).toMatchObject({
+    ok: true,
+    value: Array.from({ length: 12 }, () => -5.55),
+  });
 });
 
 test('fixed parts are spelled in ordinary tokens where there are some', () => {

@@ -105,7 +105,7 @@ export const testSampledAnswers = (numRuns: number) =>
         fc.property(
           spec,
           fc.boolean(),
-          fc.integer({ min: 0, max: 150 }),
+          fc.integer({ min: 0, max: 300 }),
           fc.nat(),
           (given, thinking, extra, seed) => {
             const { text, finishReason } = randomReply(kind, given, thinking, extra, seed);
