@@ -7,16 +7,21 @@ const warmup = 4;
 interface ComparedTask {
   readonly config: string;
   readonly parameters: number;
+  /** Tokens that SmolLM2 takes for a parameter, written out in full with its name. */
+  readonly tokens: number;
+  /** A slow model would take 10 seconds for a reply. */
+  readonly fastModelsOnly?: true;
 }
 
 /** Tasks of the protocol (`scripts/embedded/plan.ts`), whose constants normalise returns; they play fast. */
 export const tasks: Readonly<Record<string, ComparedTask>> = {
-  CartPole: { config: 'cartpole-numeric', parameters: 10 },
-  MountainCarContinuous: { config: 'mountaincar-continuous-numeric', parameters: 3 },
-  Pendulum: { config: 'pendulum-numeric', parameters: 4 },
-  Acrobot: { config: 'acrobot-numeric', parameters: 21 },
-  FrozenLake: { config: 'frozenlake-numeric', parameters: 16 },
-  Nim: { config: 'nim-numeric', parameters: 11 },
+  CartPole: { config: 'cartpole-numeric', parameters: 10, tokens: 11 },
+  MountainCarContinuous: { config: 'mountaincar-continuous-numeric', parameters: 3, tokens: 11 },
+  Pendulum: { config: 'pendulum-numeric', parameters: 4, tokens: 11 },
+  InvertedPendulum: { config: 'inverted-pendulum-numeric', parameters: 5, tokens: 11 },
+  Acrobot: { config: 'acrobot-numeric', parameters: 21, tokens: 11, fastModelsOnly: true },
+  FrozenLake: { config: 'frozenlake-numeric', parameters: 16, tokens: 9 },
+  Nim: { config: 'nim-numeric', parameters: 11, tokens: 11 },
 };
 
 export interface Proposer {
@@ -24,6 +29,7 @@ export interface Proposer {
   readonly model: (task: ComparedTask) => string;
   /** Evaluations of a run, warm-up included: what a slow model can be waited for. */
   readonly evaluations: number;
+  readonly slow?: true;
   readonly overrides: readonly string[];
 }
 
@@ -42,9 +48,10 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
   ...(path !== undefined && {
     local: {
       // Room for an answer, and none for thinking aloud, which the smallest models do until the room is used up.
-      model: ({ parameters }) =>
-        `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${32 + 13 * parameters}, stop: ["\\n"]}`,
+      model: ({ parameters, tokens }) =>
+        `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + tokens * parameters}, stop: ["\\n"]}`,
       evaluations: 12,
+      slow: true,
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },
   }),
