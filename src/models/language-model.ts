@@ -296,6 +296,17 @@ export type ReplyFault =
 export const mayBePaid = (kind: ModelErrorKind): boolean =>
   ['cut', 'timeout', 'malformed', 'empty', 'aborted'].includes(kind);
 
+/** How a call that gave no completion is recorded. */
+export interface FailedCall {
+  readonly kind: 'error';
+  readonly error: ModelErrorKind;
+  readonly message: string;
+  readonly retries: number;
+  /** The errors of the tries before the last one, in order. */
+  readonly failedTries?: readonly ModelErrorKind[];
+  readonly latencyMs: number;
+}
+
 /** A call that gave no completion. A `fatal` kind will fail again, so the run stops. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import {
   type ChatMessage,
   type Completion,
+  type FailedCall,
   type LanguageModel,
   ModelError,
-  type ModelErrorKind,
 } from './language-model.js';
 import type { ReplayedConfig } from './settings.js';
 
@@ -15,16 +15,7 @@ export interface RecordedCall {
   readonly id: string;
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
-  readonly outcome:
-    | { readonly kind: 'accepted' | 'rejected' }
-    | {
-        readonly kind: 'error';
-        readonly error: ModelErrorKind;
-        readonly message: string;
-        readonly retries: number;
-        readonly failedTries?: readonly ModelErrorKind[];
-        readonly latencyMs: number;
-      };
+  readonly outcome: { readonly kind: 'accepted' | 'rejected' } | FailedCall;
   /** How many completions its one request asked for, where there were several. */
   readonly choices?: number;
 }

@@ -1,7 +1,7 @@
 /** The model calls of a run, and what they use. */
 import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
-import type { ChatMessage, Completion, ModelErrorKind } from '../models/language-model.js';
+import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
 
@@ -42,15 +42,7 @@ export interface CallRecord extends CallPosition {
         readonly scored?: readonly ScoredChoice[];
       }
     | { readonly kind: 'rejected'; readonly failure: ParseFailure }
-    | {
-        readonly kind: 'error';
-        readonly error: ModelErrorKind;
-        readonly message: string;
-        readonly retries: number;
-        /** The errors of the tries before the last one, in order. */
-        readonly failedTries?: readonly ModelErrorKind[];
-        readonly latencyMs: number;
-      };
+    | FailedCall;
   /** Completions that the one request of this call asked for, where they are several: their other calls follow. */
   readonly choices?: number;
   /** Absent when the call gave none. */
