@@ -80,13 +80,13 @@ function playAll(): void {
   const names = chosen(Object.keys(proposers), values.with);
   for (const task of chosen(Object.keys(tasks), values.tasks)) {
     for (const name of names) {
-      const { evaluations, model, overrides, slow } = proposers[name]!;
+      const { critic, evaluations, model, overrides, slow } = proposers[name]!;
       if (slow && tasks[task]!.fastModelsOnly) continue;
       for (const arm of chosen(Object.keys(arms), values.arms))
         playRuns(name, task, arm, [
           ...common(evaluations),
           ...overrides,
-          ...arms[arm]!.overrides(model(tasks[task]!), evaluations),
+          ...arms[arm]!.overrides(model(tasks[task]!), evaluations, critic),
         ]);
       for (const control of controls)
         playRuns(String(evaluations), task, control, [

@@ -30,6 +30,8 @@ export interface Proposer {
   /** Evaluations of a run, warm-up included: what a slow model can be waited for. */
   readonly evaluations: number;
   readonly slow?: true;
+  /** Section `critic`. */
+  readonly critic: string;
   readonly overrides: readonly string[];
 }
 
@@ -42,9 +44,15 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
     model: () =>
       '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
     evaluations: 60,
+    critic: '{}',
     overrides: compact,
   },
-  scripted: { model: () => `{provider: ${JSON.stringify(scripted)}}`, evaluations: 60, overrides: compact },
+  scripted: {
+    model: () => `{provider: ${JSON.stringify(scripted)}}`,
+    evaluations: 60,
+    critic: '{}',
+    overrides: compact,
+  },
   ...(path !== undefined && {
     local: {
       // Room for an answer, and none for thinking aloud, which the smallest models do until the room is used up.
@@ -52,6 +60,8 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
         `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + tokens * parameters}, stop: ["\\n"]}`,
       evaluations: 12,
       slow: true,
+      // An episode takes 900 tokens more, of which so small a model makes nothing.
+      critic: '{show: statistics}',
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },
   }),
@@ -65,7 +75,7 @@ const revised = (evaluations: number) => [`iterations=${Math.floor((evaluations 
 export interface Arm {
   readonly label: string;
   /** @param model section of the model that proposes */
-  overrides(model: string, evaluations: number): readonly string[];
+  overrides(model: string, evaluations: number, critic: string): readonly string[];
 }
 
 const portfolio = (model: string, how: string) =>
@@ -74,7 +84,10 @@ const portfolio = (model: string, how: string) =>
 /** Played with each model. */
 export const arms: Readonly<Record<string, Arm>> = {
   plain: { label: 'plain', overrides: (model, all) => [`model=${model}`, ...alone(all)] },
-  critic: { label: 'critic', overrides: (model, all) => [`model=${model}`, 'critic={}', ...revised(all)] },
+  critic: {
+    label: 'critic',
+    overrides: (model, all, critic) => [`model=${model}`, `critic=${critic}`, ...revised(all)],
+  },
   'critic-control': {
     label: 'hill climbing in the place of the critic',
     overrides: (model, all) => [`model=${model}`, 'critic={model: {provider: hill-climb}}', ...revised(all)],

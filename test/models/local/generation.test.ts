@@ -61,6 +61,25 @@ test('a conversation that continues after an answer finds the answer in the cach
   expect(next.cachedTokens).toBeGreaterThanOrEqual(answered.promptTokens);
 });
 
+test('prompts with two system messages take turns, and neither is read again', async () => {
+  const told = (system: string, user: string) => ({
+    ...job,
+    messages: [
+      { role: 'system' as const, content: `${system} ${'params[0]: 1.2; '.repeat(20)}` },
+      { role: 'user' as const, content: user },
+    ],
+  });
+  await freshly(async (fresh) => {
+    const first = await fresh.generate(told('Propose.', 'one'), hooks);
+    const other = await fresh.generate(told('Revise.', 'two'), hooks);
+    expect(other.cachedTokens).toBeLessThan(20);
+    const next = await fresh.generate(told('Propose.', 'three'), hooks);
+    expect(first.promptTokens - next.cachedTokens).toBeLessThan(20);
+    const alone = await freshly((another) => another.generate(told('Propose.', 'three'), hooks));
+    expect(next.answers).toEqual(alone.answers);
+  });
+});
+
 test('the same prompt again computes one token', async () => {
   const first = await engine.generate(job, hooks);
   const again = await engine.generate(job, hooks);

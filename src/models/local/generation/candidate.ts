@@ -11,6 +11,8 @@ export interface GenerationRequest
   /** Factors of the adapter; the same object each time, as prompts are kept by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
+  /** Its system message: a prompt goes on from one that has the same. */
+  readonly system?: string | undefined;
   readonly sampling: Sampling;
   /** Whether log-probabilities at the temperature of the sampling are wanted. */
   readonly sampledLogProbabilities?: boolean;

@@ -93,6 +93,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
     close: () => session.close(),
     async generate(job, hooks) {
       const prompt = tokenizer.encodePrompt(job.messages);
+      const system = job.messages.find(({ role }) => role === 'system')?.content;
       const room = contextTokens - prompt.length;
       if (room < 1)
         throw new RequestError(
@@ -102,7 +103,15 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (job.score !== undefined) {
         const texts = answersOf(job.score, tokenizer, eosTokens);
         const maxTokens = requireRoom(texts, room);
-        const request = { ...job, adapter: loaded.of(job.adapter), prompt, maxTokens, texts, eosTokens };
+        const request = {
+          ...job,
+          adapter: loaded.of(job.adapter),
+          system,
+          prompt,
+          maxTokens,
+          texts,
+          eosTokens,
+        };
         const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
         return { ...scored, residentBytes: process.memoryUsage.rss() };
       }
@@ -118,7 +127,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         );
       // The caller's choice counts, then the publisher's recommendation, then plain sampling.
       const sampling = chosenSampling({ ...plainSampling, ...defaults }, job.sampling) as Sampling;
-      const request = { ...job, adapter: adapterOf(job), prompt, maxTokens, sampling, eosTokens };
+      const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };
     },

@@ -143,11 +143,11 @@ export class TextGenerator {
   }
 
   async #begin(work: Work): Promise<void> {
-    const { adapter, conversation, maxTokens, prompt } = work.request;
+    const { adapter, conversation, maxTokens, prompt, system } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
-      const held = await this.#prompts.of({ adapter, conversation, long }, prompt.slice(0, -1));
+      const held = await this.#prompts.of({ adapter, conversation, system, long }, prompt.slice(0, -1));
       this.#entering = { ...work, held, cachedTokens: held.cache.length, candidates: [] };
     } catch (error) {
       work.reject(error);

@@ -14,6 +14,8 @@ export interface HeldPrompt {
 export interface PromptKind {
   readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
+  /** Who proposes and who revises take turns: neither loses what it has read to the other. */
+  readonly system?: string | undefined;
   /** Whether keys are turned as longrope does for long sequences. */
   readonly long: boolean;
 }
@@ -33,13 +35,13 @@ interface PromptLimits {
   readonly carries: boolean;
 }
 
-/** Adapters whose last prompt stays in memory. */
+/** Adapters and system messages whose last prompt stays in memory. */
 const mostPrompts = 4;
 
 /**
- * The last prompt of each adapter (and of the base): keys and values that one made are wrong for any other. With several
- * requests at the same time there are more, as each goes on from its own. When there are too many, the one that was not
- * used for longest gives its memory to the next.
+ * The last prompt of each adapter (and of the base), whose keys and values are wrong for any other, and of each system
+ * message. With several requests at the same time there are more, as each goes on from its own. When there are too many,
+ * the one that was not used for longest gives its memory to the next.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
@@ -63,6 +65,7 @@ export class PromptCaches {
       (one) =>
         one.kind.adapter === kind.adapter &&
         one.kind.conversation === kind.conversation &&
+        one.kind.system === kind.system &&
         (!several || one.kind.long === kind.long),
     );
     const found = alike
