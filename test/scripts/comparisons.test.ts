@@ -50,7 +50,7 @@ describe('the plan of the comparisons', () => {
     const task = tasks[name]!;
     const { evaluations, model, overrides } = scripted!;
     const numbers = [
-      ...Object.values(arms).map((arm) => arm.overrides(model(task), evaluations)),
+      ...Object.values(arms).map((arm) => arm.overrides(model(task), evaluations, '{}')),
       ...controls.map((control) => [`model.provider=${control}`, `iterations=${evaluations - 4}`]),
     ].map((own) => {
       const { config } = loadConfig({
