@@ -9,7 +9,7 @@ interface ComparedTask {
   readonly parameters: number;
   /** Tokens that SmolLM2 takes for a parameter, written out in full with its name. */
   readonly tokens: number;
-  /** A slow model would take 10 seconds for a reply. */
+  /** A slow model would take 10 seconds for a reply: it does not play this one. */
   readonly fastModelsOnly?: true;
 }
 
