@@ -80,8 +80,8 @@ function playAll(): void {
   const names = chosen(Object.keys(proposers), values.with);
   for (const task of chosen(Object.keys(tasks), values.tasks)) {
     for (const name of names) {
-      const { critic, evaluations, model, overrides, slow } = proposers[name]!;
-      if (slow && tasks[task]!.fastModelsOnly) continue;
+      const { critic, evaluations, model, mostParameters, overrides } = proposers[name]!;
+      if (mostParameters !== undefined && tasks[task]!.parameters > mostParameters) continue;
       for (const arm of chosen(Object.keys(arms), values.arms))
         playRuns(name, task, arm, [
           ...common(evaluations),

@@ -111,22 +111,16 @@ const frameWidth = 320; // pixels
 
 /** How somebody is asked: no model is needed for that. */
 export function questionsOn(
-  { config, demonstrations, environment, family, prompts }: Omit<Asking, 'feedback' | 'model'>,
+  assembly: Omit<Asking, 'feedback' | 'model'>,
   section: FeedbackConfig,
   { prompts: templates }: FeedbackAssembly,
 ): Questions {
+  const { config, environment, family } = assembly;
   if (templates === undefined) return personQuestions(environment, isDrawn(environment));
-  const told = { ...config, model: visionModelOf(config) ?? config.model };
   return visionQuestions({
     ...{ config: section, prompts: templates, spec: family.parameters },
     stepSeconds: stepSecondsOf(environment),
-    task: taskContext({
-      config: told,
-      environment,
-      family,
-      description: prompts.description,
-      demonstrations,
-    }),
+    task: taskContext(assembly, visionModelOf(config)),
   });
 }
 

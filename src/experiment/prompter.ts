@@ -51,21 +51,15 @@ export class Prompter {
     readonly buffer: ReplayBuffer;
     readonly recorded: Pick<RecordedRun, 'calls' | 'episodes' | 'iteration'>;
   }) {
-    const { config, environment, family, prompts, buffer, demonstrations, recorded } = parts;
+    const { config, family, prompts, buffer, recorded } = parts;
     const { conversation } = config.prompts;
     this.#config = config;
     this.#prompts = prompts;
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
-    const told = { ...config, model: languageModelOf(config.model) ?? config.model };
     const telling = tellingOf(family.parameters, config.prompts.set);
-    this.#task = taskContext({
-      config: told,
-      environment,
-      family: { ...family, parameters: telling.spec },
-      description: prompts.description,
-      demonstrations,
-    });
+    const told = { ...parts, family: { ...family, parameters: telling.spec } };
+    this.#task = taskContext(told, languageModelOf(config.model));
     this.remember(recorded.episodes);
     this.#history = createHistory({
       telling,

@@ -36,8 +36,7 @@ export async function situation(
   });
   const telling = tellingOf(family.parameters, config.prompts.set);
   const told = { ...family, parameters: telling.spec };
-  const { description } = prompts;
-  const task = taskContext({ config, environment, family: told, description, demonstrations });
+  const task = taskContext({ config, environment, family: told, prompts, demonstrations }, config.model);
   const episodes = new Map<BufferEntry, EpisodeRecord>();
 
   /** Random policies, each played for one episode. */

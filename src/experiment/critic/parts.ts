@@ -51,25 +51,14 @@ export function openCritic(assembly: {
 }
 
 /** The prompts of a critic alone: no model is needed for them. */
-export function criticPrompter({
-  config,
-  critic,
-  demonstrations,
-  environment,
-  family,
-  prompts,
-}: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly }): CriticPrompter {
+export function criticPrompter(
+  assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
+): CriticPrompter {
+  const { config, critic, environment, family } = assembly;
   const { distance } = config.critic!;
-  const told = { ...config, model: criticModelOf(config) ?? config.model };
   return createCriticPrompter({
     ...{ config: config.critic!, environment, prompts: critic.prompts, spec: family.parameters },
-    task: taskContext({
-      config: told,
-      environment,
-      family,
-      description: prompts.description,
-      demonstrations,
-    }),
+    task: taskContext(assembly, criticModelOf(config)),
     most: mostChange(distance, family.parameters),
   });
 }

@@ -30,10 +30,10 @@ export function descriptionContext(
   };
 }
 
-export function taskContext(task: {
+/** What a run knows of its task. */
+interface Task {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
-    readonly model: object;
     readonly iterations: number;
     readonly candidates: number;
     readonly screening?: { readonly evaluate: number } | undefined;
@@ -45,19 +45,24 @@ export function taskContext(task: {
   };
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
-  /** What the environment is, as the prompt set renders it. */
-  readonly description: string;
+  readonly prompts: {
+    /** What the environment is, as the prompt set renders it. */
+    readonly description: string;
+  };
   /** Episodes that `config.demonstrations` names. */
   readonly demonstrations: readonly Demonstration[];
-}): TaskContext {
+}
+
+/** @param model section of the model that is told; no JSON is asked for without one */
+export function taskContext(task: Task, model: object = {}): TaskContext {
   const { config, environment, family } = task;
-  const { prompts, evaluation, memory, model } = config;
+  const { prompts, evaluation, memory } = config;
   const { parameters, description: policy } = family;
   const json = 'format' in model && model.format === 'json';
   return {
     environment: {
       ...descriptionContext(environment, config.environment.options, evaluation.maxSteps),
-      description: task.description,
+      description: task.prompts.description,
     },
     policy: {
       linear: policy.kind === 'linear' ? linearContext(policy) : null,
