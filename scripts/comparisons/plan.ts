@@ -35,6 +35,7 @@ export interface Proposer {
 }
 
 const compact = ['prompts={set: compact}', 'memory={best: 8, recent: 4}'];
+const compactCritic = fileURLToPath(new URL('compact-critic', import.meta.url));
 const scripted = fileURLToPath(new URL('scripted.js', import.meta.url));
 
 /** @param path of the local model, a directory or a GGUF file; its arms are left out where there is none */
@@ -43,7 +44,7 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
     model: () =>
       '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
     evaluations: 60,
-    critic: '{}',
+    critic: `{prompts: ${JSON.stringify(compactCritic)}}`,
     overrides: compact,
   },
   scripted: {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package.js';
 import { type Constants, type Difference, differenceOf, normalised } from '../embedded/statistics.js';
 import { forestPlot } from '../figures/forest.js';
-import { arms, controls, proposersOf } from './plan.js';
+import { arms, controls, proposersOf, tasks } from './plan.js';
 
 export interface Row {
   /** The model; of a control, the number of evaluations. */
@@ -58,6 +58,20 @@ function cellOf(found: Difference | undefined): string {
   return `${low > 0 || high < 0 ? `**${value}**` : value} [${signed(low)}, ${signed(high)}]`;
 }
 
+/** Each arm on each task: where it helps, and where not. */
+function byTask(rows: readonly Row[], model: (typeof compared)[number]): string {
+  const own = rows.filter((row) => row.with === model.name);
+  const names = Object.keys(tasks).filter((name) => own.some(({ task }) => task === name));
+  const lines = helped.map((arm) => [
+    arms[arm]!.label,
+    ...names.map((name) => {
+      const ofTask = own.filter(({ task }) => task === name);
+      return cellOf(difference(ofTask, [model.name, arm], [model.name, 'plain']));
+    }),
+  ]);
+  return `### By task, minus the plain run: ${heading(model)}\n\n${tableOf(['arm', ...names], lines)}`;
+}
+
 const tableOf = (header: readonly string[], lines: readonly (readonly string[])[]) =>
   [header, header.map((_, i) => (i === 0 ? '---' : '--:')), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
@@ -96,6 +110,7 @@ export function comparisonReport(rows: readonly Row[]): string {
   return [
     `### Minus the plain run\n\nMean over tasks of the difference of normalised returns (0: random search at 100 evaluations; 1: the best known; cut at −1), with its 95 % interval from seeds resampled within tasks. ${counted.join('; ')}.\n\n${gained}`,
     ...beside,
+    ...played.map((model) => byTask(rows, model)),
   ].join('\n');
 }
 
