@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
-import { languageMemberOf, languageModelOf } from '../config/model.js';
+import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
@@ -11,11 +11,13 @@ import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
 import type { ModelContext } from '../models/language-model.js';
+import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
 import { valueAt } from '../settings/schema.js';
 import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
+import { lengthFindings } from './length-findings.js';
 import { policyFindings } from './policy-checks.js';
 import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
@@ -33,6 +35,7 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...boundFindings(assembly),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
+    ...notationFindings(assembly.config),
     ...demonstrationFindings(assembly, forecast.first),
     ...(reader !== undefined
       ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
@@ -170,6 +173,38 @@ function promptFindings(
   return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
 }
 
+/** The embedded model has learnt the numbers of one prompt set, and no words. */
+function notationFindings({ critic, model, prompts }: Config): readonly Finding[] {
+  const reader = languageModelOf(model);
+  const isEmbedded = (one: SingleModelConfig | undefined) =>
+    one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
+  const reviser = critic?.model ?? reader;
+  const message = 'is noise to the embedded model, which reads the numbers of the prompt set compact alone';
+  return [
+    ...(isEmbedded(reader) && ['numeric', 'semantic'].includes(prompts.set)
+      ? [
+          warning({
+            field: 'prompts.set',
+            value: prompts.set,
+            message,
+            remedy: 'prompts.set=compact, or choose another model',
+          }),
+        ]
+      : []),
+    ...(critic?.prompts === 'critic' && isEmbedded(reviser)
+      ? [
+          warning({
+            field: 'critic.prompts',
+            value: critic.prompts,
+            message,
+            remedy:
+              'add critic.model, another language model or a control such as hill-climb; or name templates in that notation',
+          }),
+        ]
+      : []),
+  ];
+}
+
 /** The token budget hides evaluations that the memory would show. */
 function memoryFindings(
   { config, imported }: Assembly,
@@ -220,53 +255,6 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     message: `seems to describe ${other}, but the environment is ${id}`,
     remedy: 'name the description of this environment, or leave prompts.description out for the built-in one',
   };
-}
-
-function lengthFindings(
-  { config: { demonstrations, limits, model, target }, family }: Assembly,
-  { answer, longest }: PromptForecast,
-  contextTokens: number | undefined,
-): readonly Finding[] {
-  const findings: Finding[] = [];
-  const reader = languageModelOf(model);
-  const maxTokens = reader && 'maxTokens' in reader ? reader.maxTokens : undefined;
-  const { count } = family.parameters;
-  if (maxTokens !== undefined && answer.most > maxTokens) {
-    const never = answer.fewest > maxTokens;
-    findings.push({
-      level: never ? 'error' : 'warning',
-      field: 'model.maxTokens',
-      value: maxTokens,
-      message: `an answer of ${count} parameters ${never ? `takes at least ${answer.fewest}` : `may take about ${answer.most}`} tokens, and would be cut`,
-      remedy: `model.maxTokens=${2 * answer.most}, or fewer parameters`,
-    });
-  }
-  if (contextTokens === undefined) {
-    const unknown = `the model's context is not known; the longest prompt takes about ${longest.tokens.most} tokens`;
-    return [...findings, found('context', unknown)];
-  }
-  const reply = Math.min(maxTokens ?? answer.most, answer.most);
-  const [plain, corrected] = [longest.tokens.most + reply, longest.corrected + reply];
-  if (corrected <= contextTokens) {
-    const text = `the longest prompt and its answer take about ${corrected} of ${contextTokens} tokens`;
-    return [...findings, found('context', text)];
-  }
-  const fewest = longest.tokens.fewest + Math.min(answer.fewest, reply);
-  // A target or a limit may end the run before its prompts are that long.
-  const mayEnd = target !== undefined || Object.keys(limits).length > 0;
-  const never = fewest > contextTokens && !mayEnd;
-  const length = never
-    ? `take at least ${fewest} tokens`
-    : `may take ${plain} tokens, ${corrected} with all corrections`;
-  return [
-    ...findings,
-    {
-      level: never ? 'error' : 'warning',
-      field: 'memory.tokens',
-      message: `the longest prompt and its answer ${length}, but the model's context has ${contextTokens}`,
-      remedy: `show less (memory.tokens, memory.best, memory.recent${demonstrations === undefined ? '' : ', demonstrations.steps'}), allow fewer corrections or turns, or use a model with a longer context`,
-    },
-  ];
 }
 
 /** Ollama asks a model that thinks twice where it enforces the form of the answer. */

@@ -1,24 +1,26 @@
-/** How long the prompts of a run will be, by prompts of two made-up runs: with the longest numbers and the shortest. */
-
+/** How long the prompts of a run will be, by prompts of two made-up runs. */
 import { framesOf } from '../config/feedback.js';
-import type { Observation, Space } from '../environments/environment.js';
-import type { Assembly } from '../experiment/assemble.js';
 import { criticPrompter } from '../experiment/critic/parts.js';
 import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
 import { fewestTokens, imageTokens, mostTokens } from '../models/reply-faults.js';
-import type { ParameterSpec } from '../policies/policy.js';
-import { formatParameters, formatValue } from '../prompting/answer/format.js';
-import { tellingOf } from '../prompting/answer/telling.js';
-import { longestRemark } from '../prompting/context/feedback.js';
-import { createHistory } from '../prompting/context/history.js';
 import { estimatePromptTokens, estimateTokens } from '../prompting/token-estimate.js';
-import type { EpisodeRecord } from '../rollout/episode.js';
-import { type BufferEntry, createReplayBuffer, type Feedback } from '../rollout/replay-buffer.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
+
+import {
+  episodeOf,
+  type MadeUpRun,
+  madeUpRun,
+  type Parts,
+  reason,
+  scores,
+  swingingEpisode,
+  type Width,
+} from './made-up-run.js';
 
 export interface PromptForecast {
   readonly first: readonly ChatMessage[];
@@ -46,10 +48,9 @@ export interface PromptForecast {
 }
 
 interface LongestPrompt {
-  /** Estimated tokens, and those after all the corrections there may be. */
-  readonly tokens: number;
-  readonly corrected: number;
+  readonly tokens: Tokens;
   /** See PromptForecast. */
+  readonly corrected: number;
   readonly bound: number;
 }
 
@@ -62,21 +63,15 @@ interface Tokens {
   readonly fewest: number;
 }
 
+type Count = ModelContext['count'];
+/** With the longest numbers, and with the shortest. */
+type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
+
 /** Prompts that are measured along a run. */
 const samples = 6;
 
-/** Whether the numbers of a made-up run are as long or as short as they get. */
-type Width = 'wide' | 'narrow';
-const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
-const reason = 'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
-
-type Parts = Pick<
-  Assembly,
-  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
->;
-
 /** @param count the model's own count of a prompt's tokens, where there is one */
-export function forecastPrompts(parts: Parts, count?: ModelContext['count']): PromptForecast {
+export function forecastPrompts(parts: Parts, count?: Count): PromptForecast {
   const { corrections: maximumCorrections, iterations } = parts.config;
   const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
   const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
@@ -84,7 +79,8 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const begins = [
     ...new Set(Array.from({ length: samples }, (_, i) => 1 + Math.round((i * (last - 1)) / (samples - 1)))),
   ];
-  const [wide, narrow] = [madeUpRun(parts, 'wide'), madeUpRun(parts, 'narrow')];
+  const runs: Runs = [madeUpRun(parts, 'wide'), madeUpRun(parts, 'narrow')];
+  const [wide, narrow] = runs;
   const conversations = begins.map((begin) => conversationAt(parts, begin, wide));
   const means = conversations.map(({ asked }) => mean(asked.map(most)));
   const prompts = conversations.flatMap(({ asked }) => asked);
@@ -92,8 +88,8 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
   const { correction } = conversations[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
-  const critic = criticForecast(parts, wide);
-  const feedback = feedbackForecast(parts, wide);
+  const critic = criticForecast(parts, runs, count);
+  const feedback = feedbackForecast(parts, runs, count);
   const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
@@ -119,59 +115,63 @@ export function forecastPrompts(parts: Parts, count?: ModelContext['count']): Pr
   };
 }
 
-/** The longest prompt of a critic, by an evaluation that goes to and fro, so that no figure of it is 0. */
-function criticForecast(parts: Parts, { entry, reply }: MadeUpRun): LongestPrompt | undefined {
-  const { config, critic, environment } = parts;
+/** The longest prompts of a critic. */
+function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
+  const { config, critic } = parts;
   if (critic === undefined || config.critic === undefined) return undefined;
-  const length = Math.max(
-    2,
-    Math.min(environment.maxSteps ?? config.evaluation.maxSteps, config.evaluation.maxSteps, 500),
-  );
-  const toAndFro = (space: Space, count: number) =>
-    Array.from({ length: count }, (_, i) => opposite(stateOf(space, i % 3 === 0 ? 'narrow' : 'wide'), i % 2));
-  const episode: EpisodeRecord = {
-    ...{ iteration: 0, candidate: 0, episode: 0, seed: 0, terminated: true, truncated: false },
-    observations: toAndFro(environment.observationSpace, length + 1),
-    actions: toAndFro(environment.actionSpace, length),
-    rewards: Array.from({ length }, (_, i) => (i % 2 === 0 ? -12.3456 : 12.3456)),
+  const { iterations } = config;
+  const prompter = criticPrompter({ ...parts, critic });
+  const promptOf = ({ entry }: MadeUpRun, width: Width) => {
+    const episode = swingingEpisode(parts, width);
+    const cut = { ...episode, terminated: false, truncated: true };
+    const episodes = width === 'wide' ? [episode, cut] : [episode];
+    const revised = { ...entry(1), returns: episodes.map(() => 0) };
+    return prompter.prompt({
+      ...{ iteration: iterations, iterations, episodes, revised, best: revised },
+    });
   };
-  const revised = { ...entry(1), returns: [0, 0] };
-  const episodes = [episode, { ...episode, terminated: false, truncated: true }];
-  const iterations = config.iterations;
-  const { formatCorrection, messages } = criticPrompter({ ...parts, critic }).prompt({
-    ...{ iteration: iterations, iterations, revised, episodes, best: revised },
-  });
+  const { formatCorrection, messages } = promptOf(wide, 'wide');
   const failure = { kind: 'too-far', distance: 0.123, most: 0.123 } as const;
-  const corrected = [...messages, ...corrections(reply, formatCorrection(failure), config.corrections)];
-  return {
-    tokens: estimatePromptTokens(messages),
-    corrected: estimatePromptTokens(corrected),
-    bound: mostTokens(corrected),
-  };
+  const corrected = corrections(wide.reply, formatCorrection(failure), config.corrections);
+  const own = config.critic.model === undefined ? count : undefined;
+  return longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, own);
 }
 
-/** The longest prompt of a vision model. */
-function feedbackForecast(parts: Parts, { entry }: MadeUpRun): LongestPrompt | undefined {
+/** The longest prompts of a vision model. */
+function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
   const { config, feedback } = parts;
   if (feedback?.prompts === undefined || config.feedback === undefined) return undefined;
-  const pictures = framesOf(config.feedback) * imageTokens;
-  const { formatCorrection, messages } = questionsOn(parts, config.feedback, feedback).prompt({
-    entry: { ...entry(config.iterations), returns: [scores.wide, scores.wide] },
-    ...{ episode: 0, record: episodeOf(parts, 'wide'), isBest: true },
-  });
+  const questions = questionsOn(parts, config.feedback, feedback);
+  const promptOf = ({ entry }: MadeUpRun, width: Width) =>
+    questions.prompt({
+      entry: { ...entry(config.iterations), returns: [scores[width], scores[width]] },
+      ...{ episode: 0, record: episodeOf(parts, width), isBest: true },
+    });
+  const { formatCorrection, messages } = promptOf(wide, 'wide');
   const said = `rating: 3\nremark: ${reason}`;
   const failure = { kind: 'ambiguous', readings: [reason, reason] } as const;
-  const corrected = [...messages, ...corrections(said, formatCorrection(failure), config.corrections)];
-  return {
-    tokens: pictures + estimatePromptTokens(messages),
-    corrected: pictures + estimatePromptTokens(corrected),
-    bound: pictures + mostTokens(corrected),
-  };
+  const corrected = corrections(said, formatCorrection(failure), config.corrections);
+  const own = config.feedback.model === undefined ? count : undefined;
+  const pictures = framesOf(config.feedback) * imageTokens;
+  return longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, own, pictures);
 }
 
-/** The observation with its numbers below 0, every second time. */
-const opposite = (state: Observation, odd: number): Observation =>
-  typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;
+/** @param added tokens of pictures */
+function longestOf(
+  wide: readonly ChatMessage[],
+  corrections: readonly ChatMessage[],
+  narrow: readonly ChatMessage[],
+  count: Count,
+  added = 0,
+): LongestPrompt {
+  const corrected = [...wide, ...corrections];
+  const estimate = count ?? estimatePromptTokens;
+  return {
+    tokens: { most: added + estimate(wide), fewest: (count ?? fewestTokens)(narrow) },
+    corrected: added + estimate(corrected),
+    bound: added + mostTokens(corrected),
+  };
+}
 
 /** Iterations of a conversation; 1 where each begins anew. */
 function turnsOf({ config }: Parts): number {
@@ -207,57 +207,6 @@ function conversationAt(parts: Parts, begin: number, { entry, episode, reply, ro
   return { asked, correction: prompter.formatCorrection({ kind: 'missing' }) };
 }
 
-/** What a made-up run is made of. */
-interface MadeUpRun {
-  readonly entry: (iteration: number) => BufferEntry;
-  readonly episode: EpisodeRecord;
-  readonly answer: string;
-  readonly reply: string;
-  readonly room: number;
-  readonly entryTokens: number;
-}
-
-function madeUpRun(parts: Parts, width: Width): MadeUpRun {
-  const { evaluation, feedback, memory, prompts } = parts.config;
-  const isTold = (iteration: number) =>
-    feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
-  const cut = width === 'wide' && evaluation.racing !== undefined;
-  const spec = parts.family.parameters;
-  const telling = tellingOf(spec, prompts.set);
-  const value = parameterOf(spec, width);
-  const parameters = Array.from({ length: spec.count }, () => value);
-  const answer = formatParameters(telling.tell(parameters), telling.spec);
-  const episode = episodeOf(parts, width);
-  const history = createHistory({ telling, memory, trajectory: () => episode });
-  const entry = (iteration: number): BufferEntry => ({
-    iteration,
-    group: iteration,
-    candidate: 0,
-    source: 'proposal',
-    parameters,
-    returns: cut ? Array.from({ length: evaluation.episodes - 1 }, () => 0) : [],
-    lengths: [],
-    score: scores[width],
-    ...(cut && { planned: evaluation.episodes }),
-    ...(width === 'wide' && isTold(iteration) && { feedback: longestFeedback(feedback!.from) }),
-  });
-  const entryTokens = history.tokens(entry(1));
-  return {
-    entry,
-    episode,
-    answer,
-    reply: width === 'wide' ? `${answer}\n${reason}` : answer,
-    room: Math.floor(memory.tokens / entryTokens),
-    entryTokens,
-  };
-}
-
-const longestFeedback = (from: Feedback['from']): Feedback => ({
-  ...{ from, episode: 0, rating: 5 },
-  remark: 'w '.repeat(longestRemark / 2).trim(),
-});
-
 function corrections(reply: string, correction: string, count: number): readonly ChatMessage[] {
   return Array.from({ length: count }, (): ChatMessage[] => [
     { role: 'assistant', content: reply },
@@ -287,44 +236,4 @@ function accepted(messages: readonly ChatMessage[], text: string, iteration: num
     completion: { text, finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
     time: '',
   };
-}
-
-function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {
-  const length = (value: number) => formatValue(value, decimals).length;
-  const values = choices ?? [low, high, ...(low <= 0 && high >= 0 ? [0] : [])];
-  const byLength = values.toSorted((a, b) => length(a) - length(b));
-  return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
-}
-
-/** A trajectory as long and as wide as there can be, within reason; or of one step. */
-function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
-  const length =
-    config.memory.trajectories === 'none' || width === 'narrow'
-      ? 1
-      : Math.min(environment.maxSteps ?? config.evaluation.maxSteps, config.evaluation.maxSteps, 500);
-  const repeated = <T>(value: T, count: number) => Array.from({ length: count }, () => value);
-  return {
-    iteration: 0,
-    candidate: 0,
-    episode: 0,
-    seed: 0,
-    observations: repeated(stateOf(environment.observationSpace, width), length + 1),
-    actions: repeated(stateOf(environment.actionSpace, width), length),
-    rewards: repeated(width === 'wide' ? -12.3456 : 0, length),
-    terminated: false,
-    truncated: true,
-  };
-}
-
-function stateOf(space: Space, width: Width): Observation {
-  switch (space.kind) {
-    case 'discrete':
-      return (space.start ?? 0) + (width === 'wide' ? space.n - 1 : 0);
-    case 'tuple':
-      return space.spaces.map(({ n, start = 0 }) => start + (width === 'wide' ? n - 1 : 0));
-    case 'text':
-      return '';
-    case 'box':
-      return space.low.map(() => (width === 'wide' ? -12.3456789 : 0));
-  }
 }

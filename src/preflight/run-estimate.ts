@@ -79,8 +79,8 @@ function estimateBeside(
   return priced(reader, {
     calls: { expected, most },
     promptTokens: {
-      expected: expected * forecast.tokens,
-      most: expected * (forecast.tokens + corrections * forecast.corrected),
+      expected: expected * forecast.tokens.most,
+      most: expected * (forecast.tokens.most + corrections * forecast.corrected),
     },
     completionTokens: { expected: expected * answer, most: most * Math.max(answer, maxTokens) },
   });

@@ -266,7 +266,7 @@ describe('the length of prompts', () => {
   });
 
   it('may not be reached where a target or a limit can end the run before', async () => {
-    const config = `${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: 4096 }\n`;
+    const config = `${long}model: { provider: ollama, name: tiny, maxTokens: 300, contextTokens: 3072 }\n`;
     expect((await check(config)).code).toBe(2);
     for (const override of ['target=400', 'limits.calls=30']) {
       const { code, findings } = await check(config, { overrides: [override] });
@@ -377,6 +377,39 @@ describe('the model', () => {
     } finally {
       await server.close();
     }
+  });
+});
+
+describe('a critic', () => {
+  const task = 'environment: CartPole-v1\niterations: 10\n';
+
+  it.each([
+    ['critic: {}', ['critic.show']],
+    ['critic: { show: statistics }', []],
+    ['critic: { model: { provider: hill-climb } }', []],
+  ])('of the model of the run is held against its context: %s', async (critic, fields) => {
+    const server = await startFakeOllama({ reply: () => 'params[0]: 1', contextTokens: 3072 });
+    try {
+      const model = `model: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`;
+      const shown = 'memory: { best: 2, recent: 2 }\ncorrections: 1\n';
+      const checked = await check(task + model + shown + critic, { online: true });
+      expect(bad(checked).map(({ field }) => field)).toEqual(fields);
+    } finally {
+      await server.close();
+    }
+  });
+
+  const embedded = 'model: { provider: local }\nmemory: { best: 4, recent: 2 }\ncorrections: 0\n';
+
+  it.each([
+    ['prompts: { set: compact }', []],
+    ['prompts: { set: numeric }', ['prompts.set']],
+    ['prompts: { set: compact }\ncritic: { show: statistics }', ['critic.prompts']],
+    ['prompts: { set: compact }\ncritic: { model: { provider: gp } }', []],
+  ])('and other prompts are noise to the embedded model, which reads one set: %s', async (more, fields) => {
+    const checked = await check(`${task}${embedded}${more}\n`);
+    const noise = bad(checked).filter(({ message }) => message.includes('noise'));
+    expect(noise.map(({ field }) => field)).toEqual(fields);
   });
 });
 

@@ -209,7 +209,7 @@ describe('a vision model', () => {
   it('is in what check expects', async () => {
     const parts = await assemble(parseConfig(looking), env);
     const { feedback } = forecastPrompts(parts);
-    expect(feedback!.tokens).toBeGreaterThan(4 * 1500);
+    expect(feedback!.tokens.most).toBeGreaterThan(4 * 1500);
     const estimate = preflight(parts, undefined).find((finding) => 'estimate' in finding);
     expect(estimate).toMatchObject({ estimate: { calls: { expected: 8, most: 32 } } });
     expect(estimate).toHaveProperty('estimate.cost');

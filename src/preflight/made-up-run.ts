@@ -1,0 +1,135 @@
+/** Made-up runs, with the longest numbers and with the shortest, whose prompts tell how long those of a run may be. */
+import type { Observation, Space } from '../environments/environment.js';
+import type { Assembly } from '../experiment/assemble.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { formatParameters, formatValue } from '../prompting/answer/format.js';
+import { tellingOf } from '../prompting/answer/telling.js';
+import { longestRemark } from '../prompting/context/feedback.js';
+import { createHistory } from '../prompting/context/history.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
+import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
+
+export type Parts = Pick<
+  Assembly,
+  'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
+>;
+
+/** Whether the numbers of a made-up run are as long or as short as they get. */
+export type Width = 'wide' | 'narrow';
+
+/** What evaluations score, and steps earn. */
+export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
+const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
+/** The reason that a reply gives. */
+export const reason =
+  'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
+
+/** What a made-up run is made of. */
+export interface MadeUpRun {
+  readonly entry: (iteration: number) => BufferEntry;
+  readonly episode: EpisodeRecord;
+  readonly answer: string;
+  readonly reply: string;
+  readonly room: number;
+  readonly entryTokens: number;
+}
+
+export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
+  const { evaluation, feedback, memory, prompts } = parts.config;
+  const isTold = (iteration: number) =>
+    feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
+  // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
+  const cut = width === 'wide' && evaluation.racing !== undefined;
+  const spec = parts.family.parameters;
+  const telling = tellingOf(spec, prompts.set);
+  const value = parameterOf(spec, width);
+  const parameters = Array.from({ length: spec.count }, () => value);
+  const answer = formatParameters(telling.tell(parameters), telling.spec);
+  const episode = episodeOf(parts, width);
+  const history = createHistory({ telling, memory, trajectory: () => episode });
+  const entry = (iteration: number): BufferEntry => ({
+    iteration,
+    group: iteration,
+    candidate: 0,
+    source: 'proposal',
+    parameters,
+    returns: cut ? Array.from({ length: evaluation.episodes - 1 }, () => 0) : [],
+    lengths: [],
+    score: scores[width],
+    ...(cut && { planned: evaluation.episodes }),
+    ...(width === 'wide' && isTold(iteration) && { feedback: longestFeedback(feedback!.from) }),
+  });
+  const entryTokens = history.tokens(entry(1));
+  return {
+    entry,
+    episode,
+    answer,
+    reply: width === 'wide' ? `${answer}\n${reason}` : answer,
+    room: Math.floor(memory.tokens / entryTokens),
+    entryTokens,
+  };
+}
+
+const longestFeedback = (from: Feedback['from']): Feedback => ({
+  ...{ from, episode: 0, rating: 5 },
+  remark: 'w '.repeat(longestRemark / 2).trim(),
+});
+
+function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {
+  const length = (value: number) => formatValue(value, decimals).length;
+  const values = choices ?? [low, high, ...(low <= 0 && high >= 0 ? [0] : [])];
+  const byLength = values.toSorted((a, b) => length(a) - length(b));
+  return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
+}
+
+/** A trajectory as long and as wide as there can be, within reason; or of one step. */
+export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
+  const length =
+    config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });
+  const repeated = <T>(value: T, count: number) => Array.from({ length: count }, () => value);
+  return {
+    iteration: 0,
+    candidate: 0,
+    episode: 0,
+    seed: 0,
+    observations: repeated(stateOf(environment.observationSpace, width), length + 1),
+    actions: repeated(stateOf(environment.actionSpace, width), length),
+    rewards: repeated(-rewards[width], length),
+    terminated: false,
+    truncated: true,
+  };
+}
+
+function stateOf(space: Space, width: Width): Observation {
+  switch (space.kind) {
+    case 'discrete':
+      return (space.start ?? 0) + (width === 'wide' ? space.n - 1 : 0);
+    case 'tuple':
+      return space.spaces.map(({ n, start = 0 }) => start + (width === 'wide' ? n - 1 : 0));
+    case 'text':
+      return '';
+    case 'box':
+      return space.low.map(() => (width === 'wide' ? -12.3456789 : 0));
+  }
+}
+
+/** An episode that goes to and fro, so that no figure of it is 0; or one of two steps in which nothing happens. */
+export function swingingEpisode({ config, environment }: Parts, width: Width): EpisodeRecord {
+  const length = width === 'narrow' ? 2 : Math.max(2, longestEpisode({ config, environment }));
+  const toAndFro = (space: Space, count: number) =>
+    Array.from({ length: count }, (_, i) => opposite(stateOf(space, i % 3 === 0 ? 'narrow' : width), i % 2));
+  return {
+    ...{ iteration: 0, candidate: 0, episode: 0, seed: 0, terminated: true, truncated: false },
+    observations: toAndFro(environment.observationSpace, length + 1),
+    actions: toAndFro(environment.actionSpace, length),
+    rewards: Array.from({ length }, (_, i) => (i % 2 === 0 ? -1 : 1) * rewards[width]),
+  };
+}
+
+/** Steps, within reason. */
+const longestEpisode = ({ config: { evaluation }, environment }: Pick<Parts, 'config' | 'environment'>) =>
+  Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps, 500);
+
+/** The observation with its numbers below 0, every second time. */
+const opposite = (state: Observation, odd: number): Observation =>
+  typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;
