@@ -50,18 +50,25 @@ const helped = Object.keys(arms).filter((arm) => arm !== 'plain');
 
 const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2).replace('-', '−')}`;
 
-/** Bold where the interval leaves out 0. */
-function cellOf(found: Difference | undefined): string {
+/**
+ * Bold where the interval leaves out 0.
+ * @param of tasks that the model plays: a cell of fewer says so
+ */
+function cellOf(found: Difference | undefined, of = 1): string {
   if (found === undefined) return '–';
   const [low, high] = found.interval;
   const value = signed(found.difference);
-  return `${low > 0 || high < 0 ? `**${value}**` : value} [${signed(low)}, ${signed(high)}]`;
+  const part = found.tasks < of ? `; ${found.tasks} of ${of} tasks` : '';
+  return `${low > 0 || high < 0 ? `**${value}**` : value} [${signed(low)}, ${signed(high)}]${part}`;
 }
+
+const tasksOf = (rows: readonly Row[], model: string) =>
+  Object.keys(tasks).filter((name) => rows.some((row) => row.with === model && row.task === name));
 
 /** Each arm on each task: where it helps, and where not. */
 function byTask(rows: readonly Row[], model: (typeof compared)[number]): string {
   const own = rows.filter((row) => row.with === model.name);
-  const names = Object.keys(tasks).filter((name) => own.some(({ task }) => task === name));
+  const names = tasksOf(rows, model.name);
   const lines = helped.map((arm) => [
     arms[arm]!.label,
     ...names.map((name) => {
@@ -84,21 +91,26 @@ export function comparisonReport(rows: readonly Row[]): string {
   const played = playedOf(rows);
   const gains = helped.map((arm) => [
     arms[arm]!.label,
-    ...played.map(({ name }) => cellOf(difference(rows, [name, arm], [name, 'plain']))),
+    ...played.map(({ name }) =>
+      cellOf(difference(rows, [name, arm], [name, 'plain']), tasksOf(rows, name).length),
+    ),
   ]);
   const critics = played.map(({ name }) =>
-    cellOf(difference(rows, [name, 'critic'], [name, 'critic-control'])),
+    cellOf(difference(rows, [name, 'critic'], [name, 'critic-control']), tasksOf(rows, name).length),
   );
   const counted = played.map(({ name }) => {
     const own = rows.filter((row) => row.with === name);
     const seeds = new Set(own.map(({ seed }) => seed));
-    return `${name}: ${new Set(own.map(({ task }) => task)).size} tasks × ${seeds.size} seeds`;
+    return `${name}: ${tasksOf(rows, name).length} tasks × ${seeds.size} seeds`;
   });
   const beside = played.map((model) => {
     const lines = Object.entries(arms).map(([arm, { label }]) => [
       label,
       ...controls.map((control) =>
-        cellOf(difference(rows, [model.name, arm], [String(model.evaluations), control])),
+        cellOf(
+          difference(rows, [model.name, arm], [String(model.evaluations), control]),
+          tasksOf(rows, model.name).length,
+        ),
       ),
     ]);
     return `### Minus each control: ${heading(model)}\n\n${tableOf(['arm', ...controls], lines)}`;

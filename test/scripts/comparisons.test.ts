@@ -38,6 +38,15 @@ describe('the report of the comparisons', () => {
     expect(text).not.toContain('embedded');
   });
 
+  it('tells each task by itself, and which cells lack some', () => {
+    const some = [...rows, ...seeds.map((seed) => row('scripted', 'plain', 'CartPole', seed, 300))];
+    const lines = comparisonReport(some).split('\n');
+    expect(lines).toContain('| arm | CartPole | Nim |');
+    const critics = lines.filter((line) => line.startsWith('| critic |'));
+    expect(critics[0]).toMatch(/\]; 1 of 2 tasks \|$/);
+    expect(critics.at(-1)).toMatch(/^\| critic \| – \| \*\*−0\.\d\d\*\* \[−0\.\d\d, −0\.\d\d\] \|$/);
+  });
+
   it('draws an interval for each arm that was played', () => {
     expect(comparisonPicture(rows).match(/r="3.5"/g)).toHaveLength(3);
   });
