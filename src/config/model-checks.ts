@@ -37,7 +37,7 @@ export function modelProblems(config: Config): readonly Found[] {
 
 /** The problem of a model, with the place that the model has in a config. */
 export function placedIn<P extends Problem>(problem: P, field: string): P {
-  const placed = (text: string) => text.replaceAll(/\bmodel\.(?=\w)/g, `${field}.`);
+  const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
   const { remedy } = problem;
   return {
     ...problem,

@@ -1,32 +1,48 @@
 /** What the model itself says before a run. */
 
 import type { CommandContext } from '../base/context.js';
-import { languageModelOf, type SingleModelConfig } from '../config/model.js';
+import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { createModel } from '../experiment/proposer/create-model.js';
-import { languageModelIn, type SingleProposer } from '../experiment/proposer/proposer.js';
+import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
 import { formatDuration } from '../format/numbers.js';
 import { type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
 import { emptyPicture } from '../render/png.js';
 import { type Finding, found, warning } from './findings.js';
-import { forecastPrompts } from './prompt-forecast.js';
+import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
 /**
- * What the model of an experiment takes; undefined where that is not known.
+ * What the models of an experiment take.
  * @param ask whether a server may be asked
  */
-export async function contextOf(
-  assembly: Assembly,
+export async function contextsOf(
+  { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
+  ask: boolean,
+  signal?: AbortSignal,
+): Promise<Contexts> {
+  const own = async (section: ModelConfig | undefined, other: Proposer | undefined) =>
+    section && contextOf({ section, model: other }, ask, signal);
+  const ofRun = await own(config.model, model);
+  return {
+    model: ofRun,
+    critic: config.critic?.model === undefined ? ofRun : await own(config.critic.model, critic?.model),
+    feedback:
+      config.feedback?.model === undefined ? ofRun : await own(config.feedback.model, feedback?.model),
+  };
+}
+
+async function contextOf(
+  { model, section }: { readonly section: ModelConfig; readonly model: Proposer | undefined },
   ask: boolean,
   signal?: AbortSignal,
 ): Promise<ModelContext | undefined> {
-  const config = languageModelOf(assembly.config.model);
+  const config = languageModelOf(section);
   const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
   const stated = tokens === undefined ? undefined : { tokens };
   if (config?.provider === 'ollama' && !ask) return stated;
   try {
-    return await languageModelIn(assembly.model)?.context?.(signal);
+    return await (model && languageModelIn(model))?.context?.(signal);
   } catch (error) {
     // Asking for an answer will say the same.
     if (error instanceof ModelError) return stated;
@@ -46,7 +62,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   // What no other model is asked, it is asked itself.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
-  await contextOf(assembly, true, signal);
+  await contextOf({ section: assembly.config.model, model }, true, signal);
 }
 
 /** A call that only shows whether there is an answer. */

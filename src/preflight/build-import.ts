@@ -31,7 +31,7 @@ export async function buildImport(
     const assembly = { ...made, config: { ...made.config, model: config.model } };
     try {
       new Prompter({ ...assembly, buffer: createReplayBuffer(), recorded: nothingRecorded }).messages(1);
-      const findings = preflight(assembly, undefined);
+      const findings = preflight(assembly);
       const errors = errorsIn(findings);
       if (errors.length > 0) throw new UserError(errors);
       const { evaluation } = config;

@@ -4,7 +4,7 @@ import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { languageModelIn } from '../experiment/proposer/proposer.js';
-import { askModel, contextOf } from './ask-model.js';
+import { askModel, contextsOf } from './ask-model.js';
 import { deviceFindings } from './device-finding.js';
 import { errorsIn, type Finding, found } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
@@ -30,7 +30,7 @@ export async function checkConfig(
     }
     const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
     try {
-      const findings = preflight(assembly, await contextOf(assembly, !offline, stop.abort));
+      const findings = preflight(assembly, await contextsOf(assembly, !offline, stop.abort));
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];

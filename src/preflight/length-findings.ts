@@ -1,81 +1,136 @@
-/** Whether answers fit into what the model may write, and prompts into what it takes. */
+/** Whether answers fit into what each model may write, and prompts into what it takes. */
 import type { Config } from '../config/config.js';
-import { languageModelOf } from '../config/model.js';
+import { visionModelOf } from '../config/feedback.js';
+import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { criticModelOf } from '../experiment/critic/parts.js';
 import { type Finding, found } from './findings.js';
-import type { PromptForecast } from './prompt-forecast.js';
+import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 
-/** @param context tokens that the model takes; undefined where that is not known */
+/** The longest prompt of a kind, and the language model that reads it. */
+interface Read {
+  readonly model: SingleModelConfig;
+  /** The section of the config that names the model. */
+  readonly section: 'model' | 'critic.model' | 'feedback.model';
+  readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
+  /** Tokens that the model takes; undefined where that is not known. */
+  readonly context: number | undefined;
+  /** How many parameters are answered; absent for a remark, which may be cut. */
+  readonly parameters?: number;
+  readonly what: string;
+  /** What to change where the prompt is too long. */
+  readonly field: string;
+  readonly remedy: string;
+}
+
 export function lengthFindings(
   { config, family }: Pick<Assembly, 'config' | 'family'>,
   forecast: PromptForecast,
-  context: number | undefined,
+  contexts: Contexts,
 ): readonly Finding[] {
-  const { answer, longest } = forecast;
-  const reader = languageModelOf(config.model);
-  const maxTokens = reader && 'maxTokens' in reader ? reader.maxTokens : undefined;
-  const cut = maxTokens === undefined ? [] : answerFindings(answer, maxTokens, family.parameters.count);
-  if (context === undefined) {
-    const unknown = `the model's context is not known; the longest prompt takes about ${longest.tokens.most} tokens`;
-    return [...cut, found('context', unknown)];
-  }
-  const reply = { fewest: answer.fewest, most: Math.min(maxTokens ?? answer.most, answer.most) };
-  const { demonstrations, feedback } = config;
-  const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
-  const tooLong: readonly (Finding | undefined)[] = [
-    tooLongFinding(config, longest, reply, context, {
-      field: 'memory.tokens',
-      what: 'the longest prompt and its answer',
-      remedy: `show less (memory.tokens, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
-    }),
-    // A model of their own has another context.
-    config.critic?.model === undefined && forecast.critic !== undefined
-      ? tooLongFinding(config, forecast.critic, reply, context, {
-          field: 'critic.show',
-          what: 'the longest prompt of the critic and its answer',
-          remedy: 'show less (critic.show, critic.rows), or give critic.model a model with a longer context',
-        })
-      : undefined,
-    feedback?.model === undefined && forecast.feedback !== undefined
-      ? tooLongFinding(config, forecast.feedback, reply, context, {
-          field: 'feedback.frames',
-          what: 'the longest question of feedback and its answer',
-          remedy: 'show fewer feedback.frames, or give feedback.model a model with a longer context',
-        })
-      : undefined,
-  ];
-  const long = tooLong.filter((finding) => finding !== undefined);
-  const fits = `the longest prompt and its answer take about ${longest.corrected + reply.most} of ${context} tokens`;
-  return [...cut, ...(long.length === 0 ? [found('context', fits)] : long)];
+  const all = readsOf(config, family.parameters.count, forecast, contexts);
+  const sections = [...new Set(all.map(({ section }) => section))];
+  return sections.flatMap((section) => {
+    const own = all.filter((read) => read.section === section);
+    return [...answerFindings(own), ...promptFindings(config, own)];
+  });
 }
 
-function answerFindings(
-  { fewest, most }: PromptForecast['answer'],
-  maxTokens: number,
-  count: number,
-): readonly Finding[] {
-  if (most <= maxTokens) return [];
+function readsOf(
+  config: Config,
+  parameters: number,
+  forecast: PromptForecast,
+  contexts: Contexts,
+): readonly Read[] {
+  const { critic, demonstrations, feedback } = config;
+  const proposes = languageModelOf(config.model);
+  const revises = critic && criticModelOf(config);
+  const looks = visionModelOf(config);
+  const reads: Read[] = [];
+  if (proposes !== undefined) {
+    const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
+    reads.push({
+      model: proposes,
+      section: 'model',
+      context: contexts.model?.tokens,
+      parameters,
+      prompt: { ...forecast.longest, answer: forecast.answer },
+      field: 'memory.tokens',
+      what: 'the longest prompt',
+      remedy: `show less (memory.tokens, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
+    });
+  }
+  if (revises !== undefined && forecast.critic !== undefined) {
+    reads.push({
+      model: revises,
+      section: critic?.model === undefined ? 'model' : 'critic.model',
+      context: contexts.critic?.tokens,
+      parameters,
+      prompt: forecast.critic,
+      field: 'critic.show',
+      what: 'the longest prompt of the critic',
+      remedy: 'show less (critic.show, critic.rows), or give critic.model a model with a longer context',
+    });
+  }
+  if (looks !== undefined && forecast.feedback !== undefined) {
+    reads.push({
+      model: looks,
+      section: feedback?.model === undefined ? 'model' : 'feedback.model',
+      context: contexts.feedback?.tokens,
+      prompt: forecast.feedback,
+      field: 'feedback.frames',
+      what: 'the longest question of feedback',
+      remedy: 'show fewer feedback.frames, or give feedback.model a model with a longer context',
+    });
+  }
+  return reads;
+}
+
+/** Whether the model of a section may write its answer to the end. */
+function answerFindings(reads: readonly Read[]): readonly Finding[] {
+  const answering = reads.find(({ parameters }) => parameters !== undefined);
+  if (answering === undefined) return [];
+  const { model, parameters, prompt, section } = answering;
+  const { fewest, most } = prompt.answer;
+  const maxTokens = maxTokensOf(model);
+  if (maxTokens === undefined || most <= maxTokens) return [];
   const never = fewest > maxTokens;
   return [
     {
       level: never ? 'error' : 'warning',
-      field: 'model.maxTokens',
+      field: `${section}.maxTokens`,
       value: maxTokens,
-      message: `an answer of ${count} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens, and would be cut`,
-      remedy: `model.maxTokens=${2 * most}, or fewer parameters`,
+      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens, and would be cut`,
+      remedy: `${section}.maxTokens=${2 * most}, or fewer parameters`,
     },
   ];
+}
+
+/** @param reads of one model */
+function promptFindings(config: Config, reads: readonly Read[]): readonly Finding[] {
+  const [longest] = reads.toSorted((a, b) => wholeOf(b) - wholeOf(a));
+  const { context, prompt, section, what } = longest!;
+  const field = section === 'model' ? 'context' : section;
+  if (context === undefined) {
+    return [
+      found(field, `the model's context is not known; ${what} takes about ${prompt.tokens.most} tokens`),
+    ];
+  }
+  const long = reads.map((read) => tooLongFinding(config, read, context));
+  const findings = long.filter((finding) => finding !== undefined);
+  if (findings.length > 0) return findings;
+  return [found(field, `${what} and its answer take about ${wholeOf(longest!)} of ${context} tokens`)];
 }
 
 /** @returns undefined where the prompt, its answer and all corrections fit */
 function tooLongFinding(
   { limits, target }: Pick<Config, 'limits' | 'target'>,
-  prompt: Pick<PromptForecast['longest'], 'corrected' | 'tokens'>,
-  reply: PromptForecast['answer'],
+  read: Read,
   context: number,
-  { field, remedy, what }: { readonly field: string; readonly remedy: string; readonly what: string },
 ): Finding | undefined {
-  const corrected = prompt.corrected + reply.most;
+  const { field, prompt, remedy, what } = read;
+  const reply = replyOf(read);
+  const corrected = wholeOf(read);
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
   // A target or a limit may end the run before its prompts are that long.
@@ -87,7 +142,17 @@ function tooLongFinding(
   return {
     level: never ? 'error' : 'warning',
     field,
-    message: `${what} ${length}, but the model's context has ${context}`,
+    message: `${what} and its answer ${length}, but the model's context has ${context}`,
     remedy,
   };
 }
+
+/** Tokens of a prompt with all its corrections and an answer. */
+const wholeOf = (read: Read) => read.prompt.corrected + replyOf(read).most;
+
+/** Tokens of an answer, which the model may cut. */
+function replyOf({ model, prompt: { answer } }: Read): Tokens {
+  return { fewest: answer.fewest, most: Math.min(maxTokensOf(model) ?? answer.most, answer.most) };
+}
+
+const maxTokensOf = (model: SingleModelConfig) => ('maxTokens' in model ? model.maxTokens : undefined);

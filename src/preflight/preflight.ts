@@ -10,7 +10,6 @@ import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { ledgerOf } from '../experiment/parts.js';
-import type { ModelContext } from '../models/language-model.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
@@ -19,15 +18,12 @@ import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
 import { policyFindings } from './policy-checks.js';
-import { forecastPrompts, type PromptForecast } from './prompt-forecast.js';
+import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
 
-/**
- * Findings of an assembled config, those in order included.
- * @param context what the model takes; undefined where that is not known
- */
-export function preflight(assembly: Assembly, context: ModelContext | undefined): readonly Finding[] {
-  const forecast = forecastPrompts(assembly, context?.count);
+/** Findings of an assembled config, those in order included. */
+export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly Finding[] {
+  const forecast = forecastPrompts(assembly, contexts);
   const reader = languageModelOf(assembly.config.model);
   const findings = [
     ...specFindings(assembly),
@@ -37,10 +33,9 @@ export function preflight(assembly: Assembly, context: ModelContext | undefined)
     ...promptFindings(assembly, forecast),
     ...notationFindings(assembly.config),
     ...demonstrationFindings(assembly, forecast.first),
-    ...(reader !== undefined
-      ? [...memoryFindings(assembly, forecast), ...lengthFindings(assembly, forecast, context?.tokens)]
-      : []),
-    ...thoughtFindings(reader, context?.thinks),
+    ...(reader !== undefined ? memoryFindings(assembly, forecast) : []),
+    ...lengthFindings(assembly, forecast, contexts),
+    ...thoughtFindings(reader, contexts.model?.thinks),
     ...limitFindings(assembly, forecast),
     estimateRun(assembly, forecast),
   ];

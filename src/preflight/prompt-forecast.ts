@@ -47,20 +47,28 @@ export interface PromptForecast {
   readonly feedback?: LongestPrompt;
 }
 
-interface LongestPrompt {
+export interface LongestPrompt {
   readonly tokens: Tokens;
   /** See PromptForecast. */
   readonly corrected: number;
   readonly bound: number;
+  readonly answer: Tokens;
 }
 
 /**
  * `most`: for the longest numbers, estimated on the high side where the model doesn't count. `fewest`: for the shortest
  * numbers, by the tokenizer that makes the fewest tokens of them.
  */
-interface Tokens {
+export interface Tokens {
   readonly most: number;
   readonly fewest: number;
+}
+
+/** What the models of a run take, each where that is known; a critic or feedback without a model of its own has that of the run. */
+export interface Contexts {
+  readonly model?: ModelContext | undefined;
+  readonly critic?: ModelContext | undefined;
+  readonly feedback?: ModelContext | undefined;
 }
 
 type Count = ModelContext['count'];
@@ -70,8 +78,9 @@ type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 /** Prompts that are measured along a run. */
 const samples = 6;
 
-/** @param count the model's own count of a prompt's tokens, where there is one */
-export function forecastPrompts(parts: Parts, count?: Count): PromptForecast {
+/** @param contexts whose counts of a prompt's tokens are taken, where there are any */
+export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptForecast {
+  const count = contexts.model?.count;
   const { corrections: maximumCorrections, iterations } = parts.config;
   const most = (messages: readonly ChatMessage[]) => count?.(messages) ?? estimatePromptTokens(messages);
   const fewest = (messages: readonly ChatMessage[]) => count?.(messages) ?? fewestTokens(messages);
@@ -88,8 +97,8 @@ export function forecastPrompts(parts: Parts, count?: Count): PromptForecast {
   const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
   const { correction } = conversations[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
-  const critic = criticForecast(parts, runs, count);
-  const feedback = feedbackForecast(parts, runs, count);
+  const critic = criticForecast(parts, runs, contexts.critic?.count);
+  const feedback = feedbackForecast(parts, runs, contexts.feedback?.count);
   const terse = conversationAt(parts, last, narrow).asked;
   return {
     first: conversations[0]!.asked[0]!,
@@ -100,20 +109,21 @@ export function forecastPrompts(parts: Parts, count?: Count): PromptForecast {
       bound: mostTokens(corrected),
     },
     total: Math.round(between(begins, means) * iterations),
-    answer: {
-      most: estimateTokens(wide.reply),
-      // Small models of our own have a token for each number.
-      fewest:
-        count === undefined
-          ? fewestTokens([{ role: 'assistant', content: narrow.answer }])
-          : parts.family.parameters.count,
-    },
+    answer: answerOf(parts, runs, count),
     room: wide.room,
     entryTokens: wide.entryTokens,
     ...(critic && { critic }),
     ...(feedback && { feedback }),
   };
 }
+
+function answerOf({ family }: Parts, [wide, narrow]: Runs, count: Count): Tokens {
+  // Small models of our own have a token for each number.
+  const fewest = count === undefined ? fewestOf(narrow.answer) : family.parameters.count;
+  return { most: estimateTokens(wide.reply), fewest };
+}
+
+const fewestOf = (content: string) => fewestTokens([{ role: 'assistant', content }]);
 
 /** The longest prompts of a critic. */
 function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
@@ -133,8 +143,8 @@ function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Longe
   const { formatCorrection, messages } = promptOf(wide, 'wide');
   const failure = { kind: 'too-far', distance: 0.123, most: 0.123 } as const;
   const corrected = corrections(wide.reply, formatCorrection(failure), config.corrections);
-  const own = config.critic.model === undefined ? count : undefined;
-  return longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, own);
+  const answer = answerOf(parts, [wide, narrow], count);
+  return { ...longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count), answer };
 }
 
 /** The longest prompts of a vision model. */
@@ -151,9 +161,10 @@ function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Lon
   const said = `rating: 3\nremark: ${reason}`;
   const failure = { kind: 'ambiguous', readings: [reason, reason] } as const;
   const corrected = corrections(said, formatCorrection(failure), config.corrections);
-  const own = config.feedback.model === undefined ? count : undefined;
   const pictures = framesOf(config.feedback) * imageTokens;
-  return longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, own, pictures);
+  const answer = { most: estimateTokens(said), fewest: fewestOf('rating: 3') };
+  const longest = longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count, pictures);
+  return { ...longest, answer };
 }
 
 /** @param added tokens of pictures */
@@ -163,7 +174,7 @@ function longestOf(
   narrow: readonly ChatMessage[],
   count: Count,
   added = 0,
-): LongestPrompt {
+): Omit<LongestPrompt, 'answer'> {
   const corrected = [...wide, ...corrections];
   const estimate = count ?? estimatePromptTokens;
   return {

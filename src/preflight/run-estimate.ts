@@ -10,7 +10,7 @@ import { formatCompact } from '../format/numbers.js';
 import type { PriceConfig } from '../models/settings.js';
 import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
-import type { PromptForecast } from './prompt-forecast.js';
+import type { LongestPrompt, PromptForecast } from './prompt-forecast.js';
 
 /** `expected`: without corrections; `most`: where every correction is needed. */
 interface Amount {
@@ -38,36 +38,28 @@ function runEstimate(
 }
 
 /** A revision an iteration, or every few of them. */
-function revisionEstimate(
-  config: Config,
-  { answer, critic: forecast }: PromptForecast,
-): RunEstimate | undefined {
+function revisionEstimate(config: Config, { critic: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = config.critic && criticModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
-  return estimateBeside(config, { reader, forecast, answer: answer.most, questions: revisionsOf(config) });
+  return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
 /** The calls of a vision model; what a person is asked costs nothing. */
-function lookEstimate(
-  config: Config,
-  { answer, feedback: forecast }: PromptForecast,
-): RunEstimate | undefined {
+function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
-  return estimateBeside(config, { reader, forecast, answer: answer.most, questions: questionsOf(config) });
+  return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
 /** What is asked beside proposals, each question with all its corrections at most. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
-    answer,
     forecast,
     questions,
     reader,
   }: {
-    readonly answer: number;
-    readonly forecast: NonNullable<PromptForecast['critic']>;
+    readonly forecast: LongestPrompt;
     /** In one run. */
     readonly questions: number;
     readonly reader: SingleModelConfig;
@@ -75,6 +67,7 @@ function estimateBeside(
 ): RunEstimate {
   const expected = questions * repeats;
   const most = expected * (1 + corrections);
+  const answer = forecast.answer.most;
   const maxTokens = ('maxTokens' in reader ? reader.maxTokens : undefined) ?? answer;
   return priced(reader, {
     calls: { expected, most },

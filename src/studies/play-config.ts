@@ -14,7 +14,7 @@ import { type Assembly, assemble, closeEnvironment } from '../experiment/assembl
 import { readChanges } from '../experiment/control/control.js';
 import { requirePerson } from '../experiment/feedback/assembly.js';
 import { warningText } from '../format/progress.js';
-import { contextOf } from '../preflight/ask-model.js';
+import { contextsOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
@@ -221,7 +221,7 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
  * @throws UserError with what can't go well
  */
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
-  const findings = preflight(assembly, await contextOf(assembly, ask, context.stop.finish));
+  const findings = preflight(assembly, await contextsOf(assembly, ask, context.stop.finish));
   const errors = errorsIn(findings);
   if (errors.length > 0) {
     await closeEnvironment(assembly);

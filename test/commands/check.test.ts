@@ -399,6 +399,34 @@ describe('a critic', () => {
     }
   });
 
+  it.each([
+    ['{ provider: ollama, name: m }', 3072, 300, ['critic.show']],
+    ['{ provider: cma-es }', 3072, 300, ['critic.show']],
+    ['{ provider: ollama, name: m }', 8192, 300, []],
+    ['{ provider: ollama, name: m }', 8192, 20, ['critic.model.maxTokens']],
+    [
+      '{ provider: portfolio, members: [{ provider: cma-es }, { provider: ollama, name: m, maxTokens: 30 }] }',
+      8192,
+      20,
+      ['model.members.1.maxTokens', 'critic.model.maxTokens'],
+    ],
+  ])(
+    'with a model of its own is held against that: proposals of %s, %i tokens of context, %i an answer',
+    async (model, contextTokens, maxTokens, fields) => {
+      const own = `{ provider: ollama, name: tiny, contextTokens: ${contextTokens}, maxTokens: ${maxTokens} }`;
+      const checked = await check(
+        `${task}model: ${model}
+memory: { best: 2, recent: 2 }
+corrections: 1
+critic: { model: ${own} }
+`,
+      );
+      expect(bad(checked).map(({ field }) => field)).toEqual(fields);
+      const fits = checked.findings.find(({ field }) => field === 'critic.model')?.message;
+      if (fields.length === 0) expect(fits).toMatch(/the longest prompt of the critic .* of 8192 tokens/);
+    },
+  );
+
   const embedded = 'model: { provider: local }\nmemory: { best: 4, recent: 2 }\ncorrections: 0\n';
 
   it.each([

@@ -310,7 +310,7 @@ it('is told of in show, the report and an iteration, and in what check expects',
     /revision as candidate 2.*critic, first ask/s,
   );
   const assembly = await assemble(parseConfig(config), {});
-  const estimate = preflight(assembly, undefined).find((finding) => 'estimate' in finding);
+  const estimate = preflight(assembly).find((finding) => 'estimate' in finding);
   expect(estimate).toMatchObject({ estimate: { calls: { expected: 12, most: 48 } } });
 });
 

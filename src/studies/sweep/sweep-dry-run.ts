@@ -10,7 +10,7 @@ import { type Assembly, assemble, closeEnvironment } from '../../experiment/asse
 import { formatCompact, formatCost, formatCount, formatDuration, plural } from '../../format/numbers.js';
 import { warningText } from '../../format/progress.js';
 import { fitted } from '../../format/width.js';
-import { contextOf } from '../../preflight/ask-model.js';
+import { contextsOf } from '../../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../../preflight/findings.js';
 import { standIns } from '../../preflight/left-out.js';
 import { preflight } from '../../preflight/preflight.js';
@@ -147,7 +147,7 @@ function seedsText(seeds: readonly number[]): string {
 }
 
 async function forecastOf(assembly: Assembly, said: Set<string>, context: CommandContext): Promise<Forecast> {
-  const findings = preflight(assembly, await contextOf(assembly, false, context.stop.finish));
+  const findings = preflight(assembly, await contextsOf(assembly, false, context.stop.finish));
   const errors = errorsIn(findings);
   if (errors.length > 0) throw new UserError(errors);
   for (const warning of warningsIn(findings)) {

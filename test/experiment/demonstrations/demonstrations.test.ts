@@ -149,7 +149,7 @@ describe('demonstrations of a folder', () => {
     expect(pairs(messages[0]!.content)).toHaveLength(all.length);
 
     const told = async (one: ConfigInput) => {
-      const findings = preflight(await assemble(parseConfig(one), {}), undefined);
+      const findings = preflight(await assemble(parseConfig(one), {}));
       const of = (field: string) => findings.find((finding) => finding.field === field)?.message ?? '';
       return { context: Number(/about (\d+) tokens/.exec(of('context'))?.[1]), own: of('demonstrations') };
     };
@@ -166,7 +166,7 @@ describe('demonstrations of a folder', () => {
     cpSync(join(packageRoot(), 'prompts', 'semantic'), set, { recursive: true });
     const config = { ...shown(bundled), prompts: { set } };
     const warnings = async () =>
-      preflight(await assemble(parseConfig(config), {}), undefined).filter(({ level }) => level !== 'ok');
+      preflight(await assemble(parseConfig(config), {})).filter(({ level }) => level !== 'ok');
     expect(await warnings()).toEqual([]);
     const file = join(set, 'system.hbs');
     writeFileSync(file, readFileSync(file, 'utf8').replace('{{> demonstrations}}', ''));

@@ -210,7 +210,7 @@ describe('a vision model', () => {
     const parts = await assemble(parseConfig(looking), env);
     const { feedback } = forecastPrompts(parts);
     expect(feedback!.tokens.most).toBeGreaterThan(4 * 1500);
-    const estimate = preflight(parts, undefined).find((finding) => 'estimate' in finding);
+    const estimate = preflight(parts).find((finding) => 'estimate' in finding);
     expect(estimate).toMatchObject({ estimate: { calls: { expected: 8, most: 32 } } });
     expect(estimate).toHaveProperty('estimate.cost');
     const long = forecastPrompts(await assemble(parseConfig(config), {}));

@@ -162,7 +162,7 @@ it('a check looks at the language model within it', async () => {
     }),
   );
   const assembly: Assembly = await assemble(config, {});
-  const findings = preflight(assembly, undefined);
+  const findings = preflight(assembly);
   expect(findings.find(({ field }) => field === 'model.members.0.maxTokens')).toMatchObject({
     level: 'error',
   });
