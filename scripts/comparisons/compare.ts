@@ -1,5 +1,5 @@
 /**
- * What critics, portfolios and novelty are worth at equal numbers of evaluations: runs of 6 tasks and 20 seeds, paired by
+ * What critics, portfolios and novelty are worth at equal numbers of evaluations: runs of 7 tasks and 20 seeds, paired by
  * seed. Runs lie below WORK and go on where they stopped; rows are written to `bench/rows/comparisons.jsonl`, and what has
  * its rows is not played again.
  *
@@ -63,13 +63,14 @@ function playRuns(who: string, task: string, arm: string, overrides: readonly st
   const known = new Set(own.map(({ seed }) => seed));
   const repeats = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of repeats.toSorted((a, b) => a.name.localeCompare(b.name))) {
-    const { confirmations, seed } = readManifest(join(directory, name));
+    const { caps, confirmations, seed } = readManifest(join(directory, name));
     if (known.has(seed)) continue;
     appendRow(file, {
       with: who,
       task,
       arm,
       seed,
+      evaluations: caps!.find(({ limit }) => limit === 'evaluations')!.used,
       return: finalConfirmation(confirmations)!.mean,
     } satisfies Row);
   }
@@ -80,19 +81,18 @@ function playAll(): void {
   const names = chosen(Object.keys(proposers), values.with);
   for (const task of chosen(Object.keys(tasks), values.tasks)) {
     for (const name of names) {
-      const { critic, evaluations, model, mostParameters, overrides } = proposers[name]!;
+      const { critic, evaluations, iterations, model, mostParameters, overrides } = proposers[name]!;
       if (mostParameters !== undefined && tasks[task]!.parameters > mostParameters) continue;
       for (const arm of chosen(Object.keys(arms), values.arms))
         playRuns(name, task, arm, [
-          ...common(evaluations),
+          ...common(evaluations, iterations),
           ...overrides,
-          ...arms[arm]!.overrides(model(tasks[task]!), evaluations, critic),
+          ...arms[arm]!.overrides(model(tasks[task]!), critic),
         ]);
       for (const control of controls)
         playRuns(String(evaluations), task, control, [
-          ...common(evaluations),
+          ...common(evaluations, evaluations),
           `model.provider=${control}`,
-          `iterations=${evaluations - 4}`,
         ]);
     }
   }

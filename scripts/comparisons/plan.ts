@@ -25,8 +25,10 @@ export const tasks: Readonly<Record<string, ComparedTask>> = {
 export interface Proposer {
   /** Section `model`, in YAML's flow style. */
   readonly model: (task: ComparedTask) => string;
-  /** Evaluations of a run, warm-up included: what a slow model can be waited for. */
+  /** Budget of a run, warm-up included: what a slow model can be waited for. */
   readonly evaluations: number;
+  /** More than evaluations where the prompts don't tell them: an iteration whose proposal is refused evaluates none. */
+  readonly iterations: number;
   /** Tasks with more are left out: a reply would take a slow model 10 seconds. */
   readonly mostParameters?: number;
   /** Section `critic`. */
@@ -38,18 +40,20 @@ const compact = ['prompts={set: compact}', 'memory={best: 8, recent: 4}'];
 const compactCritic = fileURLToPath(new URL('compact-critic', import.meta.url));
 const scripted = fileURLToPath(new URL('scripted.js', import.meta.url));
 
+const fast = { evaluations: 60, iterations: 180 };
+
 /** @param path of the local model, a directory or a GGUF file; its arms are left out where there is none */
 export const proposersOf = (path: string | undefined): Readonly<Record<string, Proposer>> => ({
   embedded: {
     model: () =>
       '{provider: local, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: 512}',
-    evaluations: 60,
+    ...fast,
     critic: `{prompts: ${JSON.stringify(compactCritic)}}`,
     overrides: compact,
   },
   scripted: {
     model: () => `{provider: ${JSON.stringify(scripted)}}`,
-    evaluations: 60,
+    ...fast,
     critic: '{}',
     overrides: compact,
   },
@@ -59,6 +63,7 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
       model: ({ parameters, tokens }) =>
         `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + tokens * parameters}, stop: ["\\n"]}`,
       evaluations: 12,
+      iterations: 12 - warmup,
       mostParameters: 16,
       // An episode takes 900 tokens more, of which so small a model makes nothing.
       critic: '{show: statistics}',
@@ -67,15 +72,13 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
   }),
 });
 
-/** Settings of a run whose evaluations are as many as those of the others. */
-const alone = (evaluations: number) => [`iterations=${evaluations - warmup}`];
-/** Each iteration is evaluated twice: its proposal and the revision. */
-const revised = (evaluations: number) => [`iterations=${Math.floor((evaluations - warmup) / 2)}`];
-
 export interface Arm {
   readonly label: string;
-  /** @param model section of the model that proposes */
-  overrides(model: string, evaluations: number, critic: string): readonly string[];
+  /**
+   * @param model section of the model that proposes
+   * @param critic section of its critic
+   */
+  overrides(model: string, critic: string): readonly string[];
 }
 
 const portfolio = (model: string, how: string) =>
@@ -83,35 +86,27 @@ const portfolio = (model: string, how: string) =>
 
 /** Played with each model. */
 export const arms: Readonly<Record<string, Arm>> = {
-  plain: { label: 'plain', overrides: (model, all) => [`model=${model}`, ...alone(all)] },
-  critic: {
-    label: 'critic',
-    overrides: (model, all, critic) => [`model=${model}`, `critic=${critic}`, ...revised(all)],
-  },
+  plain: { label: 'plain', overrides: (model) => [`model=${model}`] },
+  critic: { label: 'critic', overrides: (model, critic) => [`model=${model}`, `critic=${critic}`] },
   'critic-control': {
     label: 'hill climbing in the place of the critic',
-    overrides: (model, all) => [`model=${model}`, 'critic={model: {provider: hill-climb}}', ...revised(all)],
+    overrides: (model) => [`model=${model}`, 'critic={model: {provider: hill-climb}}'],
   },
   'portfolio-bandit': {
     label: 'portfolio, bandit',
-    overrides: (model, all) => [portfolio(model, 'switch: bandit'), ...alone(all)],
+    overrides: (model) => [portfolio(model, 'switch: bandit')],
   },
   'portfolio-plateau': {
     label: 'portfolio, plateau',
-    overrides: (model, all) => [portfolio(model, 'switch: plateau'), ...alone(all)],
+    overrides: (model) => [portfolio(model, 'switch: plateau')],
   },
   'novelty-ask': {
     label: 'novelty, asked again',
-    overrides: (model, all) => [
-      `model=${model}`,
-      'novelty={distance: 0.05, action: ask}',
-      'corrections=3',
-      ...alone(all),
-    ],
+    overrides: (model) => [`model=${model}`, 'novelty={distance: 0.05, action: ask}'],
   },
   'novelty-jitter': {
     label: 'novelty, jitter',
-    overrides: (model, all) => [`model=${model}`, 'novelty={distance: 0.05, action: jitter}', ...alone(all)],
+    overrides: (model) => [`model=${model}`, 'novelty={distance: 0.05, action: jitter}'],
   },
 };
 
@@ -119,7 +114,9 @@ export const arms: Readonly<Record<string, Arm>> = {
 export const controls = ['random', 'hill-climb', 'mix', 'cma-es', 'gp'] as const;
 
 /** What all runs have in common. */
-export const common = (evaluations: number): readonly string[] => [
+export const common = (evaluations: number, iterations: number): readonly string[] => [
+  `iterations=${iterations}`,
+  `limits.evaluations=${evaluations}`,
   `warmup=${warmup}`,
   'candidates=1',
   'evaluation.episodes=10',

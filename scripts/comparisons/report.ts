@@ -12,6 +12,8 @@ export interface Row {
   readonly task: string;
   readonly arm: string;
   readonly seed: number;
+  /** Left out of rows from before they were counted. */
+  readonly evaluations?: number;
   /** Mean of the best policy on 100 fresh episodes. */
   readonly return: number;
 }
@@ -98,10 +100,12 @@ export function comparisonReport(rows: readonly Row[]): string {
   const critics = played.map(({ name }) =>
     cellOf(difference(rows, [name, 'critic'], [name, 'critic-control']), tasksOf(rows, name).length),
   );
-  const counted = played.map(({ name }) => {
+  const counted = played.map(({ evaluations, name }) => {
     const own = rows.filter((row) => row.with === name);
     const seeds = new Set(own.map(({ seed }) => seed));
-    return `${name}: ${tasksOf(rows, name).length} tasks × ${seeds.size} seeds`;
+    const fewer = own.filter((row) => row.evaluations !== undefined && row.evaluations < evaluations).length;
+    const short = fewer === 0 ? '' : ` (${fewer} runs ended with fewer evaluations)`;
+    return `${name}: ${tasksOf(rows, name).length} tasks × ${seeds.size} seeds${short}`;
   });
   const beside = played.map((model) => {
     const lines = Object.entries(arms).map(([arm, { label }]) => [

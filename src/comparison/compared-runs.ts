@@ -2,7 +2,7 @@
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { evaluationsOf } from '../config/critic.js';
+import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
@@ -16,11 +16,11 @@ export interface ComparedRun extends RunFacts {
   readonly config: Config;
   /** Policies that were evaluated, those of the warm-up too. */
   readonly evaluations: number;
-  /** Evaluations that the config pays for: the warm-up, and every candidate of every iteration. */
+  /** Evaluations that the config pays for: `limits.evaluations`, or the warm-up and every candidate of every iteration. */
   readonly budget: number;
   /**
-   * Highest score after each evaluation of the budget. A candidate that was rejected spends one and changes nothing; a
-   * complete run that ended early keeps what it had.
+   * Highest score after each evaluation of the budget. A candidate that was rejected spends one and changes nothing, but
+   * where the budget is a limit of evaluations; a complete run that ended early keeps what it had.
    */
   readonly curve: readonly number[];
   /** Highest score of each iteration from 1 on; null where all its candidates were rejected or cut short. */
@@ -64,8 +64,8 @@ function readComparedRun(path: string): ComparedRun {
   const entries = readEvaluations(path, manifest);
   const first = entries.filter(({ iteration }) => iteration === 0).length;
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
-  const budget = warmup + evaluationsOf(config);
-  const length = status === 'completed' ? budget : first + evaluationsOf({ ...config, iterations: done });
+  const budget = budgetOf(config, warmup);
+  const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
   return {
     ...facts,
     config,
@@ -83,7 +83,7 @@ function readComparedRun(path: string): ComparedRun {
 function bestSoFar(
   entries: readonly BufferEntry[],
   warmup: number,
-  config: Pick<Config, 'candidates' | 'critic' | 'screening'>,
+  config: Pick<Config, 'candidates' | 'critic' | 'limits' | 'screening'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
@@ -95,7 +95,7 @@ function bestSoFar(
     const before = iteration === 0 ? 0 : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
     // A candidate that was refused leaves its place empty; those that screening left out had none.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
-    scores.set(before + place, score);
+    scores.set(config.limits.evaluations === undefined ? before + place : i, score);
   }
   let best = first.score;
   return Array.from({ length }, (_, i) => {

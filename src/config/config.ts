@@ -63,6 +63,9 @@ const calls = count(1).optional().describe('Model calls');
 export const limitsSchema = z.strictObject({
   calls,
   ...amounts,
+  evaluations: count(1)
+    .optional()
+    .describe('Evaluated policies: those of the warm-up, proposals and revisions, not what is rejected'),
   minutes: positive.optional().describe('Wall time; a call that goes on then is ended'),
   perCall: z
     .strictObject({

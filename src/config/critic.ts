@@ -48,6 +48,17 @@ export const criticSchema = z.strictObject({
 
 export type CriticConfig = z.output<typeof criticSchema>;
 
+/**
+ * Evaluations that a run has room for.
+ * @param warmup those before its first proposal
+ */
+export const budgetOf = (
+  config: Parameters<typeof evaluationsOf>[0] & {
+    readonly limits: { readonly evaluations?: number | undefined };
+  },
+  warmup: number,
+): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
+
 /** Evaluations of a run after its warm-up: its proposals, and what the critic makes of them. */
 export const evaluationsOf = (
   config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],

@@ -2,9 +2,11 @@
  * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
  * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
+import { evaluationsOf } from '../config/critic.js';
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import { evaluatedEach } from '../search/settings.js';
 import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
 import { evaluateProposals, recordEvaluations } from './evaluate.js';
@@ -14,7 +16,9 @@ import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
 import { proposeCandidates } from './propose.js';
 import {
+  capsIn,
   endOfSilence,
+  evaluationsLeft,
   failureOf,
   inVain,
   isSilent,
@@ -104,7 +108,7 @@ function askAhead(experiment: Experiment, stop: StopRequests) {
     /** The proposals of the next iteration; those after it are asked for meanwhile. */
     async next(iteration: number): Promise<ProposalGroup> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
-        const isWanted = ahead === iteration || ahead <= experiment.config.iterations;
+        const isWanted = ahead === iteration || hasPlace(experiment, ahead);
         if (isWanted && !underway.has(ahead)) start(ahead);
       }
       const { calls, group } = underway.get(iteration)!;
@@ -120,6 +124,16 @@ function askAhead(experiment: Experiment, stop: StopRequests) {
       await Promise.all([...underway.values()].map(({ group }) => group));
     },
   };
+}
+
+/** Whether an iteration will be played if all that comes before it is evaluated. */
+function hasPlace(experiment: Experiment, iteration: number): boolean {
+  const { completed, config } = experiment;
+  const [ahead, now] = [iteration - 1, completed].map((iterations) =>
+    evaluationsOf({ ...config, iterations }),
+  );
+  const needed = ahead! - now! + evaluatedEach(config);
+  return iteration <= config.iterations && needed <= evaluationsLeft(experiment);
 }
 
 type Ended = { readonly proposed: ProposalGroup } | { readonly error: unknown };
@@ -142,9 +156,9 @@ async function iterate(
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const isOpen = limit === undefined;
-      const isCriticised = isOpen && isRevised(experiment, iteration);
-      const seen = isCriticised || (isOpen && isAskedFor(experiment, iteration));
+      const seen = isOpen && (isRevised(experiment, iteration) || isAskedFor(experiment, iteration));
       const measured = await evaluateProposals(experiment, iteration, proposals, stop.abort, seen);
+      const isCriticised = isOpen && evaluationsLeft(experiment) > measured.length;
       const revised = isCriticised ? await revise(experiment, iteration, measured, stop) : { measured: [] };
       if (revised.unfinished) return { kind: 'interrupted' };
       limit ??= revised.limit;
@@ -209,7 +223,7 @@ function emitStart(experiment: Experiment): void {
 const savings = ({ buffer, racing }: Experiment) =>
   racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 
-function limitsUsed({ activeMs, ledger }: Experiment) {
-  const caps = ledger.caps(activeMs());
+function limitsUsed(experiment: Experiment) {
+  const caps = capsIn(experiment);
   return caps.length === 0 ? {} : { caps };
 }

@@ -13,7 +13,7 @@ import { learnAgain } from './learning/learn.js';
 import { adaptingConfig, type Learner, learningAtHand } from './learning/learner.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer/proposer.js';
-import { statusAfter } from './stopping.js';
+import { capsIn, statusAfter } from './stopping.js';
 
 /** Shows a run as it goes. */
 export interface Display {
@@ -114,8 +114,9 @@ async function openLearner({ config }: Assembly, { path, recorded }: RunDirector
 }
 
 /** The logs are ahead of the manifest after a crash: what it says of them is put right. */
-function catchUp(directory: RunDirectory, { activeMs, buffer, completed, config, ledger }: Experiment): void {
-  const caps = ledger.caps(activeMs());
+function catchUp(directory: RunDirectory, experiment: Experiment): void {
+  const { buffer, completed, config, ledger } = experiment;
+  const caps = capsIn(experiment);
   const { best } = buffer;
   directory.update({
     status: 'running',

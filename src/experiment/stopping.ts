@@ -1,11 +1,13 @@
-/** Why a run ends: a request, the target, the last iteration, a limit of wall time, a silent model, a failure. */
+/** Why a run ends: a request, the target, the last iteration, a limit of evaluations or wall time, a silent model, a failure. */
 import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import type { Cap } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
+import { evaluatedEach } from '../search/settings.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
@@ -17,8 +19,23 @@ export function reasonToStop(experiment: Experiment, stop: StopRequests): StopRe
     return { kind: 'target', return: target.return };
   }
   if (completed >= config.iterations) return { kind: 'iterations' };
+  if (evaluationsLeft(experiment) < evaluatedEach(config)) return { kind: 'limit', limit: 'evaluations' };
   const over = minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0);
   return over && { kind: 'limit', limit: over.limit };
+}
+
+/** Evaluations that the limit leaves to a run. */
+export const evaluationsLeft = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>): number =>
+  (config.limits.evaluations ?? Number.POSITIVE_INFINITY) - buffer.entries.length;
+
+/** How far each limit of a run is used. */
+export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readonly Cap[] {
+  const { evaluations: cap } = config.limits;
+  const used = buffer.entries.length;
+  return [
+    ...(cap === undefined ? [] : [{ limit: 'evaluations', used, cap } as const]),
+    ...ledger.caps(activeMs()),
+  ];
 }
 
 /** The number of last iterations in a row whose best candidate reached `target`, in an evaluation of all episodes. */

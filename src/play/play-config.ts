@@ -76,7 +76,10 @@ const settings = z.strictObject({
   seed: count(0)
     .default(0)
     .describe('Fixes the games and what is sampled; players with the same seed meet the same games'),
-  limits: limitsSchema.prefault({}).describe('Caps that end the play before the call that could pass one'),
+  limits: limitsSchema
+    .omit({ evaluations: true })
+    .prefault({})
+    .describe('Caps that end the play before the call that could pass one'),
 });
 
 type Written = z.output<typeof settings>;

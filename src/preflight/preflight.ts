@@ -2,7 +2,7 @@
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { evaluationsOf } from '../config/critic.js';
+import { budgetOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -115,7 +115,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
-  const evaluations = (warmup.policies + imported.length + evaluationsOf(config)) * repeats;
+  const evaluations = budgetOf(config, warmup.policies + imported.length) * repeats;
   const { block, confidence, highest } = racing;
   const lost =
     confidence === 1
@@ -266,7 +266,27 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
   ];
 }
 
-function limitFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
+function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
+  return [...evaluationFindings(assembly), ...callFindings(assembly, forecast)];
+}
+
+function evaluationFindings({ config, imported }: Assembly): readonly Finding[] {
+  const { limits, warmup } = config;
+  const first = warmup.policies + imported.length;
+  const fewest = first + evaluatedEach(config);
+  if (limits.evaluations === undefined || limits.evaluations >= fewest) return [];
+  return [
+    {
+      level: 'error',
+      field: 'limits.evaluations',
+      value: limits.evaluations,
+      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before it`,
+      remedy: `limits.evaluations=${fewest} or higher`,
+    },
+  ];
+}
+
+function callFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
   const reservation = ledgerOf(assembly).reserve([first]);
   if (reservation.kind === 'granted') return [];
   const { limit } = reservation;

@@ -1,6 +1,6 @@
 /** How many calls and tokens a run will ask of its model, and what they cost. */
 import type { Config } from '../config/config.js';
-import { revisionsOf } from '../config/critic.js';
+import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
 import { questionsOf, visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -28,13 +28,30 @@ export interface RunEstimate {
 }
 
 function runEstimate(
-  assembly: Pick<Assembly, 'config' | 'model'>,
+  assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,
 ): RunEstimate | undefined {
   const proposals = proposalEstimate(assembly, forecast);
   const others = [revisionEstimate(assembly.config, forecast), lookEstimate(assembly.config, forecast)];
   const all = [proposals, ...others].filter((one) => one !== undefined);
-  return all.length === 0 ? undefined : all.reduce(sumOf);
+  return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
+}
+
+/** The share of the iterations that a limit of evaluations leaves, where all proposals are evaluated. */
+function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>): number {
+  const first = config.warmup.policies + imported.length;
+  return (budgetOf(config, first) - first) / evaluationsOf(config);
+}
+
+function sharesOf(estimate: RunEstimate, share: number): RunEstimate {
+  const { calls, completionTokens, cost, promptTokens } = estimate;
+  const of = ({ expected, most }: Amount): Amount => ({ expected: expected * share, most });
+  return {
+    calls: { ...calls, expected: Math.round(calls.expected * share) },
+    promptTokens: of(promptTokens),
+    completionTokens: of(completionTokens),
+    ...(cost && { cost: of(cost) }),
+  };
 }
 
 /** A revision an iteration, or every few of them. */
@@ -137,7 +154,7 @@ function shareOf(model: ModelConfig): number {
 
 /** The same as a finding; a control costs none of it. */
 export function estimateRun(
-  assembly: Pick<Assembly, 'config' | 'model'>,
+  assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,
 ): Finding & { readonly estimate?: RunEstimate } {
   const estimate = runEstimate(assembly, forecast);

@@ -100,6 +100,7 @@ type AmountLimit =
 /** A key of the config's section `limits`. */
 export type LimitName =
   | AmountLimit
+  | 'evaluations'
   | 'minutes'
   | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
   | `total.${AmountLimit | 'minutes'}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { arms, common, controls, proposersOf, tasks } from '../../scripts/comparisons/plan.js';
 import { comparisonPicture, comparisonReport, type Row } from '../../scripts/comparisons/report.js';
-import { evaluationsOf } from '../../src/config/critic.js';
+import { budgetOf } from '../../src/config/critic.js';
 import { loadConfig } from '../../src/config/load.js';
 
 const seeds = Array.from({ length: 20 }, (_, i) => i);
@@ -47,27 +47,40 @@ describe('the report of the comparisons', () => {
     expect(critics.at(-1)).toMatch(/^\| critic \| – \| \*\*−0\.\d\d\*\* \[−0\.\d\d, −0\.\d\d\] \|$/);
   });
 
+  it('says which runs ended before their budget', () => {
+    expect(text).not.toContain('fewer');
+    const [first, ...others] = rows;
+    const counted = [{ ...first!, evaluations: 59 }, ...others.map((own) => ({ ...own, evaluations: 60 }))];
+    expect(comparisonReport(counted)).toContain('1 tasks × 20 seeds (1 runs ended with fewer evaluations)');
+  });
+
   it('draws an interval for each arm that was played', () => {
     expect(comparisonPicture(rows).match(/r="3.5"/g)).toHaveLength(3);
   });
 });
 
 describe('the plan of the comparisons', () => {
-  const { scripted } = proposersOf(undefined);
+  const proposers = Object.entries(proposersOf('model.gguf'));
 
-  it.each(Object.keys(tasks))('%s: each arm and control has the same number of evaluations', (name) => {
-    const task = tasks[name]!;
-    const { evaluations, model, overrides } = scripted!;
-    const numbers = [
-      ...Object.values(arms).map((arm) => arm.overrides(model(task), evaluations, '{}')),
-      ...controls.map((control) => [`model.provider=${control}`, `iterations=${evaluations - 4}`]),
-    ].map((own) => {
-      const { config } = loadConfig({
-        file: task.config,
-        overrides: [...common(evaluations), ...overrides, ...own],
-      });
-      return config.warmup.policies + evaluationsOf(config);
-    });
-    expect(new Set(numbers)).toEqual(new Set([evaluations]));
-  });
+  it.each(proposers)(
+    '%s: each arm and control of a task has the same number of evaluations',
+    (_name, proposer) => {
+      const { critic, evaluations, iterations, model, overrides } = proposer;
+      for (const task of Object.values(tasks)) {
+        const all = [
+          ...Object.values(arms).map((arm) => [
+            ...common(evaluations, iterations),
+            ...overrides,
+            ...arm.overrides(model(task), critic),
+          ]),
+          ...controls.map((control) => [...common(evaluations, evaluations), `model.provider=${control}`]),
+        ];
+        const numbers = all.map((own) => {
+          const { config } = loadConfig({ file: task.config, overrides: own });
+          return budgetOf(config, config.warmup.policies);
+        });
+        expect(new Set(numbers)).toEqual(new Set([evaluations]));
+      }
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { listRuns } from '../../archive/listing.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatProblem, UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { evaluationsOf } from '../../config/critic.js';
+import { budgetOf } from '../../config/critic.js';
 import { languageModelOf } from '../../config/model.js';
 import { type Assembly, assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatCompact, formatCost, formatCount, formatDuration, plural } from '../../format/numbers.js';
@@ -201,7 +201,7 @@ async function playTime({ config, environment, family }: Assembly, context: Comm
 
 function episodesOf(config: Config): number {
   const { confirmation, evaluation, warmup } = config;
-  const evaluations = warmup.policies + evaluationsOf(config);
+  const evaluations = budgetOf(config, warmup.policies);
   const confirmed = confirmation.candidates + (confirmation.candidates > 1 ? 1 : 0);
   return evaluations * evaluation.episodes + confirmed * confirmation.episodes;
 }

@@ -1,0 +1,130 @@
+/** A budget of evaluations: what is rejected spends none of it. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { readComparedRuns } from '../../src/comparison/compared-runs.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { assemble } from '../../src/experiment/assemble.js';
+import { preflight } from '../../src/preflight/preflight.js';
+import { runFigures } from '../../src/report/run-text.js';
+import { readWholeRun } from '../../src/runs/open-run.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import {
+  quick,
+  readRunFile,
+  resumeExperiment,
+  runExperimentFrom,
+  seededModel,
+} from '../support/experiments.js';
+
+const config = {
+  ...quick,
+  iterations: 40,
+  corrections: 0,
+  limits: { evaluations: 12 },
+  model: { provider: 'ollama', name: 'scripted' },
+} as const satisfies ConfigInput;
+
+/** Of which half the answers are unusable, as are those of its critic. */
+const clumsy = () => seededModel(0.5);
+
+const reached = { status: 'completed', reason: { kind: 'limit', limit: 'evaluations' } };
+
+describe('limits.evaluations', () => {
+  it.each<[string, Partial<ConfigInput>, number]>([
+    ['one proposal an iteration', {}, 12],
+    ['groups, of which a last one would have no room', { candidates: 4 }, 12],
+    ['screened groups', { candidates: 4, screening: { evaluate: 2 } }, 12],
+    ['revisions, some of them refused', { critic: { distance: 1 } }, 12],
+    ['requests in flight', { pipeline: 3 }, 12],
+    ['a control', { model: { provider: 'cma-es' } }, 12],
+  ])('ends a run of %s', async (_name, more, most) => {
+    const whole = { ...config, ...more } as ConfigInput;
+    const model = 'model' in more ? undefined : clumsy();
+    const { path } = await runExperimentFrom(whole, model && { model });
+    const { entries } = readRun(path);
+    const each = more.screening?.evaluate ?? more.candidates ?? 1;
+    expect(entries.length).toBeGreaterThan(most - each);
+    expect(entries.length).toBeLessThanOrEqual(most);
+    expect(readManifest(path)).toMatchObject({
+      ...reached,
+      caps: [{ limit: 'evaluations', used: entries.length, cap: 12 }],
+    });
+    const [compared] = readComparedRuns([path]).runs;
+    expect(compared).toMatchObject({ budget: 12, evaluations: entries.length });
+    const best = entries.map((_, i) => Math.max(...entries.slice(0, i + 1).map(({ score }) => score)));
+    expect(compared!.curve).toHaveLength(12);
+    expect(compared!.curve.slice(0, entries.length)).toEqual(best);
+  });
+
+  it('asks no critic where a revision has no room', async () => {
+    const model = seededModel();
+    const { path } = await runExperimentFrom(
+      { ...config, critic: { distance: 1 }, limits: { evaluations: 6 } },
+      { model },
+    );
+    const { calls, entries } = readRun(path);
+    expect(entries).toHaveLength(6);
+    expect(entries.filter(({ revises }) => revises !== undefined)).toHaveLength(1);
+    expect(calls.map(({ iteration, purpose }) => [iteration, purpose])).toEqual([
+      [1, undefined],
+      [1, 'critic'],
+      [2, undefined],
+    ]);
+  });
+
+  it.each(['finish', 'abort'] as const)('holds for a run that goes on after %s', async (how) => {
+    const more = { ...config, pipeline: 3 };
+    const slow = () => {
+      const model = clumsy();
+      return {
+        ...model,
+        async generate(...asked: Parameters<typeof model.generate>) {
+          await delay(5);
+          return model.generate(...asked);
+        },
+      };
+    };
+    const { path } = await runExperimentFrom(more, { model: slow() });
+    const stop = new AbortController();
+    const stopped = await runExperimentFrom(more, {
+      model: slow(),
+      [how]: stop.signal,
+      onEvent: (event) => event.kind === 'iteration-finished' && event.iteration === 4 && stop.abort(),
+    });
+    expect(readManifest(stopped.path).status).toBe('interrupted');
+    await resumeExperiment(stopped.path, { model: slow() });
+    expect(readManifest(stopped.path)).toMatchObject(reached);
+    expect(readRunFile(stopped.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    const answered = (run: string) =>
+      readRun(run).calls.flatMap(({ iteration, outcome }) => (outcome.kind === 'error' ? [] : iteration));
+    expect(answered(stopped.path)).toEqual(answered(path));
+  });
+
+  it('asks for nothing ahead that has no room', async () => {
+    const model = seededModel();
+    await runExperimentFrom({ ...config, pipeline: 5 }, { model });
+    expect(model.calls).toHaveLength(12 - quick.warmup);
+  });
+
+  it('is counted on by what check expects, told in show, and refused where it leaves no iteration', async () => {
+    const findings = async (more: Partial<ConfigInput>) =>
+      preflight(await assemble(parseConfig({ ...config, ...more } as ConfigInput), {}));
+    const estimate = (await findings({})).find((finding) => 'estimate' in finding);
+    expect(estimate).toMatchObject({ estimate: { calls: { expected: 9, most: 40 } } });
+    const tight = await findings({ limits: { evaluations: 6 }, candidates: 4 });
+    expect(tight.filter(({ level }) => level === 'error')).toEqual([
+      {
+        level: 'error',
+        field: 'limits.evaluations',
+        value: 6,
+        message: 'the warm-up takes 3 and the first iteration 4: the run would end before it',
+        remedy: 'limits.evaluations=7 or higher',
+      },
+    ]);
+    const { path } = await runExperimentFrom(config, { model: seededModel() });
+    expect(runFigures(await readWholeRun(path), { top: 1, cwd: '/' })).toMatchObject({
+      caps: [{ limit: 'evaluations', used: 12, cap: 12 }],
+    });
+  });
+});
