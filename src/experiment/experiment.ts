@@ -9,6 +9,7 @@ import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
 import { evaluateProposals, recordEvaluations } from './evaluate.js';
 import { hearFeedback, isAskedFor } from './feedback.js';
+import { lastKnown } from './known.js';
 import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
@@ -83,7 +84,9 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
  * it: whatever answers first, their results enter in the order of the iterations.
  */
 function askAhead(experiment: Experiment, stop: StopRequests) {
-  const { pipeline = 1 } = experiment.config;
+  // A recording is not waited for, and holds no answer that its run made nothing of.
+  const isReplayed = experiment.config.model.provider === 'replayed';
+  const { pipeline = 1 } = isReplayed ? {} : experiment.config;
   const leave = new AbortController();
   const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
   const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();
@@ -104,8 +107,9 @@ function askAhead(experiment: Experiment, stop: StopRequests) {
     /** The proposals of the next iteration; those after it are asked for meanwhile. */
     async next(iteration: number): Promise<ProposalGroup> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
-        const isWanted = ahead === iteration || ahead <= experiment.config.iterations;
-        if (isWanted && !underway.has(ahead)) start(ahead);
+        if (underway.has(ahead)) continue;
+        if (ahead > iteration && !mayAskAhead(experiment, ahead, ahead - iteration)) break;
+        start(ahead);
       }
       const { calls, group } = underway.get(iteration)!;
       const ended = await group;
@@ -120,6 +124,18 @@ function askAhead(experiment: Experiment, stop: StopRequests) {
       await Promise.all([...underway.values()].map(({ group }) => group));
     },
   };
+}
+
+/**
+ * Whether an iteration may be asked for while so many before it are under way: never where it could take from a limit what
+ * they may need for corrections, for then what is evaluated would depend on who answers first.
+ */
+function mayAskAhead({ config, ledger, prompter }: Experiment, ahead: number, before: number): boolean {
+  const { candidates, corrections, critic, feedback, iterations } = config;
+  if (ahead > iterations) return false;
+  const asked = candidates + [critic, feedback].filter((one) => one !== undefined).length;
+  const calls = (before + 1) * asked * (corrections + 1);
+  return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
 }
 
 type Ended = { readonly proposed: ProposalGroup } | { readonly error: unknown };
