@@ -303,6 +303,11 @@ it('is told of in show, the report and an iteration, and in what check expects',
   const text = runText(run, { top: 1, cwd: '/' });
   expect(text).toMatch(/critic {4}6 revisions: \d better, \d not; mean change.*6 calls, .*tokens, cost/);
   expect(runFigures(run, { top: 1, cwd: '/' }).revisions).toMatchObject({ asked: 6, calls: 6, rejected: 0 });
+  const { entries } = run.recorded;
+  for (const { by, candidate, iteration } of runFigures(run, { top: entries.length, cwd: '/' }).top) {
+    const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate)!;
+    expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
+  }
   const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
   expect(page).toContain('id="critic"');
   expect(page).toContain('<span class="chip">critic</span>');
