@@ -61,7 +61,7 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
     proposed: (iteration - 1) * config.candidates,
-    shared: isPortfolio,
+    shared: isPortfolio || config.critic !== undefined,
   };
   if (!isPortfolio) {
     const answerer = { model: answering(model, task), isControl };

@@ -5,13 +5,15 @@ import { assemble } from '../../src/experiment/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { runFigures, runText } from '../../src/report/run-text.js';
 import { runData } from '../../src/report/write-report.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import type { Task } from '../../src/search/control.js';
+import { findControl } from '../../src/search/controls.js';
 import { distanceOf } from '../../src/search/novelty.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
@@ -270,6 +272,27 @@ it('takes a control for its critic, which costs nothing, and goes with novelty, 
     await resumeExperiment(half.path, { model: careful() });
     expect(readRunFile(half.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
   }
+});
+
+it('tells a control that proposes that some of the history is not its own', async () => {
+  const told = async (critic: ConfigInput['critic']) => {
+    const shared: (boolean | undefined)[] = [];
+    const random = findControl('random')!.create({ provider: 'random' });
+    const model = {
+      id: 'control/random',
+      propose: (task: Task, generator: RandomGenerator) => {
+        shared.push(task.shared);
+        return random.propose(task, generator);
+      },
+    };
+    await runExperimentFrom(
+      { ...quick, model: { provider: 'random' }, ...(critic && { critic }) },
+      { model },
+    );
+    return new Set(shared);
+  };
+  expect(await told({ model: { provider: 'hill-climb' } })).toEqual(new Set([true]));
+  expect(await told(undefined)).toEqual(new Set([false]));
 });
 
 it('revises what any member of a portfolio proposed, and credits none with it', async () => {
