@@ -72,6 +72,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
     case 'calls':
       for (const {
         attempt,
+        behind,
         candidate,
         completion,
         cost,
@@ -90,6 +91,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
             time,
             purpose: purpose ?? 'proposal',
             member: member ?? null,
+            behind: behind ?? 0,
             outcome: outcome.kind,
           },
           fault:
@@ -98,6 +100,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
               : outcome.kind === 'error'
                 ? outcome.error
                 : null,
+          moved: (outcome.kind === 'accepted' ? outcome.moved?.distance : undefined) ?? null,
           prompt_tokens: completion?.usage.promptTokens ?? null,
           cached_tokens: completion?.usage.cachedTokens ?? null,
           completion_tokens: completion?.usage.completionTokens ?? null,

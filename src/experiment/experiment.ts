@@ -2,11 +2,10 @@
  * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
  * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
-import { evaluationsOf } from '../config/critic.js';
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
-import type { CallRecord, UsageTotals } from '../runs/calls.js';
+import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
-import { evaluatedEach } from '../search/settings.js';
+import { askAhead } from './ask-ahead.js';
 import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
 import { evaluateProposals, recordEvaluations } from './evaluate.js';
@@ -14,7 +13,6 @@ import { hearFeedback, isAskedFor } from './feedback.js';
 import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
-import { proposeCandidates } from './propose.js';
 import {
   capsIn,
   endOfSilence,
@@ -81,62 +79,6 @@ async function improve(experiment: Experiment, stop: StopRequests): Promise<Stop
     await asking.close();
   }
 }
-
-/**
- * Keeps the requests of so many iterations under way (`pipeline`), each of which knows the evaluations up to so many before
- * it: whatever answers first, their results enter in the order of the iterations.
- */
-function askAhead(experiment: Experiment, stop: StopRequests) {
-  const { pipeline = 1 } = experiment.config;
-  const leave = new AbortController();
-  const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
-  const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();
-  const emitCall = (call: CallRecord) => experiment.emit({ kind: 'call-finished', call });
-  const start = (iteration: number) => {
-    const calls: CallRecord[] = [];
-    const onCall = pipeline === 1 ? emitCall : (call: CallRecord) => calls.push(call);
-    const group = proposeCandidates(experiment, iteration, stopping, onCall);
-    underway.set(iteration, {
-      calls,
-      group: group.then(
-        (proposed) => ({ proposed }),
-        (error) => ({ error }),
-      ),
-    });
-  };
-  return {
-    /** The proposals of the next iteration; those after it are asked for meanwhile. */
-    async next(iteration: number): Promise<ProposalGroup> {
-      for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
-        const isWanted = ahead === iteration || hasPlace(experiment, ahead);
-        if (isWanted && !underway.has(ahead)) start(ahead);
-      }
-      const { calls, group } = underway.get(iteration)!;
-      const ended = await group;
-      underway.delete(iteration);
-      for (const call of calls) emitCall(call);
-      if ('error' in ended) throw ended.error;
-      return ended.proposed;
-    },
-    /** Asks nothing more; answers that arrive are kept for a run that goes on. */
-    async close(): Promise<void> {
-      leave.abort();
-      await Promise.all([...underway.values()].map(({ group }) => group));
-    },
-  };
-}
-
-/** Whether an iteration will be played if all that comes before it is evaluated. */
-function hasPlace(experiment: Experiment, iteration: number): boolean {
-  const { completed, config } = experiment;
-  const [ahead, now] = [iteration - 1, completed].map((iterations) =>
-    evaluationsOf({ ...config, iterations }),
-  );
-  const needed = ahead! - now! + evaluatedEach(config);
-  return iteration <= config.iterations && needed <= evaluationsLeft(experiment);
-}
-
-type Ended = { readonly proposed: ProposalGroup } | { readonly error: unknown };
 
 async function iterate(
   experiment: Experiment,

@@ -15,6 +15,7 @@ import type { LoggedEvent, RunEvent } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
+import { findControl } from '../search/controls.js';
 import { createScreening, type Screening } from '../search/screening.js';
 import type { Assembly } from './assemble.js';
 import { countedBy, countedOthers } from './budget/counted.js';
@@ -39,6 +40,8 @@ export interface Experiment {
   readonly model: Proposer;
   /** The model that reads prompts: a portfolio's, too. Undefined where only controls propose. */
   readonly languageModel: LanguageModel | undefined;
+  /** Whether a control alone proposes, or did so in the run that is replayed: it answers in no form but parameters. */
+  readonly isControl: boolean;
   readonly prompter: Prompter;
   /** Revises the best proposals; undefined where nothing does. */
   readonly critic: Critic | undefined;
@@ -153,6 +156,7 @@ export function experimentIn(
     racing,
     model,
     languageModel: languageModelIn(model),
+    isControl: findControl(assembly.counted.provider) !== undefined,
     critic: openCritic(assembly),
     prompter: new Prompter({ config, demonstrations, environment, family, prompts, buffer, recorded }),
     buffer,

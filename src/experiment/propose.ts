@@ -56,22 +56,22 @@ function branches(
 
 /** Who is asked for each candidate: the run's model, its control, which sees what a model's memory would, or a member. */
 function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { buffer, config, model, seed } = experiment;
+  const { buffer, config, isControl, model, seed } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
     proposed: (iteration - 1) * config.candidates,
-    shared: isPortfolio,
+    shared: isPortfolio || config.critic !== undefined,
   };
   if (!isPortfolio) {
-    const answerer = { model: answering(model, task), isControl: model.generate === undefined };
+    const answerer = { model: answering(model, task), isControl };
     return () => answerer;
   }
   const members = model.members.map(({ name, proposer }) => ({
     model: answering(proposer, task),
     member: name,
     isFree: isByControl({ member: name }),
-    isControl: proposer.generate === undefined,
+    isControl: isByControl({ member: name }),
   }));
   const chosen = model.choose(iteration, {
     candidates: config.candidates,

@@ -17,6 +17,7 @@ import { valueAt } from '../settings/schema.js';
 import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
+import { noveltyFindings } from './novelty-finding.js';
 import { policyFindings } from './policy-checks.js';
 import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
@@ -29,6 +30,7 @@ export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly
     ...specFindings(assembly),
     ...policyFindings(assembly.config.policy, assembly.environment, assembly.family),
     ...boundFindings(assembly),
+    ...noveltyFindings(assembly.config, assembly.family.parameters),
     ...racingFindings(assembly),
     ...promptFindings(assembly, forecast),
     ...notationFindings(assembly.config),

@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import { type Labels, readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
-import { number, terminalTable } from '../format/table.js';
+import { number, terminalTable, text } from '../format/table.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import { type BufferEntry, bestEntries, racingTotals } from '../rollout/replay-buffer.js';
 import {
@@ -29,7 +29,7 @@ import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type FeedbackFigures, feedbackFigures, feedbackFiguresText } from './data/feedback.js';
-import { type MemberFigures, memberFigures } from './data/members.js';
+import { type MemberFigures, makerOf, memberFigures } from './data/members.js';
 import { loggedProposals } from './data/proposals.js';
 import { type RevisionFigures, revisionFigures, revisionText } from './data/revisions.js';
 import { policyLines, projectedWeights } from './policy-text.js';
@@ -56,6 +56,8 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
+    /** Who proposed it: a member of the portfolio, or `critic`; absent where there was no choice. */
+    readonly by?: string;
     /** Present where the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
@@ -83,6 +85,7 @@ export function runFigures(
   const revisions = config.critic && revisionFigures(recorded.events, recorded.calls);
   const feedback = config.feedback && feedbackFigures(recorded.events, recorded.calls);
   const weightsOf = projectedWeights(description);
+  const maker = makerOf(recorded.calls);
   return {
     ...resultOf(factsOf(path, manifest), cwd),
     ...readLabels(path),
@@ -91,13 +94,15 @@ export function runFigures(
     seed: manifest.seed,
     ...(config.evaluation.racing && { racing: racingTotals(recorded.entries) }),
     ...(learning && { learning }),
-    top: bestEntries(recorded.entries, top).map(({ iteration, candidate, score, parameters }) => ({
-      iteration,
-      candidate,
-      return: score,
-      parameters,
-      ...(weightsOf && { weights: weightsOf(parameters) }),
-    })),
+    top: bestEntries(recorded.entries, top).map((entry) => {
+      const { iteration, candidate, score, parameters } = entry;
+      const by = maker(entry);
+      return {
+        ...{ iteration, candidate, return: score, parameters },
+        ...(by !== undefined && { by }),
+        ...(weightsOf && { weights: weightsOf(parameters) }),
+      };
+    }),
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
     ...(feedback && { feedback }),
@@ -132,7 +137,7 @@ export function runText(
     ...(scores.length > 0
       ? [`${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}`, '']
       : []),
-    bestTable(bestEntries(entries, top), columns),
+    bestTable(bestEntries(entries, top), makerOf(recorded.calls), columns),
     '',
     confirmed === null
       ? 'not confirmed on untouched seeds'
@@ -159,7 +164,11 @@ export function runText(
   ].join('\n');
 }
 
-function bestTable(best: ReturnType<typeof bestEntries>, width: number | undefined): string {
+function bestTable(
+  best: ReturnType<typeof bestEntries>,
+  maker: ReturnType<typeof makerOf>,
+  width: number | undefined,
+): string {
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
@@ -167,6 +176,7 @@ function bestTable(best: ReturnType<typeof bestEntries>, width: number | undefin
     number('max', ({ returns }: BufferEntry) => Math.max(...returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
+    ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),
   ];
   return terminalTable(best, columns, width);
 }

@@ -52,6 +52,7 @@ interface Spaces {
 const mostComponents = 24;
 const mostActions = 12;
 const mostOccurrences = 12;
+const mostCharacters = 80;
 
 /**
  * @param episodes at least one, each of at least one step
@@ -60,9 +61,10 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
   const returns = episodes.map(returnOf);
   const endings = (['terminated', 'cut off'] as const).flatMap((how) => {
     const own = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));
-    return own.length === 0 ? [] : [endingOf(how, own)];
+    return own.length === 0 ? [] : [endingOf(how, own, spaces.observationSpace)];
   });
-  const figures = episodes.map((episode) => figuresOf(episode, spaces));
+  const told = actionsTold(episodes, spaces.actionSpace);
+  const figures = episodes.map((episode) => figuresOf(episode, spaces, told));
   return {
     episodes: episodes.length,
     return: {
@@ -93,16 +95,17 @@ function quartiles(values: readonly number[]): Quartiles {
   return { low: quantile(sorted, 0.25), median: quantile(sorted, 0.5), high: quantile(sorted, 0.75) };
 }
 
-function endingOf(how: Ending['how'], episodes: readonly SeenEpisode[]): Ending {
+function endingOf(how: Ending['how'], episodes: readonly SeenEpisode[], space: Space): Ending {
   const last = episodes.map(({ observations }) => observations.at(-1)!);
   return {
     how,
     episodes: episodes.length,
     return: mean(episodes.map(returnOf)),
     length: quartiles(episodes.map(lengthOf)),
-    last: isVector(last[0]!)
-      ? columns(last as readonly (readonly number[])[]).map(quartiles)
-      : occurrences(last as readonly (number | string)[]),
+    last:
+      space.kind === 'box'
+        ? columns(last as readonly (readonly number[])[]).map(quartiles)
+        : occurrences(last.map(nameOf)).slice(0, mostOccurrences),
   };
 }
 
@@ -117,17 +120,38 @@ function occurrences(values: readonly (number | string)[]): readonly Occurrence[
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts]
     .map(([value, times]) => ({ value, times }))
-    .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1))
-    .slice(0, mostOccurrences);
+    .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1));
+}
+
+/** A value that is no point of a box, as a prompt tells it: a number, a tuple, or the beginning of a text in one line. */
+function nameOf(value: Observation | Action): number | string {
+  if (typeof value === 'number') return value;
+  if (isVector(value)) return `[${value.join(', ')}]`;
+  const line = value.trim().replaceAll(/\s+/g, ' ');
+  return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
+}
+
+/** The actions whose shares are told: of a discrete space the first ones, of others the most frequent ones. */
+function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
+  if (space.kind === 'box') return [];
+  if (space.kind === 'discrete')
+    return Array.from({ length: Math.min(space.n, mostActions) }, (_, i) => (space.start ?? 0) + i);
+  return occurrences(episodes.flatMap(({ actions }) => actions.map(nameOf)))
+    .slice(0, mostActions)
+    .map(({ value }) => value);
 }
 
 /** The figures of one episode; those of all episodes of a task have the same names in the same order. */
-function figuresOf(episode: SeenEpisode, spaces: Spaces): ReadonlyMap<string, number> {
+function figuresOf(
+  episode: SeenEpisode,
+  spaces: Spaces,
+  told: readonly (number | string)[],
+): ReadonlyMap<string, number> {
   const { actions, observations, rewards } = episode;
   return new Map([
     ['steps with a reward above 0, share', share(rewards, (reward) => reward > 0)],
     ['steps with a reward below 0, share', share(rewards, (reward) => reward < 0)],
-    ...actionFigures(actions, spaces.actionSpace),
+    ...actionFigures(actions, spaces.actionSpace, told),
     ['longest run of steps with the observation unchanged', longestRun(observations, same) - 1],
     ...observationFigures(observations, spaces.observationSpace),
   ]);
@@ -136,16 +160,14 @@ function figuresOf(episode: SeenEpisode, spaces: Spaces): ReadonlyMap<string, nu
 type Named = readonly (readonly [name: string, value: number])[];
 
 /** Effort: which actions, how large, how restless; and the longest streak of one. */
-function actionFigures(actions: readonly Action[], space: Space): Named {
+function actionFigures(actions: readonly Action[], space: Space, told: readonly (number | string)[]): Named {
   const restless = changes(actions, same);
   const streak = longestRun(actions, same);
   if (space.kind !== 'box') {
-    const values = space.kind === 'discrete' ? space.n : 0;
-    const first = space.kind === 'discrete' ? (space.start ?? 0) : 0;
-    const shares = Array.from({ length: Math.min(values, mostActions) }, (_, i) => {
-      const action = first + i;
-      return [`action ${action}, share of steps`, share(actions, (taken) => taken === action)] as const;
-    });
+    const names = actions.map(nameOf);
+    const shares = told.map(
+      (action) => [`action ${action}, share of steps`, share(names, (name) => name === action)] as const,
+    );
     return [
       ...shares,
       ['steps with another action than before, share', restless],
@@ -174,9 +196,10 @@ function actionFigures(actions: readonly Action[], space: Space): Named {
 
 /** Where it goes: how many states, and whether it comes back; or the size and the side of each component. */
 function observationFigures(observations: readonly Observation[], space: Space): Named {
-  if (space.kind === 'discrete' || space.kind === 'text') {
+  if (space.kind !== 'box') {
     const seen = new Set<Observation>();
-    const back = share(observations, (state) => {
+    const back = share(observations, (observation) => {
+      const state = isVector(observation) ? observation.join() : observation;
       const isKnown = seen.has(state);
       seen.add(state);
       return isKnown;

@@ -68,7 +68,7 @@ export function refuseDifferences(was: object, config: object, kind: keyof typeo
   throw new UserError(
     changed.map(({ key, was: before, now }) => ({
       field: key,
-      message: `can't change within a ${kind}: it was ${JSON.stringify(before)}`,
+      message: `can't change within a ${kind}: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
       alternatives: changeableKeys,
       remedy: anew[kind],

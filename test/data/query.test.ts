@@ -89,6 +89,26 @@ describe('policyloop query', () => {
     expect(answered.some((row) => row.run === 'faulty' && row.iteration === 7)).toBe(false);
   });
 
+  it('tells what a prompt lacked, and what was moved', async () => {
+    const place = temporaryDirectory();
+    const config = {
+      ...quick,
+      iterations: 5,
+      pipeline: 3,
+      novelty: { distance: 0.3, action: 'jitter' },
+      model: { provider: 'hill-climb', sigma: 0.2 },
+    } as const;
+    const { path } = await runExperimentFrom(config, { path: join(place, 'buffers', 'run') });
+    const sql = 'SELECT iteration, behind, moved FROM calls ORDER BY iteration';
+    const calls = JSON.parse(await ask(sql, {}, place)) as Record<string, number>[];
+    expect(calls.map(({ behind }) => behind)).toEqual([0, 1, 2, 2, 2]);
+    for (const { moved } of calls) expect(moved).toBeLessThan(0.3);
+    const logged = readFileSync(join(path, 'calls.jsonl'), 'utf8').trim().split('\n');
+    expect(calls.map(({ moved }) => moved)).toEqual(
+      logged.map((line) => JSON.parse(line).outcome.moved.distance),
+    );
+  });
+
   it('plays back recorded episodes step by step', async () => {
     const [first] = await rows(
       "SELECT * FROM steps WHERE run = '3' ORDER BY iteration, candidate, episode, step LIMIT 1",

@@ -200,6 +200,7 @@ describe('what is refused', () => {
   it.each([
     [['model.name=other'], /model\.name: can't change within a run/],
     [['warmup.policies=9'], /warmup\.policies: can't change within a run/],
+    [['pipeline=2'], /pipeline: can't change within a run: it was not set/],
     [
       ['evaluation.workers=2'],
       /evaluation\.workers: can't change while a run is played[\s\S]*policyloop stop/,

@@ -5,13 +5,15 @@ import { assemble } from '../../src/experiment/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { formatParameters } from '../../src/prompting/answer/format.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { createGenerator } from '../../src/random/generator.js';
+import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { runFigures, runText } from '../../src/report/run-text.js';
 import { runData } from '../../src/report/write-report.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import type { Task } from '../../src/search/control.js';
+import { findControl } from '../../src/search/controls.js';
 import { distanceOf } from '../../src/search/novelty.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
@@ -272,6 +274,27 @@ it('takes a control for its critic, which costs nothing, and goes with novelty, 
   }
 });
 
+it('tells a control that proposes that some of the history is not its own', async () => {
+  const told = async (critic: ConfigInput['critic']) => {
+    const shared: (boolean | undefined)[] = [];
+    const random = findControl('random')!.create({ provider: 'random' });
+    const model = {
+      id: 'control/random',
+      propose: (task: Task, generator: RandomGenerator) => {
+        shared.push(task.shared);
+        return random.propose(task, generator);
+      },
+    };
+    await runExperimentFrom(
+      { ...quick, model: { provider: 'random' }, ...(critic && { critic }) },
+      { model },
+    );
+    return new Set(shared);
+  };
+  expect(await told({ model: { provider: 'hill-climb' } })).toEqual(new Set([true]));
+  expect(await told(undefined)).toEqual(new Set([false]));
+});
+
 it('revises what any member of a portfolio proposed, and credits none with it', async () => {
   const members = [config.model, { provider: 'hill-climb' }] as const;
   const more = {
@@ -303,6 +326,11 @@ it('is told of in show, the report and an iteration, and in what check expects',
   const text = runText(run, { top: 1, cwd: '/' });
   expect(text).toMatch(/critic {4}6 revisions: \d better, \d not; mean change.*6 calls, .*tokens, cost/);
   expect(runFigures(run, { top: 1, cwd: '/' }).revisions).toMatchObject({ asked: 6, calls: 6, rejected: 0 });
+  const { entries } = run.recorded;
+  for (const { by, candidate, iteration } of runFigures(run, { top: entries.length, cwd: '/' }).top) {
+    const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate)!;
+    expect(by).toBe(entry.revises === undefined ? undefined : 'critic');
+  }
   const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
   expect(page).toContain('id="critic"');
   expect(page).toContain('<span class="chip">critic</span>');

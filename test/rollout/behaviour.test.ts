@@ -71,6 +71,74 @@ it('tells shares, loops and last states of discrete values', () => {
   expect(of('steps with a reward below 0').median).toBe(1 / 8);
 });
 
+it('tells states of tuples as those of one number, not as quantities', () => {
+  const cells = {
+    kind: 'tuple',
+    spaces: [{ kind: 'discrete', n: 3 } as const, { kind: 'discrete', n: 3 } as const],
+  } as const;
+  const walk = (observations: readonly (readonly number[])[]) => ({
+    ...{ observations, actions: observations.slice(1).map(() => 0), terminated: false },
+    rewards: observations.slice(1).map(() => 0),
+  });
+  const { endings, figures } = behaviourOf(
+    [
+      walk([
+        [0, 0],
+        [0, 1],
+        [0, 0],
+        [0, 1],
+      ]),
+      walk([
+        [0, 0],
+        [1, 0],
+        [2, 0],
+        [2, 1],
+      ]),
+      walk([
+        [0, 0],
+        [0, 0],
+        [0, 0],
+        [0, 1],
+      ]),
+    ],
+    { observationSpace: cells, actionSpace: { kind: 'discrete', n: 2 } },
+  );
+  expect(endings).toMatchObject([
+    {
+      last: [
+        { value: '[0, 1]', times: 2 },
+        { value: '[2, 1]', times: 1 },
+      ],
+    },
+  ]);
+  const of = (name: string) => figures.find((one) => one.name.startsWith(name))!;
+  expect(of('different states')).toMatchObject({ low: 2, median: 2, high: 3 });
+  expect(of('steps back to a state')).toMatchObject({ median: 0.5, high: 0.5 });
+  expect(figures.some(({ name }) => name.startsWith('observation['))).toBe(false);
+});
+
+it('tells the most frequent of the actions that are texts, and where they led, in a line each', () => {
+  const play = (actions: readonly string[], last: string) => ({
+    ...{ actions, observations: [...actions.map(() => 'A hall.\nA door.'), last] },
+    ...{ rewards: actions.map(() => 0), terminated: true },
+  });
+  const text = { kind: 'text' } as const;
+  const many = Array.from({ length: 20 }, (_, i) => `take ${i}`);
+  const cellar = `A cellar\n${'and stairs '.repeat(20)}`;
+  const behaviour = behaviourOf(
+    [play(['look', 'look', 'go north', 'look'], cellar), play([...many, 'look', 'go north'], 'A yard.')],
+    { observationSpace: text, actionSpace: text },
+  );
+  const shares = behaviour.figures.filter(({ name }) => name.endsWith('share of steps'));
+  expect(shares).toHaveLength(12);
+  expect(shares.slice(0, 2)).toMatchObject([
+    { name: 'action "look", share of steps', high: (3 * (3 / 4) + 1 / 22) / 4 },
+    { name: 'action "go north", share of steps' },
+  ]);
+  const [ending] = statisticsContext(behaviour).endings;
+  expect(ending!.last).toMatch(/^"A cellar and stairs (and stairs ){4}[^"]*…": 1, "A yard\.": 1$/);
+});
+
 it('finds the median episode: the lower of two in the middle, the earliest on ties', () => {
   expect(medianEpisode([5, 1, 9])).toBe(0);
   expect(medianEpisode([5, 1, 9, 7])).toBe(0);

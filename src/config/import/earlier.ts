@@ -19,6 +19,7 @@ import {
   beam,
   beamWidth,
   delta,
+  firstPolicies,
   gridFields,
   isBeam,
   isGridSearch,
@@ -46,7 +47,6 @@ import {
   type KeyImport,
   promptsOf,
   sharedKeys,
-  warmUp,
   wholeHistory,
 } from './keys.js';
 import { binImports, tableActions, tableStates } from './llm-rl-finetune.js';
@@ -201,7 +201,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   max_traj_length: carried('evaluation.maxSteps'),
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
-  warmup_episodes: warmUp,
+  warmup_episodes: firstPolicies,
   warmup_dir: dropped('its files are not those of a run here: random policies are drawn anew'),
   norm: droppedIfOn('observations are not normalised here, nor actions squashed by a sigmoid'),
   best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),

@@ -1,6 +1,6 @@
 /** Grid search, networks, changes and beams of LLM-RL-finetune. */
 import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
-import type { KeyImport } from './keys.js';
+import { type KeyImport, warmUp } from './keys.js';
 import { projection } from './llm-rl-finetune.js';
 
 export const taskOf = ({ theirs }: Draft): string => String(given(theirs, 'task'));
@@ -51,5 +51,13 @@ export const beamWidth: KeyImport = (draft, key, value) =>
 
 export const temperature: KeyImport = (draft, key, value) =>
   isBeam(draft) ? carry(draft, key, { 'model.temperature': value }) : drop(draft, key, onlyWithBeam);
+
+/** Where they draw no policies, the untrained one is the first parent. */
+export const firstPolicies: KeyImport = (draft, key, value, reading) => {
+  const isNeeded = isBeam(draft) || isOn(given(draft.theirs, 'delta'));
+  if (value !== 0 || !isNeeded) return warmUp(draft, key, value, reading);
+  const reason = 'a random policy is the first parent, there the untrained one';
+  return change(draft, key, reason, { 'warmup.policies': 1 });
+};
 
 export const onlyWithBeam = 'has a meaning with beam: true only';

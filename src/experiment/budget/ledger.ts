@@ -11,18 +11,15 @@ import {
   type UsageTotals,
 } from '../../runs/calls.js';
 import { countedBy, countedOthers } from './counted.js';
+import { Headroom, longestUnknown } from './headroom.js';
 import {
   type Amounts,
-  type Budget,
   capsOf,
   createBudget,
   createSharedBudget,
   largest,
-  minus,
   nothing,
-  passed,
   plus,
-  type ScopeLimits,
   type SharedBudget,
 } from './limits.js';
 import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageOfCall } from './usage.js';
@@ -108,6 +105,19 @@ export class Ledger {
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
     return this.#exclusively(() => this.#reserve(messages, isFree, this.#for(purpose)));
+  }
+
+  /** Whether a limit counts calls, or what they use. */
+  get isLimited(): boolean {
+    return this.#headroom.isLimited;
+  }
+
+  /** Whether so many calls for this prompt, about as long as the longest so far, fit beside all that is set aside. */
+  hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
+    const model = this.#model;
+    const length = model.usesTokens ? Math.min(2 * model.longestCompletion, longestUnknown) : 0;
+    const prompts = Array<number>(calls).fill(model.usesTokens ? model.promptTokens(prompt) : 0);
+    return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
   #exclusively<T>(work: () => T): T {
@@ -221,80 +231,3 @@ export class Ledger {
     return lost.map(() => ({ ...worst, calls: 0, cachedTokens: 0, reasoningTokens: 0 }));
   }
 }
-
-/** Longest completion that is asked for where a limit counts completions and nothing says how long they may be. */
-const longestUnknown = 8192;
-
-/** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
-class Headroom {
-  limits: LimitsConfig;
-  readonly #own: Budget;
-  readonly #shared: Budget;
-
-  constructor(limits: LimitsConfig, own: Budget, shared: Budget) {
-    this.limits = limits;
-    this.#own = own;
-    this.#shared = shared;
-  }
-
-  /** Whether some limit depends on the length of completions. */
-  get countsCompletions(): boolean {
-    return this.#scopes().some(
-      ([, given]) =>
-        (given.tokens ?? given.completionTokens ?? given.reasoningTokens ?? given.cost) !== undefined,
-    );
-  }
-
-  /** The limit that one call for each of the prompts could pass, with completions of this length; all in tokens. */
-  refusal(
-    { worst }: Pick<CountedModel, 'worst'>,
-    prompts: readonly number[],
-    length: number,
-  ): LimitName | undefined {
-    const each = prompts.map((prompt) => worst(prompt, length));
-    const all = each.reduce(plus, nothing);
-    for (const [prefix, given, budget] of this.#scopes()) {
-      const would = budget ? [withMore(budget, all)] : each;
-      const limit = would.map((amounts) => passed(given, amounts)).find((key) => key !== undefined);
-      if (limit !== undefined) return `${prefix}${limit}` as LimitName;
-    }
-    return undefined;
-  }
-
-  /** The longest completions there is room for, up to what is ever asked for: by bisection. */
-  longestCompletion(model: Pick<CountedModel, 'worst'>, prompts: readonly number[], fewest: number): number {
-    let [low, high] = [fewest, longestUnknown + 1];
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2);
-      if (this.refusal(model, prompts, middle) === undefined) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
-
-  /** Whether a run, and all that share its budget, may use so much more. */
-  holds(amounts: Amounts): boolean {
-    const { total = {}, ...own } = this.limits;
-    const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
-    return limit === undefined;
-  }
-
-  setAside(amounts: Amounts): void {
-    for (const budget of [this.#own, this.#shared]) budget.reserved = plus(budget.reserved, amounts);
-  }
-
-  release(amounts: Amounts): void {
-    for (const budget of [this.#own, this.#shared]) budget.reserved = minus(budget.reserved, amounts);
-  }
-
-  #scopes(): readonly (readonly ['' | 'perCall.' | 'total.', ScopeLimits, Budget | undefined])[] {
-    const { perCall = {}, total = {} } = this.limits;
-    return [
-      ['', this.limits, this.#own],
-      ['perCall.', perCall, undefined],
-      ['total.', total, this.#shared],
-    ];
-  }
-}
-
-const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(spent, reserved), amounts);

@@ -43,6 +43,10 @@ const amountOf = (amounts: Amounts, key: keyof ScopeLimits): number =>
 
 const scopeKeys = ['calls', 'tokens', ...keys.filter((key) => key !== 'calls')] as const;
 
+/** Whether there is a limit at all. */
+export const isAnyLimit = (limits: ScopeLimits): boolean =>
+  scopeKeys.some((key) => limits[key] !== undefined);
+
 /** The first limit that `amounts` would pass. */
 export function passed(limits: ScopeLimits, amounts: Amounts): keyof ScopeLimits | undefined {
   return scopeKeys.find((key) => limits[key] !== undefined && amountOf(amounts, key) > limits[key]);

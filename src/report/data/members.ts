@@ -1,3 +1,5 @@
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import type { CallRecord } from '../../runs/calls.js';
 import { mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
@@ -33,4 +35,13 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
     };
   });
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
+}
+
+/** Who made an evaluation, where several could: a member of a portfolio, or the critic. */
+export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
+  const members = new Map<string, string>();
+  for (const { candidate, iteration, member } of calls)
+    if (member !== undefined) members.set(`${iteration}/${candidate}`, member);
+  return ({ candidate, iteration, revises }) =>
+    revises === undefined ? members.get(`${iteration}/${candidate}`) : 'critic';
 }

@@ -43,6 +43,14 @@ describe('configs of LLM-RL-finetune', () => {
     });
   });
 
+  it.each([{ beam: true }, { delta: true }])('with %j and no warm-up begin at one policy', async (form) => {
+    const { config, notes } = await built({ ...form, warmup_episodes: 0 });
+    expect(config.warmup.policies).toBe(1);
+    expect(notes.find(({ key }) => key === 'warmup_episodes')).toMatchObject({ kind: 'changed' });
+    const grid = { task: 'pendulum_grid_search_no_bias', gym_env_name: 'Pendulum-v1', dim_states: 3 };
+    expect((await built({ ...grid, dim_actions: 1, warmup_episodes: 0 })).config.warmup.policies).toBe(0);
+  });
+
   it.each([
     ['random', /at random/],
     ['llm_reward', /reward of its own/],

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { preflight } from '../../../src/preflight/preflight.js';
 import { renderReport } from '../../../src/report/run-report.js';
 import { runText } from '../../../src/report/run-text.js';
 import { runData } from '../../../src/report/write-report.js';
@@ -85,4 +87,21 @@ it('is refused where nothing can be asked again', () => {
   expect(() => parseConfig({ ...config('ask'), corrections: 0 })).toThrow(
     /novelty\.action.*corrections is 0/s,
   );
+});
+
+it('is warned of where hardly anything is as far from what was tried as it asks', async () => {
+  const found = async (changes: Partial<ConfigInput>) => {
+    const assembly = await assemble(parseConfig({ ...config('ask'), ...changes } as ConfigInput), {});
+    return preflight(assembly).find(({ field }) => field === 'novelty.distance');
+  };
+  expect(await found({ novelty: { distance: 0.5 } })).toMatchObject({
+    level: 'warning',
+    message: expect.stringMatching(/0\.41 on average.*sent back/),
+  });
+  expect(await found({ novelty: { distance: 0.3 } })).toBeUndefined();
+  const table = { environment: 'FrozenLake-v1' };
+  expect(await found({ ...table, novelty: { distance: 0.7 } })).toBeUndefined();
+  expect(await found({ ...table, novelty: { distance: 0.8, action: 'jitter' } })).toMatchObject({
+    message: expect.stringMatching(/0\.75 on average.*moved as far/),
+  });
 });

@@ -21,8 +21,8 @@ const config = {
 } as const satisfies ConfigInput;
 
 /** Answers by the seeds of the calls, after times that depend on `hurry`; knows how many it was asked for at once. */
-function slow(hurry: number) {
-  const model = seededModel(0.3);
+function slow(hurry: number, wrong = 0.3) {
+  const model = seededModel(wrong);
   const random = createGenerator(hurry);
   const counts = { now: 0, most: 0 };
   const generate: LanguageModel['generate'] = async (messages, options) => {
@@ -93,6 +93,44 @@ it('spends no more than a limit allows', async () => {
   const { path } = await runExperimentFrom({ ...config, limits: { calls: 7 } }, { model: slow(1).model });
   expect(readManifest(path)).toMatchObject({ reason: { kind: 'limit', limit: 'calls' } });
   expect(readManifest(path).usage.calls).toBeLessThanOrEqual(7);
+});
+
+it.each([{ calls: 13 }, { tokens: 16_000 }])(
+  'takes nothing from %j that an earlier iteration may need: the end is the same whichever answers first',
+  async (limits) => {
+    const limited = { ...config, iterations: 30, limits };
+    const [first, ...others] = await Promise.all(
+      [1, 2, 3].map((hurry) => runExperimentFrom(limited, { model: slow(hurry, 0.6).model })),
+    );
+    const { path } = first!;
+    expect(readManifest(path)).toMatchObject({ reason: { kind: 'limit' } });
+    expect(readRun(path).calls).toHaveLength(readManifest(path).usage.calls);
+    for (const { path: other } of others) {
+      expect(readRunFile(other, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+      expect(readManifest(other).usage).toEqual(readManifest(path).usage);
+    }
+    const replayed = await runExperimentFrom({ ...limited, model: { provider: 'replayed', run: path } });
+    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
+    expect(readManifest(replayed.path).usage).toEqual(readManifest(path).usage);
+  },
+);
+
+it('still asks ahead while a limit leaves room for that', async () => {
+  const model = slow(1);
+  await runExperimentFrom({ ...config, limits: { calls: 200 } }, { model: model.model });
+  expect(model.counts.most).toBe(4);
+});
+
+it('a replay asks for nothing that the run made nothing of', async () => {
+  const early = { ...config, iterations: 30, target: 12 };
+  const { path } = await runExperimentFrom(early, { model: slow(1).model });
+  const { iterations, reason, usage } = readManifest(path);
+  expect(reason).toEqual({ kind: 'target', return: 12 });
+  expect(iterations.done).toBeGreaterThan(0);
+  const { calls } = readRun(path);
+  expect(usage.calls).toBeGreaterThan(calls.length);
+  const replayed = await runExperimentFrom({ ...early, model: { provider: 'replayed', run: path } });
+  expect(readManifest(replayed.path)).toMatchObject({ usage: { calls: calls.length, errors: 0 } });
 });
 
 it('is refused beside what needs the answer before', () => {

@@ -9,7 +9,7 @@ import { memberFigures } from '../../../src/report/data/members.js';
 import { loggedProposals } from '../../../src/report/data/proposals.js';
 import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';
 import { renderReport } from '../../../src/report/run-report.js';
-import { runText } from '../../../src/report/run-text.js';
+import { runFigures, runText } from '../../../src/report/run-text.js';
 import { runData } from '../../../src/report/write-report.js';
 import { differences } from '../../../src/runs/fingerprint.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
@@ -179,5 +179,12 @@ it('a report says who proposed what', async () => {
   expect(figures.map(({ candidates }) => candidates).toSorted()).toEqual([2, 2, 2]);
   expect(figures.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
   expect(runText(run, { top: 3, cwd: '/' })).toMatch(/member\s+gp: 2 candidates/);
+  const { calls, entries } = run.recorded;
+  const { top } = runFigures(run, { top: entries.length, cwd: '/' });
+  for (const { by, candidate, iteration } of top) {
+    const call = [...calls].find((one) => one.iteration === iteration && one.candidate === candidate);
+    expect(by).toBe(call?.member);
+  }
+  expect(runText(run, { top: entries.length, cwd: '/' })).toMatch(/candidate {2}by\n[\s\S]*\d {2}cma-es\n/);
   expect(iterationText(iterationFigures(run, 2, undefined))).toContain('gp, first ask: accepted');
 });

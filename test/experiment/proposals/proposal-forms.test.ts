@@ -127,6 +127,8 @@ it('controls propose as they do without parents', async () => {
     const { proposal: _proposal, ...plain } = own;
     const without = await runExperimentFrom(plain);
     expect(readRunFile(path, 'evaluations')).toBe(readRunFile(without.path, 'evaluations'));
+    const replayed = await runExperimentFrom({ ...own, model: { provider: 'replayed', run: path } });
+    expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
   }
 });
 
@@ -145,6 +147,8 @@ it('a language model in a portfolio answers with changes, the controls beside it
   for (const { completion, member } of accepted)
     expect(completion!.text.startsWith(member === 'mix' ? 'params[0]' : 'delta[0]')).toBe(true);
   expect(new Set(accepted.map(({ member }) => member)).size).toBe(2);
+  const replayed = await runExperimentFrom({ ...own, model: { provider: 'replayed', run: path } });
+  expect(readRunFile(replayed.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
 });
 
 describe('proposal is refused', () => {
