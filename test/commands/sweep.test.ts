@@ -150,6 +150,41 @@ it('halves settings by their confirmed returns, and goes on with the same ones',
   expect(again.last().settings).toEqual(settings);
 });
 
+it('counts what failed in an early round of halving', async () => {
+  writeFileSync(
+    at('bad.js'),
+    `export default {
+  create: ({ bad = false } = {}) => ({
+    observationSpace: { kind: 'box', low: [-1], high: [1] },
+    actionSpace: { kind: 'discrete', n: 2 },
+    maxSteps: 5,
+    reset: () => [0],
+    step(action) {
+      if (bad) throw new Error('<b>out of order</b>');
+      return { observation: [0], reward: action, terminated: false };
+    },
+  }),
+};
+`,
+  );
+  const how = ['environment=./bad.js', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
+  const some = await sweep([...how, 'environment.options.bad=false,true,null'], { out: 'some-failed' });
+  expect(some.code).toBe(1);
+  expect(some.last()).toMatchObject({ status: 'failed', result: 'incomplete' });
+  expect(some.last().failures).toMatchObject([{ run: 'bad-true/seed-1' }]);
+  expect(some.last().settings.map(({ runs }) => runs)).toEqual([4, 0, 2]);
+  expect(readFileSync(at('some-failed', 'report.html'), 'utf8')).not.toContain('<b>out of order');
+  const text = await sweep([...how, 'environment.options.bad=false,true,null'], {
+    out: 'some-failed',
+    json: false,
+  });
+  expect(text.printed.join('\n')).toMatch(
+    /failed {6}bad-true\/seed-1: [^\n]*out of order[^\n]*\nruns {8}6 runs complete/,
+  );
+  const all = await sweep([...how, 'environment.options.bad=true'], { out: 'all-failed' });
+  expect({ code: all.code, runs: all.last().settings[0]!.runs }).toEqual({ code: 1, runs: 0 });
+});
+
 it('tells runs, calls, cost and time beforehand, and asks nothing', async () => {
   const model =
     'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9", price: {input: 1, output: 2}}';
