@@ -225,7 +225,17 @@ it('shares limits over all of its runs', async () => {
   await server.close();
 });
 
+it('tells of settings that are one experiment, and how whole numbers are drawn', async () => {
+  const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
+  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1: each is played');
+  const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
+  await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
+    /memory\.best: must be a whole number[\s\S]*whole ones are listed: 1\.\.9/,
+  );
+});
+
 it.each([
+  ['model.sigma=uniform(0,1),5', /model\.sigma: uniform\(0,1\): stands alone/],
   ['environment=CartPole-v1,Acrobot-v1', /different environments/],
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],

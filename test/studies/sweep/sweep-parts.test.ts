@@ -39,6 +39,25 @@ describe('settings', () => {
     expect(a!.name).not.toBe(b!.name);
   });
 
+  it('have names of their own where a value reads like the next key', () => {
+    const found = settings({ method: 'grid' }, 'm.a=x,x_b-y', 'm.b=z,y_b-z');
+    expect(new Set(found.map(({ name }) => name)).size).toBe(4);
+  });
+
+  it('keep what is said of a part of a section that varies as a whole, wherever that stands', () => {
+    const overrides = (...texts: readonly string[]) => {
+      const swept = sweptBy(undefined, texts);
+      return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
+    };
+    expect(overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}')).toEqual([
+      'warmup=2',
+      'model={a: 1}',
+      'model.sigma=3',
+    ]);
+    expect(overrides('model.sigma=3,4', 'model={a: 1},{a: 2}')).toEqual(['model={a: 1}', 'model.sigma=3']);
+    expect(overrides('model={a: 1}', 'model.sigma=3,4')).toEqual(['model={a: 1}', 'model.sigma=3']);
+  });
+
   it('of a list go side by side, and lists of other lengths are refused', () => {
     const found = settings({ method: 'list' }, 'a.x=1,1,2', 'a.y=5,6,7');
     expect(found.map(({ values }) => Object.values(values).join(' '))).toEqual(['1 5', '1 6', '2 7']);
@@ -87,6 +106,9 @@ describe('settings', () => {
   it('refuse what no sweep varies', () => {
     expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
     expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/seeds are whole numbers/);
+    expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
+    expect(() => sweptBy(undefined, ['limits.total.calls=2,4'])).toThrow(/limits\.total\.calls: can't/);
+    expect(sweptBy(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });
 
