@@ -203,6 +203,17 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   expect(told.modelSeconds).toBeNull();
   const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
   expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}not known/);
+  // What all may use together ends them; more jobs than runs, or threads that nobody uses, make nothing faster.
+  const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'limits.total.calls=6'];
+  const limited = await sweep(capped, { dryRun: true, jobs: 50 });
+  expect(limited.last()).toMatchObject({ calls: { expected: 6, most: 6 }, limit: 'total.calls' });
+  const own = await sweep([...capped.slice(0, -1), 'limits.calls=4'], { dryRun: true });
+  expect(own.last()).toMatchObject({ calls: { expected: 12, most: 12 } });
+  expect(own.last()).not.toHaveProperty('limit');
+  const said = await sweep(capped, { dryRun: true, jobs: 50, json: false });
+  expect(said.printed.join('\n')).toMatch(
+    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls ends the sweep/,
+  );
 });
 
 it('shares limits over all of its runs', async () => {

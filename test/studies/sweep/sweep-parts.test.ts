@@ -2,11 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sweepSchema } from '../../../src/config/sweep.js';
+import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { summarize } from '../../../src/statistics/paired.js';
 import { drawnEffects, gridEffects, listEffects, type Measured } from '../../../src/studies/sweep/effects.js';
 import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
 import { regression } from '../../../src/studies/sweep/regression.js';
 import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
+import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
+import { ranked } from '../../../src/studies/sweep/sweep-table.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {
@@ -172,6 +176,16 @@ describe('halving', () => {
     }
     expect(lost / 400).toBeLessThan(0.05);
   });
+});
+
+it('ranks settings that all seeds speak for before a lucky one that was left behind', () => {
+  const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
+    ...{ name, values: {}, returns, runs: returns.length, observed: null, dropped: null },
+    confirmed: summarize(returns) ?? null,
+    usage: addUsage([]),
+  });
+  const settings = [figures('lucky', 9), figures('failed'), figures('second', 2, 4), figures('first', 3, 5)];
+  expect(ranked(settings).map(({ name }) => name)).toEqual(['first', 'second', 'lucky', 'failed']);
 });
 
 describe('effects', () => {
