@@ -220,19 +220,19 @@ it('shares limits over all of its runs', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
-  const { last } = await sweep(
-    [
-      model,
-      'memory.best=2,4',
-      'seed=1..2',
-      'corrections=0',
-      'limits.total.calls=4',
-      'sweep.method=halving',
-      'sweep.first=1',
-    ],
-    { out: 'limited', jobs: 2 },
-  );
+  const halved = ['sweep.method=halving', 'sweep.first=1'];
+  const limited = [model, 'memory.best=2,4', 'seed=1..2', 'corrections=0', ...halved];
+  const { last } = await sweep([...limited, 'limits.total.calls=4'], { out: 'limited', jobs: 2 });
   expect(last().usage.calls).toBe(4);
+  // Two calls each, of the three that a run makes: both were cut short, and say nothing.
+  expect(last()).toMatchObject({ status: 'completed', result: 'incomplete', effects: null, best: null });
+  expect(last().settings.map(({ runs, returns }) => [runs, returns])).toEqual([
+    [0, [null, null]],
+    [0, [null, null]],
+  ]);
+  const more = await sweep([...limited, 'limits.total.calls=100'], { out: 'limited', jobs: 2 });
+  expect(more.last()).toMatchObject({ status: 'completed', result: 'completed' });
+  expect(more.last().usage.calls).toBe(9);
   await server.close();
 });
 

@@ -181,7 +181,7 @@ function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boole
   const [name, last] = path.split('/') as [string, string];
   const setting = settings.find((one) => one.name === name)!;
   const seed = seeds.find((one) => last === `seed-${one}`)!;
-  return read(setting, seed)?.status === 'completed';
+  return read(setting, seed)?.isDone === true;
 }
 
 /** The settings that go on after a round; why the others don't is put into `drops`. */
@@ -240,7 +240,11 @@ function report(
     `runs        ${plural(played.complete, 'run')} complete, ${formatDuration(result.activeMs)} of play: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
-    ...(played.status === 'completed' ? [] : ['go on       with the same command']),
+    ...(played.limit
+      ? ['go on       with the same command and a higher limit']
+      : played.status === 'completed'
+        ? []
+        : ['go on       with the same command']),
   ];
   context.print(fitted(lines.join('\n'), context.columns));
 }
