@@ -1,4 +1,5 @@
 /** The script of a job array: every task plays a part of a plan, and is queued again where its time ends. */
+import { resolve } from 'node:path';
 import type { SlurmConfig } from '../../config/slurm.js';
 import { shellWord } from '../../format/shell-word.js';
 
@@ -46,7 +47,7 @@ export function jobScript(
 ${asked.map((option) => `#SBATCH --${option}`).join('\n')}
 
 cd -- ${shellWord(cwd)} || exit 2
-${slurm.setup === undefined ? '' : `. ${shellWord(slurm.setup)} || exit 2\n`}
+${slurm.setup === undefined ? '' : `. ${shellWord(resolve(cwd, slurm.setup))} || exit 2\n`}
 told=
 player=
 ended=

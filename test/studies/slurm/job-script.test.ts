@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
+import { loadSlurm } from '../../../src/config/load.js';
 import { slurmSchema } from '../../../src/config/slurm.js';
 import { jobScript } from '../../../src/studies/slurm/job-script.js';
 import { temporaryDirectory } from '../../support/experiments.js';
@@ -22,6 +23,21 @@ it('is what a shell takes as it is meant', () => {
   expect(text).toContain(
     `node cli.js sweep 'a'\\''b.yaml' 'model.name="x y"' --part "$SLURM_ARRAY_TASK_ID/5" --quiet --json &`,
   );
+});
+
+it('reads the setup where the config or the command says it is, not where a shell looks for programs', () => {
+  mkdirSync(at('deep'), { recursive: true });
+  const file = at('deep', 'pole.yaml');
+  writeFileSync(file, 'environment: CartPole-v1\nslurm: { setup: set up.sh }\n');
+  expect(loadSlurm({ file, cwd: place }).setup).toBe(at('deep', 'set up.sh'));
+  const slurm = loadSlurm({ file, cwd: place, overrides: ['slurm.setup=own.sh'] });
+  expect(slurm.setup).toBe(at('own.sh'));
+  const setup = 'modules.sh';
+  const text = jobScript(
+    { command: ['node'], part: '', cwd: '/home/a b', log: '/tmp', name: 'p', tasks: 1 },
+    { ...slurm, setup },
+  );
+  expect(text).toContain("\n. '/home/a b/modules.sh' || exit 2\n");
 });
 
 it('sends the output to any path, as sbatch reads quotes and patterns', () => {
