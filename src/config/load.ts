@@ -124,8 +124,9 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   const section = source.content[name];
   const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
   const said = { ...source, content: section === undefined ? {} : { [name]: section } };
-  const { content, where } = overlaid(kind, said, texts);
-  return content[name] === undefined ? undefined : parseSettings(kind, content, where);
+  const { absolute, content, where } = overlaid(kind, said, texts);
+  if (content[name] === undefined) return undefined;
+  return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
 /** @throws UserError for a config that one run can't be played of */

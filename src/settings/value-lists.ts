@@ -81,9 +81,10 @@ export function valuesOf(text: string, name: string): Values | undefined {
   return { kind: 'list', items: itemsOf(parts, name) };
 }
 
-const number = String.raw`[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`;
+const number = String.raw`[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
 const range = new RegExp(String.raw`^(${number})\.\.(${number})$`);
 const isRange = (part: string) => range.test(part);
+const isDrawn = (part: string) => /^(choice|(log)?uniform)\(.*\)$/s.test(part);
 
 function itemsOf(parts: readonly string[], name: string): readonly string[] {
   return parts
@@ -91,6 +92,12 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
     .flatMap((part) => {
       if (part === '')
         throw wrong(name, 'holds an empty value between commas', 'write null for a run without the key');
+      if (isDrawn(part))
+        throw wrong(
+          name,
+          `${printable(part)}: stands alone, not among other values`,
+          'list values, or draw them all',
+        );
       return isRange(part) ? numbersOf(part, name) : [part];
     });
 }
@@ -131,8 +138,7 @@ export function refuseLists(texts: readonly string[]): void {
     const equals = text.indexOf('=');
     if (equals < 0) continue;
     const source = text.slice(equals + 1).trim();
-    if (splitTop(source).length === 1 && !isRange(source) && !/^(choice|(log)?uniform)\(.*\)$/s.test(source))
-      continue;
+    if (splitTop(source).length === 1 && !isRange(source) && !isDrawn(source)) continue;
     throw new UserError({
       field: text.slice(0, equals),
       message: 'lists several values, but a run has one',

@@ -6,13 +6,14 @@ import { loadSlurm } from '../config/load.js';
 import type { SlurmConfig } from '../config/slurm.js';
 import { plural } from '../format/numbers.js';
 import { isComplete } from './open.js';
-import type { Elsewhere } from './plan.js';
-import { writeUses } from './play.js';
+import type { Elsewhere, Plan, PlanEntry } from './plan.js';
+import { writeUses } from './play-run.js';
 import { isAtWork, submit, taskWords } from './slurm/hand-over.js';
+import { type PlanEnd, takePartEnds } from './slurm/part-ends.js';
 
 /**
  * What plays a plan on a cluster: where tasks of it are queued or run, that is told; otherwise the runs that are left are
- * handed over, and nothing where none is left.
+ * handed over. Where tasks have said of all of these why they left them, that is told first, and the next command hands over.
  * @param words of the command whose tasks play parts: without the program, with the directory
  * @param again the command that tells how far they are (default: the same)
  */
@@ -22,20 +23,37 @@ export function onSlurm(
   context: Pick<CommandContext, 'cwd' | 'note'>,
   again?: string,
 ): Elsewhere {
+  // Of the job that has ended, for all rounds of a plan.
+  let ended: PlanEnd | undefined;
   return async (plan, directory) => {
     const { entries } = plan;
     const left = entries.filter(({ path }) => !isComplete(join(directory, path)));
     const complete = entries.length - left.length;
     if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
-      return true;
-    if (left.length === 0) return false;
+      return undefined;
+    ended ??= takePartEnds(directory);
+    const end = endOf(plan, left, ended);
+    if (end !== undefined) return end;
     const tasks = Math.min(slurm.tasks, entries.length);
     if (plan.sharesLimits) writeUses(plan, directory, tasks);
     const what = `${plural(left.length, 'run')} of ${entries.length}`;
     const part = `--part "$SLURM_ARRAY_TASK_ID/${tasks}" --quiet --json`;
     await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
-    return true;
+    return undefined;
   };
+}
+
+/** Why nothing is handed over of the runs that are left; undefined where something is. */
+function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
+  const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
+  const failed = left.filter(({ path }) => messages.has(path));
+  const label = afterFailure?.label;
+  const labels = new Set(label === undefined ? [] : failed.map((entry) => entry[label]));
+  const isTold = (entry: PlanEntry) =>
+    messages.has(entry.path) || (label !== undefined && labels.has(entry[label]));
+  const limit = left.length > 0 ? told.limit : undefined;
+  if (limit === undefined && !left.every(isTold)) return undefined;
+  return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
 }
 
 /** The same for a study, by the section of its first config. @param given configs, of which there is one at least, and key=value for all */

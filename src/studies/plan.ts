@@ -3,6 +3,7 @@ import { requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import type { Part } from './part.js';
+import type { PlanEnd } from './slurm/part-ends.js';
 
 /** One run of a plan. It is data, so that any thread or process can play it. */
 export interface PlanEntry {
@@ -45,8 +46,8 @@ export interface PlayArguments {
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Has the runs of a plan played elsewhere, and says whether anything is left to that. */
-export type Elsewhere = (plan: Plan, directory: string) => Promise<boolean>;
+/** Has the runs of a plan played elsewhere; undefined while others are at it. */
+export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError unless `--jobs` is a count */
 export function requireJobs({ jobs }: PlayArguments): void {

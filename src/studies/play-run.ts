@@ -23,7 +23,8 @@ import { openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
-import { limitsFolder, type Part, PartBudget, type PartUse } from './part.js';
+import { limitsFolder, type Part, PartBudget, type PartUse, writeUse } from './part.js';
+import type { Plan } from './plan.js';
 import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
@@ -76,6 +77,32 @@ export class SharedLimits {
     };
   }
 }
+
+/** The limits of all runs of a plan together. */
+export function limitsOf({ before = [], entries }: Plan, directory: string, part?: Part): SharedLimits {
+  const all = [...before.filter(isIn(part)), ...entries];
+  const runs = all.map(({ path }) => join(directory, path));
+  const limits = new SharedLimits(runs, (_, i) => all[i]!.config);
+  if (part !== undefined) limits.join(directory, part);
+  return limits;
+}
+
+/** Writes what each part has used so far, before any of them is played: one that begins late counts from the start. */
+export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
+  for (let index = 0; index < of; index++) {
+    const part = { index, of };
+    const own = [before, entries].flatMap((all) => all.filter(isIn(part)));
+    const limits = new SharedLimits(
+      own.map(({ path }) => join(directory, path)),
+      (_, i) => own[i]!.config,
+    );
+    writeUse(directory, part, limits.use);
+  }
+}
+
+/** Whether a run, by its number, belongs to a part. */
+export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
+  part === undefined || number % part.of === part.index;
 
 /** A run that counts for the limits of others, too; the rates of its models are kept by all runs of its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {

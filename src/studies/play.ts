@@ -11,42 +11,17 @@ import { runFiles } from '../runs/reader.js';
 import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
-import { type Part, writeUse } from './part.js';
+import type { Part } from './part.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments, refusePersons } from './plan.js';
 import { PlanControl } from './plan-control.js';
-import { type Job, playRun, SharedLimits } from './play-run.js';
+import { isIn, type Job, limitsOf, playRun, type SharedLimits } from './play-run.js';
+import { type PlanEnd, writePartEnd } from './slurm/part-ends.js';
 import { PlayerThread } from './thread.js';
 
 interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly entry: Entry;
   readonly message: string;
 }
-
-/** The limits of all runs of a plan together. */
-function limitsOf({ before = [], entries }: Plan, directory: string, part?: Part): SharedLimits {
-  const all = [...before.filter(isIn(part)), ...entries];
-  const runs = all.map(({ path }) => join(directory, path));
-  const limits = new SharedLimits(runs, (_, i) => all[i]!.config);
-  if (part !== undefined) limits.join(directory, part);
-  return limits;
-}
-
-/** Writes what each part has used so far, before any of them is played: one that begins late counts from the start. */
-export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
-  for (let index = 0; index < of; index++) {
-    const part = { index, of };
-    const own = [before, entries].flatMap((all) => all.filter(isIn(part)));
-    const limits = new SharedLimits(
-      own.map(({ path }) => join(directory, path)),
-      (_, i) => own[i]!.config,
-    );
-    writeUse(directory, part, limits.use);
-  }
-}
-
-/** Whether a run, by its number, belongs to a part. */
-const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
-  part === undefined || number % part.of === part.index;
 
 /** `elsewhere`: other processes play what is left. */
 export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
@@ -97,23 +72,45 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   const { elsewhere, part } = args;
   refusePersons(plan);
   if (part !== undefined) return playPart(plan, place, part, args, context);
+  let given: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
     // Those who play the parts begin at once, and find nobody here.
     openPlan(plan.kind, place)();
-    if (await elsewhere(plan, place.directory)) {
-      const complete = plan.entries.filter(({ path }) => isComplete(join(place.directory, path))).length;
-      const nothing = { played: 0, evaluations: 0, seconds: 0, jobs: args.jobs ?? 1, failures: [] };
+    const end = await elsewhere(plan, place.directory);
+    if (end === undefined) {
       await write([]);
-      return { status: 'elsewhere', complete, ...nothing };
+      return { ...playedElsewhere(plan, place, args), status: 'elsewhere' };
     }
+    given = end;
   }
   const release = openPlan(plan.kind, place);
   try {
-    const played = await new Player(plan, place.directory, args, context, write).play();
+    const played = isUnfinished(given)
+      ? playedElsewhere(plan, place, args, given)
+      : await new Player(plan, place.directory, args, context, write).play();
     return { ...played, result: await write(played.failures) };
   } finally {
     release();
   }
+}
+
+const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
+
+/** What is there of a plan that others played, and what they said of the rest. */
+function playedElsewhere<Entry extends PlanEntry>(
+  { entries }: Plan<Entry>,
+  { directory }: PlanPlace,
+  { jobs = 1 }: PlayArguments,
+  { failures, limit }: PlanEnd = { failures: [] },
+): Played<Entry> {
+  const byPath = new Map(entries.map((entry) => [entry.path, entry]));
+  return {
+    status: failures.length > 0 ? 'failed' : 'completed',
+    complete: entries.filter(({ path }) => isComplete(join(directory, path))).length,
+    ...{ played: 0, evaluations: 0, seconds: 0, jobs },
+    failures: failures.map(({ run, message }) => ({ entry: byPath.get(run)!, message })),
+    ...(limit && { limit }),
+  };
 }
 
 /** Plays every nth run while other processes play the others; the whole command puts the results together. */
@@ -129,7 +126,13 @@ async function playPart<Entry extends PlanEntry>(
   // One process plays a part at a time: a lock of another machine is of one that is gone.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
   const own = { ...plan, entries };
-  return new Player(own, place.directory, args, context, () => undefined).play();
+  const played = await new Player(own, place.directory, args, context, () => undefined).play();
+  if (played.status !== 'interrupted') {
+    const failures = played.failures.map(({ entry, message }) => ({ run: entry.path, message }));
+    const { limit } = played;
+    writePartEnd(place.directory, part, { failures, limit }, new Set(entries.map(({ path }) => path)));
+  }
+  return played;
 }
 
 class Player<Entry extends PlanEntry> {

@@ -150,6 +150,41 @@ it('halves settings by their confirmed returns, and goes on with the same ones',
   expect(again.last().settings).toEqual(settings);
 });
 
+it('counts what failed in an early round of halving', async () => {
+  writeFileSync(
+    at('bad.js'),
+    `export default {
+  create: ({ bad = false } = {}) => ({
+    observationSpace: { kind: 'box', low: [-1], high: [1] },
+    actionSpace: { kind: 'discrete', n: 2 },
+    maxSteps: 5,
+    reset: () => [0],
+    step(action) {
+      if (bad) throw new Error('<b>out of order</b>');
+      return { observation: [0], reward: action, terminated: false };
+    },
+  }),
+};
+`,
+  );
+  const how = ['environment=./bad.js', 'seed=1..4', 'sweep.method=halving', 'sweep.first=1'];
+  const some = await sweep([...how, 'environment.options.bad=false,true,null'], { out: 'some-failed' });
+  expect(some.code).toBe(1);
+  expect(some.last()).toMatchObject({ status: 'failed', result: 'incomplete' });
+  expect(some.last().failures).toMatchObject([{ run: 'bad-true/seed-1' }]);
+  expect(some.last().settings.map(({ runs }) => runs)).toEqual([4, 0, 2]);
+  expect(readFileSync(at('some-failed', 'report.html'), 'utf8')).not.toContain('<b>out of order');
+  const text = await sweep([...how, 'environment.options.bad=false,true,null'], {
+    out: 'some-failed',
+    json: false,
+  });
+  expect(text.printed.join('\n')).toMatch(
+    /failed {6}bad-true\/seed-1: [^\n]*out of order[^\n]*\nruns {8}6 runs complete/,
+  );
+  const all = await sweep([...how, 'environment.options.bad=true'], { out: 'all-failed' });
+  expect({ code: all.code, runs: all.last().settings[0]!.runs }).toEqual({ code: 1, runs: 0 });
+});
+
 it('tells runs, calls, cost and time beforehand, and asks nothing', async () => {
   const model =
     'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9", price: {input: 1, output: 2}}';
@@ -168,29 +203,50 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   expect(told.modelSeconds).toBeNull();
   const text = await sweep([model, 'memory.best=2,4'], { dryRun: true, json: false });
   expect(text.printed.join('\n')).toMatch(/runs {8}2\ncalls[\s\S]*cost[\s\S]*play[\s\S]*model {7}not known/);
+  // What all may use together ends them; more jobs than runs, or threads that nobody uses, make nothing faster.
+  const capped = [model, 'corrections=1', 'seed=1..3', 'iterations=5', 'limits.total.calls=6'];
+  const limited = await sweep(capped, { dryRun: true, jobs: 50 });
+  expect(limited.last()).toMatchObject({ calls: { expected: 6, most: 6 }, limit: 'total.calls' });
+  const own = await sweep([...capped.slice(0, -1), 'limits.calls=4'], { dryRun: true });
+  expect(own.last()).toMatchObject({ calls: { expected: 12, most: 12 } });
+  expect(own.last()).not.toHaveProperty('limit');
+  const said = await sweep(capped, { dryRun: true, jobs: 50, json: false });
+  expect(said.printed.join('\n')).toMatch(
+    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls ends the sweep/,
+  );
 });
 
 it('shares limits over all of its runs', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });
   const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
-  const { last } = await sweep(
-    [
-      model,
-      'memory.best=2,4',
-      'seed=1..2',
-      'corrections=0',
-      'limits.total.calls=4',
-      'sweep.method=halving',
-      'sweep.first=1',
-    ],
-    { out: 'limited', jobs: 2 },
-  );
+  const halved = ['sweep.method=halving', 'sweep.first=1'];
+  const limited = [model, 'memory.best=2,4', 'seed=1..2', 'corrections=0', ...halved];
+  const { last } = await sweep([...limited, 'limits.total.calls=4'], { out: 'limited', jobs: 2 });
   expect(last().usage.calls).toBe(4);
+  // Two calls each, of the three that a run makes: both were cut short, and say nothing.
+  expect(last()).toMatchObject({ status: 'completed', result: 'incomplete', effects: null, best: null });
+  expect(last().settings.map(({ runs, returns }) => [runs, returns])).toEqual([
+    [0, [null, null]],
+    [0, [null, null]],
+  ]);
+  const more = await sweep([...limited, 'limits.total.calls=100'], { out: 'limited', jobs: 2 });
+  expect(more.last()).toMatchObject({ status: 'completed', result: 'completed' });
+  expect(more.last().usage.calls).toBe(9);
   await server.close();
 });
 
+it('tells of settings that are one experiment, and how whole numbers are drawn', async () => {
+  const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
+  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1: each is played');
+  const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
+  await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
+    /memory\.best: must be a whole number[\s\S]*whole ones are listed: 1\.\.9/,
+  );
+});
+
 it.each([
+  ['model.sigma=uniform(0,1),5', /model\.sigma: uniform\(0,1\): stands alone/],
   ['environment=CartPole-v1,Acrobot-v1', /different environments/],
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],

@@ -3,12 +3,10 @@ import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
-import { slurmSchema } from '../../src/config/slurm.js';
 import { nothing } from '../../src/experiment/budget/limits.js';
 import { readRun } from '../../src/runs/reader.js';
 import { underLease } from '../../src/storage/lease.js';
 import { PartBudget, partOf } from '../../src/studies/part.js';
-import { jobScript } from '../../src/studies/slurm/job-script.js';
 import { readRunFile, recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
 
@@ -128,16 +126,4 @@ it('is written as a share', () => {
   expect(partOf('3/4')).toEqual({ index: 3, of: 4 });
   for (const text of ['4/4', '1', '-1/2', '1/99999'])
     expect(() => partOf(text)).toThrow(/--part: a part is written/);
-});
-
-it('has a script that a shell takes as it is meant', () => {
-  const slurm = slurmSchema.parse({ atOnce: 3, memory: '8G', gpus: 1, partition: 'short' });
-  const command = ['node', 'cli.js', 'sweep', "a'b.yaml", 'model.name="x y"'];
-  const part = '--part "$SLURM_ARRAY_TASK_ID/5" --quiet --json';
-  const text = jobScript({ command, part, cwd: '/tmp/a b', log: '/tmp/log', name: 'p', tasks: 5 }, slurm);
-  expect(text).toContain('#SBATCH --array=0-4%3\n');
-  expect(text).toContain("cd -- '/tmp/a b' || exit 2\n");
-  expect(text).toContain(
-    `node cli.js sweep 'a'\\''b.yaml' 'model.name="x y"' --part "$SLURM_ARRAY_TASK_ID/5" --quiet --json &`,
-  );
 });

@@ -1,4 +1,5 @@
 /** The script of a job array: every task plays a part of a plan, and is queued again where its time ends. */
+import { resolve } from 'node:path';
 import type { SlurmConfig } from '../../config/slurm.js';
 import { shellWord } from '../../format/shell-word.js';
 
@@ -37,34 +38,45 @@ export function jobScript(
     ...(slurm.gpus === undefined ? [] : [`gpus-per-task=${slurm.gpus}`]),
     'requeue',
     'open-mode=append',
-    `signal=B:TERM@${slurm.notice}`,
-    `output=${log}/%A_%a.log`,
+    // Not TERM: that is what `scancel` sends, and what is cancelled is not to come back.
+    `signal=B:USR1@${slurm.notice}`,
+    `output=${pathForSlurm(log, '/%A_%a.log')}`,
   ];
   return `#!/bin/bash
 # Written by policyloop: what is complete is left alone, so that a task may be queued again at any time.
 ${asked.map((option) => `#SBATCH --${option}`).join('\n')}
 
 cd -- ${shellWord(cwd)} || exit 2
-${slurm.setup === undefined ? '' : `. ${shellWord(slurm.setup)} || exit 2\n`}
+${slurm.setup === undefined ? '' : `. ${shellWord(resolve(cwd, slurm.setup))} || exit 2\n`}
 told=
 player=
-# Slurm tells some time before a task ends: what is played is closed, and goes on in the next turn.
-on_term() {
-  told=1
+ended=
+# What is played is closed.
+close_it() {
+  ended=1
   if [ -n "$player" ]; then kill -TERM "$player" 2>/dev/null; fi
 }
-trap on_term TERM
+# Slurm tells some time before the time of a task ends: it goes on in the next turn. One that is cancelled does not.
+trap 'told=1; close_it' USR1
+trap close_it TERM
 
 ${command.map(shellWord).join(' ')} ${part} &
 player=$!
 wait "$player"
 code=$?
-if [ -n "$told" ]; then
+if [ -n "$ended" ]; then
   # The first wait ended with the signal.
   wait "$player"
+  code=$?
+fi
+if [ -n "$told" ]; then
   scontrol requeue "\${SLURM_ARRAY_JOB_ID}_\${SLURM_ARRAY_TASK_ID}"
   exit 0
 fi
 exit "$code"
 `;
 }
+
+/** A path as `sbatch` reads it in a script, where `%A` and the like stand for something else. @param pattern its end, read so */
+const pathForSlurm = (path: string, pattern: string) =>
+  `"${path.replaceAll('%', '%%').replaceAll(/["\\]/g, '\\$&')}${pattern}"`;

@@ -79,12 +79,17 @@ const sourceOf = (value: unknown): string =>
 const reserved: Readonly<Record<string, string>> = {
   repeats: 'seed=1..10 gives every setting these seeds',
   name: 'the settings are named after their values',
+  sweep: 'sweep.method, sweep.keys and the others are those of all settings',
+  slurm: 'slurm.tasks, slurm.time and the others are those of all runs',
+  'limits.total': 'it holds for all runs together; limits.calls and the others hold for each run',
 };
 
 function refuseKeys(keys: readonly string[]): void {
   for (const key of keys) {
-    const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;
-    if (remedy !== undefined) throw new UserError({ field: key, message: "can't be varied", remedy });
+    const own = Object.keys(reserved).find((name) => key === name || key.startsWith(`${name}.`));
+    if (own === undefined) continue;
+    const remedy = reserved[own]!;
+    throw new UserError({ field: key, message: "can't be varied", remedy });
   }
 }
 
@@ -199,9 +204,19 @@ function draw(values: Values, random: RandomGenerator): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** `key=value` that make one setting; `null` takes its key out. */
-export const overridesOf = ({ values }: Setting): readonly string[] =>
-  Object.entries(values).map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
+/**
+ * `key=value` that make one setting; `null` takes its key out. A part of a section that varies as a whole comes after it,
+ * wherever it stands in the command.
+ * @param fixed `key=value` of all settings
+ */
+export function overridesOf({ values }: Setting, fixed: readonly string[] = []): readonly string[] {
+  const depth = (key: string) => key.split('.').length;
+  const own = Object.entries(values)
+    .toSorted(([a], [b]) => depth(a) - depth(b))
+    .map(([key, source]) => `${key}=${source === 'null' ? '' : source}`);
+  const isPart = (text: string) => Object.keys(values).some((key) => text.startsWith(`${key}.`));
+  return [...fixed.filter((text) => !isPart(text)), ...own, ...fixed.filter(isPart)];
+}
 
 /** `temperature-0.2_best-4`: the last part of each key that says which it is, and the value; a hash where that loses something. */
 function nameOf(values: Setting['values']): string {
@@ -213,8 +228,10 @@ function nameOf(values: Setting['values']): string {
     ([key, source]) => `${isUnique(key) ? short(key) : key}-${source}`,
   );
   const name = plainName(parts.join('_'), 'setting');
-  const isWhole =
-    name.length <= longestName && Object.values(values).every((source) => /^[\w.-]+$/.test(source));
+  // One that reads like the next key would make two settings one.
+  const isPlain = (source: string) =>
+    /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${short(key)}-`));
+  const isWhole = name.length <= longestName && Object.values(values).every(isPlain);
   if (isWhole) return name;
   const hash = createHash('sha256').update(JSON.stringify(values)).digest('hex').slice(0, 8);
   return `${name.replaceAll(/-{2,}/g, '-').slice(0, longestName).replace(/-$/, '')}-${hash}`;

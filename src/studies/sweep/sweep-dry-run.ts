@@ -1,4 +1,5 @@
 /** What a sweep will take, told before anything is asked of a model. */
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { listRuns } from '../../archive/listing.js';
 import type { CommandContext } from '../../base/context.js';
@@ -33,8 +34,8 @@ interface Forecast {
   readonly tokens: Amount;
   /** Absent without a price. */
   readonly cost?: Amount;
-  /** Milliseconds of play in one thread, without the model. */
-  readonly playMs: Amount;
+  /** Milliseconds of play in one thread, without the model; undefined where a module of the user's gives the rewards. */
+  readonly playMs: Amount | undefined;
 }
 
 /** What `--dry-run` prints as JSON. */
@@ -45,9 +46,12 @@ export interface SweepForecast {
   readonly calls: Amount;
   readonly tokens: Amount;
   readonly cost?: Amount;
-  readonly playSeconds: Amount;
+  /** Null where rewards come from a module, which is not imported. */
+  readonly playSeconds: Amount | null;
   /** Null where no earlier call tells how long one takes. */
   readonly modelSeconds: Amount | null;
+  /** The key of `limits.total` that is expected to end the sweep; absent where none is. */
+  readonly limit?: string;
   readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
 }
 
@@ -86,23 +90,31 @@ export async function sweepDryRun(
   // Of settings that halving leaves behind, nobody knows which: they count as the mean of all.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
-  const calls = total((forecast) => forecast.calls);
   const isPriced = one.some(({ cost }) => cost !== undefined);
+  const shared = settings[0]!.config.limits.total;
+  const { limit, ...all } = within(shared, {
+    calls: total((forecast) => forecast.calls),
+    tokens: total(({ tokens }) => tokens),
+    ...(isPriced && { cost: total(({ cost = none }) => cost) }),
+    playMs: one.some(({ playMs }) => playMs === undefined) ? undefined : total(({ playMs = none }) => playMs),
+  });
+  const { calls } = all;
   const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
-  const play = times(
-    total(({ playMs }) => playMs),
-    1 / jobs,
-  );
-  const model = perCall === undefined ? undefined : times(calls, (1000 * perCall.seconds) / jobs);
+  const atOnce = Math.min(jobs, runs);
+  // Runs that share limits are played in one thread, and wait for the model at once.
+  const threads = shared === undefined ? Math.min(atOnce, availableParallelism()) : 1;
+  const play = all.playMs && times(all.playMs, 1 / threads);
+  const model = perCall === undefined ? undefined : times(calls, (1000 * perCall.seconds) / atOnce);
   const forecast: SweepForecast = {
     settings: settings.length,
     seeds: seeds.length,
     runs,
     calls,
-    tokens: total(({ tokens }) => tokens),
-    ...(isPriced && { cost: total(({ cost = none }) => cost) }),
-    playSeconds: times(play, 1 / 1000),
+    tokens: all.tokens,
+    ...(all.cost && { cost: all.cost }),
+    playSeconds: play === undefined ? null : times(play, 1 / 1000),
     modelSeconds: calls.most === 0 ? none : model === undefined ? null : times(model, 1 / 1000),
+    ...(limit && { limit }),
     plan: settings.map(({ name, values }) => ({ name, values })),
   };
   if (json) {
@@ -126,7 +138,9 @@ export async function sweepDryRun(
       : calls.most > 0
         ? ['cost        not known: model.price says what a token costs']
         : []),
-    `play        ${span(play, formatDuration)}, ${jobs === 1 ? 'one run at a time' : `${jobs} runs at once`}`,
+    play === undefined
+      ? 'play        not known: a dry run imports no module but the environment’s, and rewards come from one'
+      : `play        ${span(play, formatDuration)}, ${atOnce === 1 ? 'one run at a time' : `${atOnce} runs at once`}${threads < atOnce ? `, ${threads === 1 ? 'in one thread' : `on ${threads} cores`}` : ''}`,
     ...(calls.most === 0
       ? []
       : [
@@ -134,6 +148,7 @@ export async function sweepDryRun(
             ? 'model       not known: no run of this model is here to tell how long it takes'
             : `model       ${span(model, formatDuration)}, at ${perCall!.seconds.toFixed(1)} s a call as in ${plural(perCall!.calls, 'call')} so far`,
         ]),
+    ...(limit === undefined ? [] : [`limit       limits.${limit} ends the sweep before its last run`]),
   ];
   context.print(fitted(lines.join('\n'), context.columns));
   return 0;
@@ -168,17 +183,48 @@ async function forecastOf(assembly: Assembly, said: Set<string>, context: Comman
   if (found === undefined || languageModelOf(assembly.config.model) === undefined)
     return { calls: none, tokens: none, playMs };
   const share = 1 / repeats;
-  return {
+  const { limit: _, ...run } = within(assembly.config.limits, {
     calls: times(found.calls, share),
     tokens: times(plus(found.promptTokens, found.completionTokens), share),
     ...(found.cost && { cost: times(found.cost, share) }),
     playMs,
+  });
+  return run;
+}
+
+/** What limits leave of a forecast: the first that is reached ends all of it, and none is passed. */
+function within(
+  limits: { readonly [key in 'calls' | 'tokens' | 'cost']?: number | undefined } | undefined,
+  forecast: Forecast,
+): Forecast & { readonly limit?: string } {
+  const caps = (['calls', 'tokens', 'cost'] as const).flatMap((key) => {
+    const cap = limits?.[key];
+    const expected = forecast[key]?.expected ?? 0;
+    return cap === undefined ? [] : [{ key, share: expected > cap ? cap / expected : 1 }];
+  });
+  const [first] = caps.toSorted((a, b) => a.share - b.share);
+  if (first === undefined) return forecast;
+  const { share } = first;
+  const capped = (key: 'calls' | 'tokens' | 'cost', { expected, most }: Amount): Amount => ({
+    expected: share * expected,
+    most: Math.min(most, limits?.[key] ?? Number.POSITIVE_INFINITY),
+  });
+  const { calls, cost, playMs, tokens } = forecast;
+  return {
+    calls: capped('calls', calls),
+    tokens: capped('tokens', tokens),
+    ...(cost && { cost: capped('cost', cost) }),
+    playMs: playMs && { ...playMs, expected: share * playMs.expected },
+    ...(share < 1 && { limit: `total.${first.key}` }),
   };
 }
 
 /** The time of a run's episodes, measured by those of one random policy; at most, all of them have full length. */
-async function playTime({ config, environment, family }: Assembly, context: CommandContext): Promise<Amount> {
-  if (config.evaluation.reward !== undefined) return none;
+async function playTime(
+  { config, environment, family }: Assembly,
+  context: CommandContext,
+): Promise<Amount | undefined> {
+  if (config.evaluation.reward !== undefined) return undefined;
   const { maxSteps } = config.evaluation;
   const seeds = evaluationSeeds(config.seed, Math.min(5, config.evaluation.episodes));
   const setting = { environment, family, maxSteps, record: 'none' } as const;

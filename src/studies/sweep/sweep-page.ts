@@ -28,6 +28,7 @@ import {
   levelColumns,
   overText,
   pairColumns,
+  ranked,
   settingColumns,
   tested,
 } from './sweep-table.js';
@@ -113,10 +114,8 @@ ${tile('Time', formatDuration(activeMs), 'of all runs, one after the other')}
 const labelled = ({ values }: SettingFigures): Html =>
   html`${Object.entries(values).map(([key, value], i) => html`${i > 0 && ', '}<code>${key}=${value}</code>`)}`;
 
-/** The best first. */
 function settingsSection({ seeds, settings }: SweepResult): Html {
-  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
-  const rows = settings.toSorted((a, b) => height(b) - height(a));
+  const rows = ranked(settings);
   const runs = settings.flatMap(({ name, returns }) =>
     seeds.flatMap((seed, i) =>
       typeof returns[i] === 'number' ? [{ name, seed, confirmed: returns[i] }] : [],

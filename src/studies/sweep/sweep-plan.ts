@@ -46,14 +46,15 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
   const notes = new Set<string>();
   let read = file;
   const settings = settingsOf(how, swept.keys).map((setting): SweepSetting => {
-    const texts = [...swept.fixed, ...overridesOf(setting)];
-    const loaded = loadConfig({ file, overrides: texts, cwd, forSweep: true });
+    const texts = overridesOf(setting, swept.fixed);
+    const loaded = drawnFor(swept.keys, () => loadConfig({ file, overrides: texts, cwd, forSweep: true }));
     for (const note of loaded.notes) notes.add(note);
     requireConfirmation(loaded.config, loaded.file);
     read = loaded.file;
     return { ...setting, config: loaded.config };
   });
   requireOneTask(settings);
+  for (const note of sameSettings(settings)) notes.add(note);
   const { config } = settings[0]!;
   if (swept.seeds !== undefined && config.repeats > 1)
     throw new UserError({
@@ -65,6 +66,33 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
   const seeds = swept.seeds ?? repeatSeeds(config.seed, config.repeats);
   const name = plainName(basename(read, extname(read)), 'config');
   return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
+}
+
+/** What else than a wrong value may be wrong with a number that was drawn. */
+function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
+    const remedy = 'a range draws any number between its ends; whole ones are listed: 1..9';
+    throw new UserError(
+      error.problems.map((problem) =>
+        problem.field !== undefined && drawn.has(problem.field) ? { remedy, ...problem } : problem,
+      ),
+    );
+  }
+}
+
+/** Two ways to write one value, or a default beside no value, make two settings of one experiment. */
+function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
+  const first = new Map<string, string>();
+  return settings.flatMap(({ config, name }) => {
+    const text = JSON.stringify(config);
+    const same = first.get(text);
+    if (same === undefined) first.set(text, name);
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}: each is played`];
+  });
 }
 
 /** @throws UserError where returns would be of different tasks */

@@ -16,8 +16,9 @@ import type { Sweep, SweepSetting } from './sweep-plan.js';
 
 /** A run as far as it has come. */
 interface ReadRun {
-  readonly status: ReturnType<typeof factsOf>['status'];
-  /** Null where the run is not complete. */
+  /** Whether it came to its own end. */
+  readonly isDone: boolean;
+  /** Null where it did not. */
   readonly confirmed: number | null;
   readonly observed: number | null;
   readonly usage: UsageTotals;
@@ -72,10 +73,12 @@ export function sweepReader(directory: string): ReadRuns {
     if (known !== undefined) return known;
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
     const { confirmed, manifest, observed, status } = factsOf(path);
-    const { activeMs, usage } = manifest;
-    const isDone = status === 'completed';
+    const { activeMs, reason, usage } = manifest;
+    // One that a limit of all cut short had less of the budget than those before it: it proves nothing beside them.
+    const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
+    const isDone = status === 'completed' && !isCut;
     const own = isDone ? (confirmed?.mean ?? null) : null;
-    const read = { status, confirmed: own, observed, usage, activeMs };
+    const read = { isDone, confirmed: own, observed, usage, activeMs };
     if (isDone) complete.set(path, read);
     return read;
   };
@@ -116,7 +119,7 @@ export function sweepResult(
     return {
       name: setting.name,
       values: setting.values,
-      runs: runs.filter((run) => run?.status === 'completed').length,
+      runs: runs.filter((run) => run?.isDone === true).length,
       returns,
       confirmed:
         summarize(

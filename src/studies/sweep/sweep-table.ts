@@ -91,14 +91,20 @@ export const overText = ({ count, over }: Effects): string =>
     ? `Over ${plural(count, 'seed')} under which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;
 
+/** The best first: of those with the most seeds, before those that were left behind after fewer. */
+export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
+  const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
+  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
+  return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
+}
+
 /** Settings that a terminal shows; the page has them all. */
 const mostShown = 24;
 
 /** @param width see `CommandContext` */
 export function sweepOnTerminal(result: SweepResult, width?: number): string {
   const { best, effects, settings } = result;
-  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
-  const rows = settings.toSorted((a, b) => height(b) - height(a));
+  const rows = ranked(settings);
   const left = rows.length - mostShown;
   const blocks = [
     terminalTable(rows.slice(0, mostShown), [...keyColumns(settings), ...settingColumns(settings)], width),

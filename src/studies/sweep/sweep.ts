@@ -16,6 +16,7 @@ import type { PlayArguments } from '../plan.js';
 import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
 import { taskWords } from '../slurm/hand-over.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
+import { readJudged, removeJudged, writeJudged } from './judged.js';
 import { sweepDryRun } from './sweep-dry-run.js';
 import { sweepPage } from './sweep-page.js';
 import {
@@ -96,7 +97,10 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
   const { directory } = place;
   const read = sweepReader(directory);
   const drops = new Map<string, { readonly after: number; readonly because: Dropped }>();
-  const failures: SweepResult['failures'][number][] = [];
+  const isShared = args.part !== undefined || args.elsewhere !== undefined;
+  const judged = isShared ? readJudged(directory, sweep) : { rounds: 0, failures: [] };
+  const failures: Played<SweepRun>['failures'][number][] = [];
+  let complete = 0;
   const before: SweepRun[] = [];
   const rounds =
     sweep.how.method === 'halving' ? roundsOf(sweep.how, sweep.seeds.length) : [sweep.seeds.length];
@@ -106,30 +110,63 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
     const isLast = i === rounds.length - 1;
     const round: Round = { settings: left, from, to };
     const entries = runsOf(sweep, left, from, to);
+    if (i < judged.rounds) {
+      const messages = new Map(judged.failures.map(({ run, message }) => [run, message]));
+      failures.push(
+        ...entries.flatMap((entry) => {
+          const message = messages.get(entry.path);
+          return message === undefined ? [] : [{ entry, message }];
+        }),
+      );
+      complete += entries.filter(({ path }) => isRead(sweep, path, read)).length;
+      before.push(...entries);
+      left = survivors(sweep, left, to, read, drops);
+      from = to;
+      continue;
+    }
     const plan = sweepPlan(sweep, entries, shapeOf(round, i, rounds.length), before);
     const played = await playPlan(plan, place, { ...args, jobs }, context, (failed) => {
-      const now = failed.map(({ entry, message }) => ({ run: entry.path, message }));
       const isWhole = isLast && entries.every(({ path }) => isRead(sweep, path, read));
-      const facts = { drops, failures: [...failures, ...now], isWhole, now: context.now(), read };
+      const facts = {
+        ...{ drops, isWhole, read, now: context.now() },
+        failures: [...failures, ...failed].map(told),
+      };
       return write(sweepResult(sweep, facts), directory);
     });
     jobs = played.jobs;
-    failures.push(...played.failures.map(({ entry, message }) => ({ run: entry.path, message })));
-    const isRoundOver = args.part === undefined || entries.every(({ path }) => isRead(sweep, path, read));
+    failures.push(...played.failures);
+    complete += played.complete;
+    // A part knows of its own failures only.
+    const failed = new Set(args.part === undefined ? failures.map(({ entry }) => entry.arm) : []);
+    const isRoundOver = entries.every(({ arm, path }) => failed.has(arm) || isRead(sweep, path, read));
     const isStopped = played.status === 'interrupted' || played.status === 'elsewhere';
     const goesOn = !isLast && isRoundOver && !isStopped && played.limit === undefined;
-    if (!goesOn) return { played: withAll(played, before.length), result: played.result, directory };
     before.push(...entries);
-    left = survivors(sweep, left, to, read, drops);
+    if (goesOn) left = survivors(sweep, left, to, read, drops);
+    if (!goesOn || left.length === 0) {
+      const isTold = args.elsewhere !== undefined && !isStopped;
+      if (isTold) removeJudged(directory);
+      return { played: withAll(played, complete, failures), result: played.result, directory };
+    }
+    if (args.elsewhere !== undefined && failures.length > 0)
+      writeJudged(directory, sweep, { rounds: i + 1, failures: failures.map(told) });
     from = to;
   }
   throw new Error('a sweep has a last round');
 }
 
-/** Runs of earlier rounds are complete, too. */
-const withAll = (played: Played<SweepRun>, before: number): Played<SweepRun> => ({
+const told = ({ entry, message }: Played<SweepRun>['failures'][number]) => ({ run: entry.path, message });
+
+/** Runs of earlier rounds are complete, too, and so have failed. */
+const withAll = (
+  played: Played<SweepRun>,
+  complete: number,
+  failures: Played<SweepRun>['failures'],
+): Played<SweepRun> => ({
   ...played,
-  complete: played.complete + before,
+  status: played.status === 'completed' && failures.length > 0 ? 'failed' : played.status,
+  complete,
+  failures,
 });
 
 function shapeOf({ settings, from, to }: Round, index: number, rounds: number): string {
@@ -144,7 +181,7 @@ function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boole
   const [name, last] = path.split('/') as [string, string];
   const setting = settings.find((one) => one.name === name)!;
   const seed = seeds.find((one) => last === `seed-${one}`)!;
-  return read(setting, seed)?.status === 'completed';
+  return read(setting, seed)?.isDone === true;
 }
 
 /** The settings that go on after a round; why the others don't is put into `drops`. */
@@ -203,7 +240,11 @@ function report(
     `runs        ${plural(played.complete, 'run')} complete, ${formatDuration(result.activeMs)} of play: ${out}`,
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
-    ...(played.status === 'completed' ? [] : ['go on       with the same command']),
+    ...(played.limit
+      ? ['go on       with the same command and a higher limit']
+      : played.status === 'completed'
+        ? []
+        : ['go on       with the same command']),
   ];
   context.print(fitted(lines.join('\n'), context.columns));
 }

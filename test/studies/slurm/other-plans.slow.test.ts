@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runsBelow } from '../../../src/runs/finder.js';
 import { startCommand } from '../../support/command.js';
 import { readRunFile, temporaryDirectory } from '../../support/experiments.js';
+import { startFakeOpenAI } from '../../support/fake-openai.js';
 
 const place = temporaryDirectory();
 const at = (...parts: readonly string[]) => join(place, ...parts);
@@ -150,5 +151,92 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
       code: 2,
       stderr: expect.stringMatching(/this is one run.*repeats=8/s),
     });
+  });
+});
+
+describe('what tasks could not bring to its end', () => {
+  const failing = `export default {
+  create({ bad = false } = {}) {
+    let x = 0;
+    return {
+      observationSpace: { kind: 'box', low: [-5], high: [5] },
+      actionSpace: { kind: 'discrete', n: 2 },
+      maxSteps: 10,
+      reset(seed, random) {
+        x = random.uniform(-1, 1);
+        return [x];
+      },
+      step(action) {
+        if (bad) throw new Error('out of order');
+        x += action - 0.5;
+        return { observation: [x], reward: -Math.abs(x), terminated: false };
+      },
+    };
+  },
+};
+`;
+  beforeAll(() => {
+    writeFileSync(at('bad.js'), failing);
+    writeFileSync(
+      at('bad.yaml'),
+      `environment: ./bad.js
+model: { provider: hill-climb }
+iterations: 2
+warmup: 2
+evaluation: { episodes: 2, workers: 1 }
+confirmation: { candidates: 2, episodes: 4 }
+slurm: { tasks: 2 }
+`,
+    );
+  });
+  const handedOver = { code: 0, last: { status: 'elsewhere' } };
+  const failed = [{ run: 'bad-true/seed-1', message: expect.stringContaining('out of order') }];
+
+  it('is told once with the result, as without Slurm, and then handed over again', async () => {
+    const words = ['sweep', 'bad.yaml', 'environment.options.bad=false,true', 'seed=1..2', '--json', '--out'];
+    expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
+    const told = await given(...words, 'failing', '--slurm');
+    expect(told).toMatchObject({
+      code: 1,
+      last: { status: 'failed', result: 'incomplete', failures: failed },
+    });
+    const alone = await given(...words, 'failing-alone');
+    expect(alone.code).toBe(1);
+    const facts = ({ settings, failures, best }: Record<string, unknown>) => [
+      (settings as { returns: unknown }[]).map(({ returns }) => returns),
+      failures,
+      best,
+    ];
+    expect(facts(told.last)).toEqual(facts(alone.last));
+    expect(await given(...words, 'failing', '--slurm')).toMatchObject(handedOver);
+  });
+
+  it('keeps no round of halving from the next one', async () => {
+    const words = ['sweep', 'bad.yaml', 'environment.options.bad=false,true,null', 'seed=1..4'];
+    words.push('sweep.method=halving', 'sweep.first=1', '--json', '--slurm', '--out', 'halving');
+    for (let round = 0; round < 3; round++) expect(await given(...words)).toMatchObject(handedOver);
+    const { code, last } = await given(...words);
+    expect({ code, last }).toMatchObject({ code: 1, last: { status: 'failed', failures: failed } });
+    expect((last.settings as { runs: number }[]).map(({ runs }) => runs)).toEqual([4, 0, 2]);
+    expect(await given(...words)).toMatchObject(handedOver);
+  });
+
+  it('is told where a limit of all is reached; with a higher one the same command goes on', async () => {
+    const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
+    const server = await startFakeOpenAI({ reply: () => values });
+    const model = `model={provider: openai, name: scripted, baseUrl: "${server.url}"}`;
+    const words = ['sweep', 'pole.yaml', model, 'corrections=0', 'memory.best=2,4', 'seed=1..2', '--json'];
+    const capped = [...words, '--slurm', '--out', 'capped', 'limits.total.calls=4'];
+    expect(await given(...capped)).toMatchObject(handedOver);
+    const told = await given(...capped);
+    expect(told).toMatchObject({ code: 0, last: { status: 'completed', result: 'incomplete' } });
+    expect((told.last.usage as { calls: number }).calls).toBe(4);
+    const more = [...capped.slice(0, -1), 'limits.total.calls=100'];
+    expect(await given(...more)).toMatchObject(handedOver);
+    expect(await given(...more)).toMatchObject({
+      code: 0,
+      last: { status: 'completed', result: 'completed' },
+    });
+    await server.close();
   });
 });

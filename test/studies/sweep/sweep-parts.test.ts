@@ -2,11 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sweepSchema } from '../../../src/config/sweep.js';
+import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { createGenerator } from '../../../src/random/generator.js';
+import { summarize } from '../../../src/statistics/paired.js';
 import { drawnEffects, gridEffects, listEffects, type Measured } from '../../../src/studies/sweep/effects.js';
 import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
 import { regression } from '../../../src/studies/sweep/regression.js';
 import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
+import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
+import { ranked } from '../../../src/studies/sweep/sweep-table.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {
@@ -37,6 +41,25 @@ describe('settings', () => {
     const [a, b] = settings({ method: 'grid' }, 'model={provider: random},{provider: cma-es}');
     expect(a!.name).toMatch(/^model-provider-random-[0-9a-f]{8}$/);
     expect(a!.name).not.toBe(b!.name);
+  });
+
+  it('have names of their own where a value reads like the next key', () => {
+    const found = settings({ method: 'grid' }, 'm.a=x,x_b-y', 'm.b=z,y_b-z');
+    expect(new Set(found.map(({ name }) => name)).size).toBe(4);
+  });
+
+  it('keep what is said of a part of a section that varies as a whole, wherever that stands', () => {
+    const overrides = (...texts: readonly string[]) => {
+      const swept = sweptBy(undefined, texts);
+      return overridesOf(settingsOf(section({ method: 'grid' }), swept.keys)[0]!, swept.fixed);
+    };
+    expect(overrides('model.sigma=3', 'warmup=2', 'model={a: 1},{a: 2}')).toEqual([
+      'warmup=2',
+      'model={a: 1}',
+      'model.sigma=3',
+    ]);
+    expect(overrides('model.sigma=3,4', 'model={a: 1},{a: 2}')).toEqual(['model={a: 1}', 'model.sigma=3']);
+    expect(overrides('model={a: 1}', 'model.sigma=3,4')).toEqual(['model={a: 1}', 'model.sigma=3']);
   });
 
   it('of a list go side by side, and lists of other lengths are refused', () => {
@@ -87,6 +110,9 @@ describe('settings', () => {
   it('refuse what no sweep varies', () => {
     expect(() => sweptBy(undefined, ['repeats=1,2'])).toThrow(/repeats: can't be varied/);
     expect(() => sweptBy(undefined, ['seed=1,x'])).toThrow(/seeds are whole numbers/);
+    expect(() => sweptBy(undefined, ['slurm.tasks=2,4'])).toThrow(/slurm\.tasks: can't be varied/);
+    expect(() => sweptBy(undefined, ['limits.total.calls=2,4'])).toThrow(/limits\.total\.calls: can't/);
+    expect(sweptBy(undefined, ['limits.calls=2,4']).keys).toHaveLength(1);
   });
 });
 
@@ -150,6 +176,16 @@ describe('halving', () => {
     }
     expect(lost / 400).toBeLessThan(0.05);
   });
+});
+
+it('ranks settings that all seeds speak for before a lucky one that was left behind', () => {
+  const figures = (name: string, ...returns: readonly number[]): SettingFigures => ({
+    ...{ name, values: {}, returns, runs: returns.length, observed: null, dropped: null },
+    confirmed: summarize(returns) ?? null,
+    usage: addUsage([]),
+  });
+  const settings = [figures('lucky', 9), figures('failed'), figures('second', 2, 4), figures('first', 3, 5)];
+  expect(ranked(settings).map(({ name }) => name)).toEqual(['first', 'second', 'lucky', 'failed']);
 });
 
 describe('effects', () => {

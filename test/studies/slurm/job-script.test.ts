@@ -1,0 +1,85 @@
+/** The script of a job array, read and run by bash. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { expect, it } from 'vitest';
+import { loadSlurm } from '../../../src/config/load.js';
+import { slurmSchema } from '../../../src/config/slurm.js';
+import { jobScript } from '../../../src/studies/slurm/job-script.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+const place = temporaryDirectory();
+const at = (...parts: readonly string[]) => join(place, ...parts);
+
+it('is what a shell takes as it is meant', () => {
+  const slurm = slurmSchema.parse({ atOnce: 3, memory: '8G', gpus: 1, partition: 'short' });
+  const command = ['node', 'cli.js', 'sweep', "a'b.yaml", 'model.name="x y"'];
+  const part = '--part "$SLURM_ARRAY_TASK_ID/5" --quiet --json';
+  const text = jobScript({ command, part, cwd: '/tmp/a b', log: '/tmp/log', name: 'p', tasks: 5 }, slurm);
+  expect(text).toContain('#SBATCH --array=0-4%3\n');
+  expect(text).toContain("cd -- '/tmp/a b' || exit 2\n");
+  expect(text).toContain(
+    `node cli.js sweep 'a'\\''b.yaml' 'model.name="x y"' --part "$SLURM_ARRAY_TASK_ID/5" --quiet --json &`,
+  );
+});
+
+it('reads the setup where the config or the command says it is, not where a shell looks for programs', () => {
+  mkdirSync(at('deep'), { recursive: true });
+  const file = at('deep', 'pole.yaml');
+  writeFileSync(file, 'environment: CartPole-v1\nslurm: { setup: set up.sh }\n');
+  expect(loadSlurm({ file, cwd: place }).setup).toBe(at('deep', 'set up.sh'));
+  const slurm = loadSlurm({ file, cwd: place, overrides: ['slurm.setup=own.sh'] });
+  expect(slurm.setup).toBe(at('own.sh'));
+  const setup = 'modules.sh';
+  const text = jobScript(
+    { command: ['node'], part: '', cwd: '/home/a b', log: '/tmp', name: 'p', tasks: 1 },
+    { ...slurm, setup },
+  );
+  expect(text).toContain("\n. '/home/a b/modules.sh' || exit 2\n");
+});
+
+it('sends the output to any path, as sbatch reads quotes and patterns', () => {
+  const log = '/tmp/a b/50%/"q"';
+  const text = jobScript(
+    { command: ['node'], part: '', cwd: '/tmp', log, name: 'p', tasks: 1 },
+    slurmSchema.parse({}),
+  );
+  expect(text).toContain(String.raw`#SBATCH --output="/tmp/a b/50%%/\"q\"/%A_%a.log"`);
+});
+
+it('queues a task again whose time ends, and none that is cancelled', async () => {
+  const bin = at('bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, 'scontrol'), '#!/bin/bash\necho "$@" >> "$LOG"\n', { mode: 0o755 });
+  const player = join(bin, 'player');
+  // As ours: closes what it plays, and says that it was interrupted.
+  writeFileSync(player, '#!/bin/bash\ntrap "exit 130" TERM\necho plays\nwhile :; do sleep 0.05; done\n', {
+    mode: 0o755,
+  });
+  const script = at('job.sh');
+  writeFileSync(
+    script,
+    jobScript(
+      { command: [player], part: '', cwd: bin, log: bin, name: 'p', tasks: 1 },
+      slurmSchema.parse({}),
+    ),
+  );
+  const endedBy = async (signal: NodeJS.Signals) => {
+    const LOG = at(`requeued-by-${signal}`);
+    const env = {
+      PATH: `${bin}:${process.env.PATH!}`,
+      LOG,
+      SLURM_ARRAY_JOB_ID: '7',
+      SLURM_ARRAY_TASK_ID: '3',
+    };
+    const child = spawn('bash', [script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    child.kill(signal);
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, requeued: existsSync(LOG) ? readFileSync(LOG, 'utf8').trim() : '' };
+  };
+  expect(await endedBy('SIGUSR1')).toEqual({ code: 0, requeued: 'requeue 7_3' });
+  expect(await endedBy('SIGTERM')).toEqual({ code: 130, requeued: '' });
+});
