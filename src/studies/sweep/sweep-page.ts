@@ -8,6 +8,7 @@ import {
   formatDuration,
   formatInterval,
   formatReturn,
+  formatSigned,
   plural,
 } from '../../format/numbers.js';
 import { htmlTable } from '../../format/table.js';
@@ -87,7 +88,7 @@ function forest({ main }: Effects): Html {
     const { difference, interval } = effect;
     return html`<li><span class="name">${effectName(effect)}</span>
 <svg width="100%" height="24" aria-hidden="true"><g class="target"><line x1="${x(0)}" x2="${x(0)}" y1="0" y2="24"/></g><g class="arm-mark ${armClass(1)}">${interval && html`<line x1="${x(interval[0])}" x2="${x(interval[1])}" y1="12" y2="12"/>`}<circle cx="${x(difference)}" cy="12" r="4.5"/></g></svg>
-<span>${formatReturn(difference)} <span class="muted">${interval ? formatInterval(interval, formatReturn) : 'no interval'}</span></span></li>`;
+<span>${formatSigned(difference)} <span class="muted">${interval ? formatInterval(interval, formatSigned) : 'no interval'}</span></span></li>`;
   })}</ul>`;
 }
 
