@@ -39,7 +39,7 @@ function createContext(): CommandContext {
     print: writer(process.stdout),
     note: writer(process.stderr),
     terminal: process.stderr.isTTY ? process.stderr : undefined,
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     env: process.env,
     cwd: process.cwd(),
     words: hideBin(process.argv),
@@ -249,7 +249,7 @@ async function main(): Promise<void> {
     .version(version())
     .help()
     .alias('h', 'help')
-    .wrap(Math.min(100, process.stdout.columns ?? 100))
+    .wrap(Math.min(100, process.stdout.columns || 100))
     .fail((message, error) => {
       throw error ?? misused(message);
     })

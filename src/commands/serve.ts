@@ -109,7 +109,7 @@ async function environmentsServed(
   const host = readHost(args.host);
   const port = requirePort(args.port);
   const sessions = requireCount('--sessions', args.sessions ?? 64, 1);
-  const idleSeconds = requireCount('--idle-seconds', args.idleSeconds ?? 3600, 1);
+  const idleSeconds = requireIdle(args.idleSeconds ?? 3600);
   const given = args.option.map((text) => readVariable(text, '--option', 'is_slippery=false'));
   const options = Object.fromEntries(given.map(([name, value]) => [name, parse(value) as unknown]));
   const offered = await offerEnvironments(ids, options, context.cwd);
@@ -121,6 +121,18 @@ async function environmentsServed(
     );
   }
   return 0;
+}
+
+/** Beyond it, the runtime's timers would end every session at once. */
+const longestIdle = Math.floor((2 ** 31 - 1) / 1000);
+
+function requireIdle(seconds: number): number {
+  if (requireCount('--idle-seconds', seconds, 1) <= longestIdle) return seconds;
+  throw new UserError({
+    field: '--idle-seconds',
+    value: seconds,
+    message: `give at most ${longestIdle}, which is 24 days`,
+  });
 }
 
 /** The options that say something of only one thing that can be served, and what they are where nobody gives them. */

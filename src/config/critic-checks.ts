@@ -59,7 +59,7 @@ export function criticProblems(config: Config): readonly Found[] {
           adapt: undefined,
           target: undefined,
           model: own,
-          limits: costOnly(limits),
+          limits: costOnly(limits, own),
         }).map((problem) => problem && placedIn(problem, 'critic.model'))),
   ];
 }

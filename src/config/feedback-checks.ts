@@ -94,7 +94,7 @@ function visionProblems(config: Config): readonly Found[] {
           adapt: undefined,
           target: undefined,
           model: feedback.model,
-          limits: costOnly(limits),
+          limits: costOnly(limits, feedback.model),
         }).map((problem) => problem && placedIn(problem, 'feedback.model'))),
   ];
 }

@@ -47,11 +47,17 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** What else limits say of a model, they say of that of the run. */
-export const costOnly = ({ cost, total }: Config['limits']): Config['limits'] => ({
-  ...(cost !== undefined && { cost }),
-  ...(total?.cost !== undefined && { total: { cost: total.cost } }),
-});
+/** What limits say of a model beside that of the run: a cost, where it has one. All else they say of that of the run. */
+export const costOnly = (
+  { cost, total }: Config['limits'],
+  { provider }: Pick<SingleModelConfig, 'provider'>,
+): Config['limits'] =>
+  unpricedModels[provider] !== undefined
+    ? {}
+    : {
+        ...(cost !== undefined && { cost }),
+        ...(total?.cost !== undefined && { total: { cost: total.cost } }),
+      };
 
 function portfolioProblems(model: PortfolioConfig): readonly Found[] {
   const { members, switch: rule } = model;
@@ -166,7 +172,13 @@ const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: s
   custom: 'a model of the calling program',
 };
 
-function costProblems({ model, limits }: SingleConfig): readonly Found[] {
+/** Whether a model beside that of the run has a price, which a limit of cost then counts. */
+const isPricedBeside = ({ critic, feedback }: Pick<Config, 'critic' | 'feedback'>): boolean =>
+  [critic?.model, feedback?.model].some(
+    (model) => model !== undefined && 'price' in model && model.price !== undefined,
+  );
+
+function costProblems({ critic, feedback, model, limits }: SingleConfig): readonly Found[] {
   const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
   const unpriced = unpricedModels[model.provider];
   const lacksPrice =
@@ -175,11 +187,12 @@ function costProblems({ model, limits }: SingleConfig): readonly Found[] {
     if (cap?.cost === undefined) return [];
     const at = { field: `${section}.cost`, value: cap.cost };
     return [
-      unpriced !== undefined && {
-        ...at,
-        message: `has no effect: ${unpriced} has no price`,
-        remedy: 'use limits.tokens or limits.minutes',
-      },
+      unpriced !== undefined &&
+        !isPricedBeside({ critic, feedback }) && {
+          ...at,
+          message: `has no effect: ${unpriced} has no price`,
+          remedy: 'use limits.tokens or limits.minutes',
+        },
       lacksPrice && {
         ...at,
         message: 'needs model.price, or no cost is known',

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
@@ -130,6 +130,34 @@ export type LoopbackHost = (typeof loopbackHosts)[number];
 /** `host:port` as a URL has it. */
 export function authority(host: LoopbackHost, port: number): string {
   return `${host === '::1' ? '[::1]' : host}:${port}`;
+}
+
+/**
+ * Watches what is asked of a server, from its beginning.
+ * @returns ends it with the last answer to a request that is whole. Connections that ask nothing, or half, can't hold it open:
+ *   Node's own time limits no longer end them once it is closed
+ */
+export function endingOf(server: Server): () => Promise<void> {
+  const open = new Set<IncomingMessage>();
+  let isEnding = false;
+  const endRest = () => {
+    if (isEnding && open.size === 0) server.closeAllConnections();
+  };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    open.add(request);
+    response.once('close', () => {
+      open.delete(request);
+      endRest();
+    });
+  });
+  return () =>
+    new Promise((resolve) => {
+      isEnding = true;
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      for (const request of open) if (!request.complete) request.destroy();
+      endRest();
+    });
 }
 
 interface Address {

@@ -6,6 +6,7 @@ import { type ChatService, createChatHandler } from './chat-completions.js';
 import { type ServedModel, unknownModel } from './chat-request.js';
 import {
   authority,
+  endingOf,
   HttpError,
   httpErrorOf,
   type LoopbackHost,
@@ -58,11 +59,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   port = await listen(server, options);
   return {
     url: `http://${authority(options.host, port)}/v1`,
-    finish: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    finish: endingOf(server),
     abort() {
       stop.abort();
       // The error replies to clients are sent by then.

@@ -1,4 +1,5 @@
 /** Questions that runs ask a person, shown and answered on a page. */
+import { mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -86,11 +87,13 @@ const notOpen = () =>
 const markEvery = 2000;
 
 /**
- * Marks directories as those that a view shows: runs in them may ask a person who sits at no terminal.
- * @returns what takes the marks away
+ * Marks directories as those that a view shows: runs in them may ask a person who sits at no terminal. That of the runs is
+ * made where it is missing: the first run looks for the mark before it makes anything.
+ * @returns what takes the marks away, and a directory that stayed empty
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
+  const made = roots.filter(({ path, prefix }) => prefix === '' && isMade(path));
   const mark = () => {
     for (const { path } of roots) {
       const release = marks.has(path) ? undefined : markViewed(path);
@@ -102,5 +105,23 @@ export function markRoots(roots: readonly Root[]): () => void {
   return () => {
     clearInterval(timer);
     for (const release of marks.values()) release();
+    for (const { path } of made) removeEmpty(path);
   };
+}
+
+/** Whether the directory was missing and is there now; where it can't be made, it has no mark until a run makes it. */
+function isMade(path: string): boolean {
+  try {
+    return mkdirSync(path, { recursive: true }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Runs lie in it.
+  }
 }

@@ -43,6 +43,7 @@ describe('policyloop serve --environments', () => {
     [{ stdio: true, port: 8000, json: false, host: '::1' }, /--host: says nothing to --stdio/],
     [{ stdio: true, port: 8000, json: false, idleSeconds: 4 }, /--idle-seconds: says nothing to --stdio/],
     [{ sessions: 0 }, /--sessions: give a whole number of at least 1/],
+    [{ idleSeconds: 2_592_000 }, /--idle-seconds: give at most 2147483/],
     [{ option: ['steps'] }, /--option: is no name=value[\s\S]*is_slippery=false/],
     [{ option: ['steps=3'] }, /steps/],
     [{ environments: ['CartPole-v9'] }, /has no version v9/],

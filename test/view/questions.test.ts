@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { isViewed } from '../../src/runs/questions.js';
 import { readRun } from '../../src/runs/reader.js';
 import { cookieOf } from '../../src/view/admission.js';
 import type { Item, ShownQuestion } from '../../src/view/messages.js';
@@ -200,4 +201,21 @@ it('marks what it shows, as soon as that is there, and takes the marks away', ()
   expect(existsSync(join(there, '.view.lock'))).toBe(true);
   unmark();
   expect(existsSync(join(there, '.view.lock'))).toBe(false);
+});
+
+it('makes the directory of the first run, which looks for the mark, and leaves none that is empty', () => {
+  const runs = join(temporaryDirectory(), 'buffers');
+  const roots = [
+    { path: runs, prefix: '' },
+    { path: `${runs}-trained`, prefix: 'tuned/' },
+  ];
+  const unmark = markRoots(roots);
+  expect(isViewed(join(runs, 'first'))).toBe(true);
+  expect(existsSync(`${runs}-trained`)).toBe(false);
+  unmark();
+  expect(existsSync(runs)).toBe(false);
+  const again = markRoots(roots);
+  mkdirSync(join(runs, 'first'));
+  again();
+  expect(existsSync(join(runs, 'first'))).toBe(true);
 });

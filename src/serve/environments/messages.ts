@@ -1,4 +1,4 @@
-/** The messages of OpenEnv's WebSockets (openenv-core 0.3): one request, one answer. */
+/** The messages of OpenEnv's WebSockets (0.3 to 0.10): one request, one answer. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';

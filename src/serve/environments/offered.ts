@@ -41,6 +41,15 @@ export async function offerEnvironments(
   cwd: string,
 ): Promise<readonly OfferedEnvironment[]> {
   if (written.length === 0) {
+    const [option] = Object.keys(options);
+    if (option !== undefined) {
+      throw new UserError({
+        field: '--option',
+        value: `${option}=${String(options[option])}`,
+        message: 'no option is one of all environments',
+        remedy: 'name those that have it, e.g. --environments FrozenLake-v1',
+      });
+    }
     return [...environmentIds(), ...textEnvironmentIds()].map((id) => offer(id, id, options));
   }
   const offered = written.map((text) => readOffer(text, options, cwd));

@@ -1,4 +1,4 @@
-/** Environments as OpenEnv servers (openenv-core 0.3), for programs of this machine. */
+/** Environments as OpenEnv servers (0.3 to 0.10), for programs of this machine. */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -6,6 +6,7 @@ import { messageOf } from '../../base/errors.js';
 import { harmlessLine } from '../../base/terminal-text.js';
 import {
   authority,
+  endingOf,
   HttpError,
   type LoopbackHost,
   listen,
@@ -82,6 +83,7 @@ export async function startEnvironmentServer(
     }
   });
   server.maxConnections = limits.sessions + mostOthers;
+  const end = endingOf(server);
   port = await listen(server, { host, port });
   const url = `http://${authority(host, port)}`;
   environments = offered.map(({ name }) => ({
@@ -92,10 +94,7 @@ export async function startEnvironmentServer(
     ...{ url, environments },
     close() {
       sessions.close();
-      return new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      });
+      return end();
     },
   };
 }
@@ -181,6 +180,8 @@ function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): strin
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
+  // A client that never ends its half would hold the connection.
+  socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   return `${status} ${remark}`;
 }

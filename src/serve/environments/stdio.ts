@@ -11,15 +11,20 @@ import { Refusal, validated } from './refusal.js';
 import { metadataOf, schemasOf } from './schemas.js';
 import { Session } from './session.js';
 
+/** Some programs write null for what they leave out. */
+const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
+
 const envelopeSchema = z.object({
   /** Given back with the answer. */
-  id: z.union([z.string().max(255), z.int()]).optional(),
-  session: z.string().min(1).max(255).optional(),
+  id: orNone(
+    z.union([z.string().max(255), z.int()], { error: 'a text of at most 255 letters or a whole number' }),
+  ),
+  session: orNone(z.string().min(1).max(255)),
   /** Which one a session plays: told with its first message, where several are offered. */
-  environment: z.string().optional(),
+  environment: orNone(z.string()),
 });
 
-type Envelope = z.output<typeof envelopeSchema>;
+type Envelope = Partial<z.output<typeof envelopeSchema>>;
 
 /** The one that messages are for which name none. */
 const theSession = 'default';

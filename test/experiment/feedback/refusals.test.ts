@@ -47,6 +47,16 @@ describe('is refused', () => {
       wrong({ feedback: { ...vision, model: { provider: 'openai', name: 'x' } }, limits: { cost: 1 } }),
     ).toThrow(/needs feedback\.model\.price/);
     expect(() => parseConfig({ ...config, memory: { best: 0, recent: 1 } })).not.toThrow();
+    // A limit of cost counts the one of two models that has a price.
+    const priced = { provider: 'openai', name: 'x', price: { input: 1, output: 1 } };
+    const [free, capped] = [{ provider: './mine.mjs' }, { limits: { cost: 1 } }];
+    expect(wrong({ ...capped, model: free, feedback: { ...vision, model: priced } })).not.toThrow();
+    expect(wrong({ ...capped, model: priced, feedback: { ...vision, model: free } })).not.toThrow();
+    expect(wrong({ ...capped, model: free, feedback: { ...vision, model: free } })).toThrow(
+      /limits\.cost: has no effect/,
+    );
+    expect(wrong({ ...capped, model: priced, critic: { model: { provider: 'local' } } })).not.toThrow();
+    expect(wrong({ ...capped, model: { provider: 'local' }, critic: { model: priced } })).not.toThrow();
   });
 
   it('where nothing can be seen', async () => {

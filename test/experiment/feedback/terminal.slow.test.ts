@@ -59,3 +59,20 @@ confirmation: { candidates: 1, episodes: 4 }
   const said = readRun(join(cwd, 'asks')).entries.flatMap(({ feedback }) => feedback ?? []);
   expect(said).toMatchObject([{ rating: 4, remark: 'too jerky' }]);
 });
+
+it.skipIf(!hasScript)(
+  'is written to in whole lines where a terminal does not say how wide it is',
+  async () => {
+    const cwd = temporaryDirectory();
+    const cli = `"${process.execPath}" "${built('src/cli.js')}"`;
+    const words = 'run cartpole-numeric model.provider=random iterations=1 warmup=1 evaluation.episodes=1';
+    const command = `stty cols 0 rows 0 && ${cli} ${words} confirmation.episodes=2 --run-dir narrow`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd, env: { PATH: process.env.PATH } });
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += String(chunk);
+    });
+    const [code] = (await once(child, 'close')) as [number];
+    expect([code, shown]).toEqual([0, expect.stringMatching(/finished.* after 1 iterations/)]);
+  },
+);

@@ -1,5 +1,6 @@
 /** What a web page or a broken program may send to served environments: whatever it was, the next client plays. */
 import { createHash } from 'node:crypto';
+import { connect as dial } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGenerator } from '../../../src/random/generator.js';
 import { longestMessage } from '../../../src/serve/environments/messages.js';
@@ -120,6 +121,28 @@ describe('WebSockets', () => {
       request.replace('Connection: close', 'Connection: Upgrade'),
     );
     expect(statuses[0]).toBeGreaterThanOrEqual(400);
+  });
+
+  it('a connection that was refused one is not held by a client that stays', async () => {
+    const headers = ['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'];
+    const request = requestText(server.port, 'GET /CartPole-v1/nothing HTTP/1.1', headers).toString();
+    const socket = dial({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise<string>((done) => {
+      let text = '';
+      socket.on('data', (data) => {
+        text += String(data);
+      });
+      // Writing to a connection that is gone fails; one that is half open would take it.
+      socket.once('end', () => {
+        const writing = setInterval(() => socket.write('more'), 50);
+        socket.once('error', () => {
+          clearInterval(writing);
+          done(text);
+        });
+      });
+    });
+    socket.write(request.replace('Connection: close', 'Connection: Upgrade'));
+    expect(await closed).toMatch(/^HTTP\/1\.1 404/);
   });
 
   it('messages that are too long, or no UTF-8, close their connection alone', async () => {

@@ -1,5 +1,5 @@
 /**
- * OpenEnv's own client against our server (pip install openenv-core). POLICYLOOP_PYTHON names the interpreter (default:
+ * OpenEnv's own client against our server (pip install openenv). POLICYLOOP_PYTHON names the interpreter (default:
  * python3); where it lacks the package, these tests are skipped.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import { nativeTrace, type Seen, startServer, turnOf } from './environment-serve
 
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const present = spawnSync(python, ['-c', 'import openenv']).status === 0;
-if (!present) process.stderr.write(`OpenEnv's client skipped: ${python} has no openenv-core\n`);
+if (!present) process.stderr.write(`OpenEnv's client skipped: ${python} has no openenv\n`);
 
 /** What a script prints. */
 async function said(args: readonly string[], input: unknown, cwd?: string): Promise<string> {

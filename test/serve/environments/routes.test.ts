@@ -135,6 +135,7 @@ describe('offers', () => {
 
   it('with an option that an environment has not are refused at once', async () => {
     await expect(offerEnvironments(['CartPole-v1'], { gravity: 1 }, '/')).rejects.toThrow(/gravity/);
+    await expect(offerEnvironments([], { gravity: 1 }, '/')).rejects.toThrow(/--option: .*all environments/);
   });
 
   it('may have names of their own', async () => {

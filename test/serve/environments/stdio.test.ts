@@ -63,6 +63,18 @@ describe('lines', () => {
     }
   });
 
+  it('take null for what is left out, and say what an id is', async () => {
+    const ask = await lines(['CartPole-v1']);
+    const none = { id: null, session: null, environment: null };
+    const answer = await ask({ ...none, type: 'reset', data: { seed: 4 } });
+    expect(Object.keys(answer)).toEqual(['type', 'data']);
+    expect(observed(answer)).toEqual((await nativeTrace('CartPole-v1', 4)).turns[0]);
+    expect(await ask({ type: 'state', id: 1.5 })).toMatchObject({
+      type: 'error',
+      data: { message: expect.stringMatching(/id: a text of at most 255 letters or a whole number/) },
+    });
+  });
+
   it('end a session, whose name another environment may then have', async () => {
     const ask = await lines(['CartPole-v1', 'FrozenLake-v1'], 1);
     await ask({ type: 'reset', environment: 'CartPole-v1', data: { seed: 1 } });
