@@ -216,6 +216,23 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   );
 });
 
+it('tells beforehand what is left of a sweep that was begun', async () => {
+  const model = 'model={provider: openai, name: fake, baseUrl: "http://127.0.0.1:9"}';
+  const more = [model, 'corrections=0', 'memory.best=2,4', 'seed=1..3'];
+  const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
+  const server = await startFakeOpenAI({ reply: () => values });
+  const begun = [model.replace('http://127.0.0.1:9', server.url), ...more.slice(1, -1), 'seed=1..2'];
+  await sweep(begun, { out: 'begun' });
+  await server.close();
+  const told = async (out: string) => (await sweep(more, { dryRun: true, out })).last();
+  expect(await told('begun')).toMatchObject({ runs: 6, complete: 4, calls: { expected: 6, most: 6 } });
+  expect(await told('new')).toMatchObject({ runs: 6, complete: 0, calls: { expected: 18, most: 18 } });
+  const text = await sweep(more, { dryRun: true, out: 'begun', json: false });
+  expect(text.printed.join('\n')).toMatch(
+    /runs {8}6, 4 complete; what follows is of the others\ncalls {7}6 \(/,
+  );
+});
+
 it('shares limits over all of its runs', async () => {
   const values = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.5`).join(', ');
   const server = await startFakeOpenAI({ reply: () => values });

@@ -1,6 +1,6 @@
 /** What a sweep will take, told before anything is asked of a model. */
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { listRuns } from '../../archive/listing.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatProblem, UserError } from '../../base/errors.js';
@@ -18,9 +18,10 @@ import { preflight } from '../../preflight/preflight.js';
 import { evaluationSeeds, warmupGenerator } from '../../random/seeds.js';
 import { measure } from '../../rollout/evaluation.js';
 import { sum } from '../../statistics/descriptive.js';
+import { isComplete } from '../open.js';
 import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
-import type { Sweep } from './sweep-plan.js';
+import { runsOf, type Sweep, sweepPlace } from './sweep-plan.js';
 
 /** `most`: with every correction, and with episodes of full length. */
 interface Amount {
@@ -43,6 +44,8 @@ export interface SweepForecast {
   readonly settings: number;
   readonly seeds: number;
   readonly runs: number;
+  /** Of these, in the directory of the sweep; what follows is of the others. */
+  readonly complete: number;
   readonly calls: Amount;
   readonly tokens: Amount;
   readonly cost?: Amount;
@@ -62,14 +65,25 @@ const times = ({ expected, most }: Amount, factor: number): Amount => ({
   most: factor * most,
 });
 
+const rounded = ({ expected, most }: Amount): Amount => ({
+  expected: Math.round(expected),
+  most: Math.round(most),
+});
+
 /** @throws UserError with what can't go well in any setting */
 export async function sweepDryRun(
   sweep: Sweep,
   {
     jobs = 1,
     json,
+    out,
     runsDir,
-  }: { readonly jobs?: number | undefined; readonly json: boolean; readonly runsDir: string },
+  }: {
+    readonly jobs?: number | undefined;
+    readonly json: boolean;
+    readonly out?: string | undefined;
+    readonly runsDir: string;
+  },
   context: CommandContext,
 ): Promise<number> {
   const { how, seeds, settings } = sweep;
@@ -92,13 +106,22 @@ export async function sweepDryRun(
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
   const shared = settings[0]!.config.limits.total;
-  const { limit, ...all } = within(shared, {
-    calls: total((forecast) => forecast.calls),
-    tokens: total(({ tokens }) => tokens),
-    ...(isPriced && { cost: total(({ cost = none }) => cost) }),
-    playMs: one.some(({ playMs }) => playMs === undefined) ? undefined : total(({ playMs = none }) => playMs),
-  });
-  const { calls } = all;
+  const { directory } = sweepPlace(sweep, { cwd: context.cwd, out, runsDir });
+  const complete = runsOf(sweep, settings, 0, seeds.length).filter(({ path }) =>
+    isComplete(join(directory, path)),
+  ).length;
+  const { limit, ...all } = leftOf(
+    1 - Math.min(1, complete / runs),
+    within(shared, {
+      calls: total((forecast) => forecast.calls),
+      tokens: total(({ tokens }) => tokens),
+      ...(isPriced && { cost: total(({ cost = none }) => cost) }),
+      playMs: one.some(({ playMs }) => playMs === undefined)
+        ? undefined
+        : total(({ playMs = none }) => playMs),
+    }),
+  );
+  const calls = rounded(all.calls);
   const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
   const atOnce = Math.min(jobs, runs);
   // Runs that share limits are played in one thread, and wait for the model at once.
@@ -108,9 +131,8 @@ export async function sweepDryRun(
   const forecast: SweepForecast = {
     settings: settings.length,
     seeds: seeds.length,
-    runs,
-    calls,
-    tokens: all.tokens,
+    ...{ runs, complete, calls },
+    tokens: rounded(all.tokens),
     ...(all.cost && { cost: all.cost }),
     playSeconds: play === undefined ? null : times(play, 1 / 1000),
     modelSeconds: calls.most === 0 ? none : model === undefined ? null : times(model, 1 / 1000),
@@ -130,8 +152,8 @@ export async function sweepDryRun(
     ...shown,
     ...(settings.length > mostShown ? [`  … and ${settings.length - mostShown} more`] : []),
     '',
-    `runs        ${formatCount(runs)}${isHalved ? ' at most' : ''}`,
-    `calls       ${calls.most === 0 ? 'none' : span(calls, (value) => formatCount(Math.round(value)))}`,
+    `runs        ${formatCount(runs)}${isHalved ? ' at most' : ''}${complete === 0 ? '' : `, ${formatCount(complete)} complete; what follows is of the others`}`,
+    `calls       ${calls.most === 0 ? 'none' : span(calls, formatCount)}`,
     ...(calls.most === 0 ? [] : [`tokens      ${span(forecast.tokens, formatCompact)}`]),
     ...(forecast.cost
       ? [`cost        ${span(forecast.cost, formatCost)}`]
@@ -191,6 +213,15 @@ async function forecastOf(assembly: Assembly, said: Set<string>, context: Comman
   });
   return run;
 }
+
+/** The share of a forecast that is still to be played. */
+const leftOf = <F extends Forecast>(share: number, forecast: F): F => ({
+  ...forecast,
+  calls: times(forecast.calls, share),
+  tokens: times(forecast.tokens, share),
+  ...(forecast.cost && { cost: times(forecast.cost, share) }),
+  playMs: forecast.playMs && times(forecast.playMs, share),
+});
 
 /** What limits leave of a forecast: the first that is reached ends all of it, and none is passed. */
 function within(
