@@ -7,7 +7,7 @@ import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
-import type { SweepForecast } from '../studies/sweep/sweep-dry-run.js';
+import type { SweepForecast } from '../studies/sweep/sweep-forecast.js';
 
 export const options = (y: Argv) =>
   y

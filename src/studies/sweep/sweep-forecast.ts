@@ -1,0 +1,255 @@
+/** What a sweep will take: its runs, calls, tokens, cost and time. */
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { listRuns } from '../../archive/listing.js';
+import type { CommandContext } from '../../base/context.js';
+import { formatProblem, UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { budgetOf } from '../../config/critic.js';
+import { languageModelOf } from '../../config/model.js';
+import { type Assembly, assemble, closeEnvironment } from '../../experiment/assemble.js';
+import { warningText } from '../../format/progress.js';
+import { contextsOf } from '../../preflight/ask-model.js';
+import { errorsIn, warningsIn } from '../../preflight/findings.js';
+import { standIns } from '../../preflight/left-out.js';
+import { preflight } from '../../preflight/preflight.js';
+import { evaluationSeeds, warmupGenerator } from '../../random/seeds.js';
+import { measure } from '../../rollout/evaluation.js';
+import { sum } from '../../statistics/descriptive.js';
+import { isComplete } from '../open.js';
+import { mostRuns } from './halving.js';
+import { runsOf, type Sweep, sweepPlace } from './sweep-plan.js';
+
+/** `most`: with every correction, and with episodes of full length. */
+export interface Amount {
+  readonly expected: number;
+  readonly most: number;
+}
+
+/** What all runs take together. */
+interface Forecast {
+  readonly calls: Amount;
+  readonly tokens: Amount;
+  /** Absent without a price. */
+  readonly cost?: Amount;
+  /** Milliseconds of play in one thread, without the model; undefined where a module of the user's gives the rewards. */
+  readonly playMs: Amount | undefined;
+}
+
+export interface SweepPlaceArguments {
+  readonly jobs?: number | undefined;
+  /** Directory of the sweep; left out, one below `runsDir`. */
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+}
+
+/** What `--dry-run` prints as JSON. */
+export interface SweepForecast {
+  readonly settings: number;
+  readonly seeds: number;
+  readonly runs: number;
+  /** Of these, in the directory of the sweep; what follows is of the others. */
+  readonly complete: number;
+  readonly calls: Amount;
+  readonly tokens: Amount;
+  readonly cost?: Amount;
+  /** Null where rewards come from a module, which is not imported. */
+  readonly playSeconds: Amount | null;
+  /** Null where no earlier call tells how long one takes. */
+  readonly modelSeconds: Amount | null;
+  /** The key of `limits.total` that is expected to end the sweep; absent where none is. */
+  readonly limit?: string;
+  readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
+}
+
+const none: Amount = { expected: 0, most: 0 };
+const plus = (a: Amount, b: Amount): Amount => ({ expected: a.expected + b.expected, most: a.most + b.most });
+const times = ({ expected, most }: Amount, factor: number): Amount => ({
+  expected: factor * expected,
+  most: factor * most,
+});
+
+const rounded = ({ expected, most }: Amount): Amount => ({
+  expected: Math.round(expected),
+  most: Math.round(most),
+});
+
+/** A forecast, with what it is reckoned from. */
+export interface SweepPrediction {
+  readonly forecast: SweepForecast;
+  /** Runs that are played at once. */
+  readonly atOnce: number;
+  readonly threads: number;
+  /** What earlier calls took; undefined where there were none. */
+  readonly perCall: { readonly seconds: number; readonly calls: number } | undefined;
+}
+
+/** @throws UserError with what can't go well in any setting */
+export async function forecastSweep(
+  sweep: Sweep,
+  { jobs = 1, out, runsDir }: SweepPlaceArguments,
+  context: CommandContext,
+): Promise<SweepPrediction> {
+  const { how, seeds, settings } = sweep;
+  const one: Forecast[] = [];
+  const said = new Set<string>();
+  const models = new Set<string>();
+  for (const { config } of settings) {
+    const assembly = await assemble(config, context.env, undefined, standIns(config));
+    try {
+      one.push(await forecastOf(assembly, said, context));
+      models.add(assembly.model.id);
+    } finally {
+      await closeEnvironment(assembly);
+    }
+  }
+  const runs =
+    how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
+  // Of settings that halving leaves behind, nobody knows which: they count as the mean of all.
+  const each = runs / settings.length;
+  const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
+  const isPriced = one.some(({ cost }) => cost !== undefined);
+  const shared = settings[0]!.config.limits.total;
+  const { directory } = sweepPlace(sweep, { cwd: context.cwd, out, runsDir });
+  const all = runsOf(sweep, settings, 0, seeds.length);
+  const complete = all.filter(({ path }) => isComplete(join(directory, path))).length;
+  const isTimed = one.every(({ playMs }) => playMs !== undefined);
+  const { limit, ...left } = leftOf(
+    1 - Math.min(1, complete / runs),
+    within(shared, {
+      calls: total((forecast) => forecast.calls),
+      tokens: total(({ tokens }) => tokens),
+      ...(isPriced && { cost: total(({ cost = none }) => cost) }),
+      playMs: isTimed ? total(({ playMs = none }) => playMs) : undefined,
+    }),
+  );
+  const calls = rounded(left.calls);
+  const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
+  const atOnce = Math.min(jobs, runs);
+  // Runs that share limits are played in one thread, and wait for the model at once.
+  const threads = shared === undefined ? Math.min(atOnce, availableParallelism()) : 1;
+  const asked = perCall === undefined ? null : times(calls, perCall.seconds / atOnce);
+  const forecast = {
+    settings: settings.length,
+    seeds: seeds.length,
+    ...{ runs, complete, calls },
+    tokens: rounded(left.tokens),
+    ...(left.cost && { cost: left.cost }),
+    playSeconds: left.playMs === undefined ? null : times(left.playMs, 1 / threads / 1000),
+    modelSeconds: calls.most === 0 ? none : asked,
+    ...(limit && { limit }),
+    plan: settings.map(({ name, values }) => ({ name, values })),
+  };
+  return { forecast, atOnce, threads, perCall };
+}
+
+async function forecastOf(assembly: Assembly, said: Set<string>, context: CommandContext): Promise<Forecast> {
+  const findings = preflight(assembly, await contextsOf(assembly, false, context.stop.finish));
+  const errors = errorsIn(findings);
+  if (errors.length > 0) throw new UserError(errors);
+  for (const warning of warningsIn(findings)) {
+    const text = warningText(formatProblem(warning));
+    if (!said.has(text)) context.note(text);
+    said.add(text);
+  }
+  const { repeats } = assembly.config;
+  const found = findings.flatMap((finding) => ('estimate' in finding ? [finding.estimate] : []))[0] as
+    | {
+        readonly calls: Amount;
+        readonly promptTokens: Amount;
+        readonly completionTokens: Amount;
+        readonly cost?: Amount;
+      }
+    | undefined;
+  const playMs = await playTime(assembly, context);
+  if (found === undefined || languageModelOf(assembly.config.model) === undefined)
+    return { calls: none, tokens: none, playMs };
+  const share = 1 / repeats;
+  const { limit: _, ...run } = within(assembly.config.limits, {
+    calls: times(found.calls, share),
+    tokens: times(plus(found.promptTokens, found.completionTokens), share),
+    ...(found.cost && { cost: times(found.cost, share) }),
+    playMs,
+  });
+  return run;
+}
+
+/** The share of a forecast that is still to be played. */
+const leftOf = <F extends Forecast>(share: number, forecast: F): F => ({
+  ...forecast,
+  calls: times(forecast.calls, share),
+  tokens: times(forecast.tokens, share),
+  ...(forecast.cost && { cost: times(forecast.cost, share) }),
+  playMs: forecast.playMs && times(forecast.playMs, share),
+});
+
+/** What limits leave of a forecast: the first that is reached ends all of it, and none is passed. */
+function within(
+  limits: { readonly [key in 'calls' | 'tokens' | 'cost']?: number | undefined } | undefined,
+  forecast: Forecast,
+): Forecast & { readonly limit?: string } {
+  const caps = (['calls', 'tokens', 'cost'] as const).flatMap((key) => {
+    const cap = limits?.[key];
+    const expected = forecast[key]?.expected ?? 0;
+    return cap === undefined ? [] : [{ key, share: expected > cap ? cap / expected : 1 }];
+  });
+  const [first] = caps.toSorted((a, b) => a.share - b.share);
+  if (first === undefined) return forecast;
+  const { share } = first;
+  const capped = (key: 'calls' | 'tokens' | 'cost', { expected, most }: Amount): Amount => ({
+    expected: share * expected,
+    most: Math.min(most, limits?.[key] ?? Number.POSITIVE_INFINITY),
+  });
+  const { calls, cost, playMs, tokens } = forecast;
+  return {
+    calls: capped('calls', calls),
+    tokens: capped('tokens', tokens),
+    ...(cost && { cost: capped('cost', cost) }),
+    playMs: playMs && { ...playMs, expected: share * playMs.expected },
+    ...(share < 1 && { limit: `total.${first.key}` }),
+  };
+}
+
+/** The time of a run's episodes, measured by those of one random policy; at most, all of them have full length. */
+async function playTime(
+  { config, environment, family }: Assembly,
+  context: CommandContext,
+): Promise<Amount | undefined> {
+  if (config.evaluation.reward !== undefined) return undefined;
+  const { maxSteps } = config.evaluation;
+  const seeds = evaluationSeeds(config.seed, Math.min(5, config.evaluation.episodes));
+  const setting = { environment, family, maxSteps, record: 'none' } as const;
+  const place = { iteration: 0, group: 0, candidate: 0, source: 'warm-up' } as const;
+  const started = context.milliseconds();
+  const { entry } = await measure(
+    setting,
+    family.initial(warmupGenerator(config.seed)),
+    seeds,
+    place,
+    context.stop.abort,
+  );
+  const spent = context.milliseconds() - started;
+  const perEpisode = spent / seeds.length;
+  const perStep = spent / Math.max(1, sum(entry.lengths));
+  const episodes = episodesOf(config);
+  const longest = Math.min(environment.maxSteps ?? maxSteps, maxSteps);
+  return { expected: episodes * perEpisode, most: episodes * Math.max(perEpisode, perStep * longest) };
+}
+
+function episodesOf(config: Config): number {
+  const { confirmation, evaluation, warmup } = config;
+  const evaluations = budgetOf(config, warmup.policies);
+  const confirmed = confirmation.candidates + (confirmation.candidates > 1 ? 1 : 0);
+  return evaluations * evaluation.episodes + confirmed * confirmation.episodes;
+}
+
+/** How long calls took in the runs of these models that are there. */
+function secondsPerCall(
+  models: ReadonlySet<string>,
+  root: string,
+): { readonly seconds: number; readonly calls: number } | undefined {
+  const own = listRuns(root).runs.filter(({ manifest }) => models.has(manifest.model));
+  const calls = sum(own.map(({ manifest }) => manifest.usage.calls));
+  if (calls === 0) return undefined;
+  return { seconds: sum(own.map(({ manifest }) => manifest.usage.latencyMs)) / calls / 1000, calls };
+}
