@@ -9,14 +9,13 @@ import { environmentName } from '../environments/catalogue/facts.js';
 import { bestReturn } from '../environments/catalogue/known-bounds.js';
 import { environmentIds, isBuiltInId } from '../environments/catalogue/open.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { ledgerOf } from '../experiment/parts.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
-import { valueAt } from '../settings/schema.js';
 import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
+import { limitFindings } from './limit-findings.js';
 import { noveltyFindings } from './novelty-finding.js';
 import { policyFindings } from './policy-checks.js';
 import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
@@ -265,40 +264,5 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
         'with format: json the thoughts and the answer may each take model.maxTokens, and Ollama counts the answer alone: thoughts are estimated',
       remedy: 'model.think=false, or model.format=text',
     }),
-  ];
-}
-
-function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
-  return [...evaluationFindings(assembly), ...callFindings(assembly, forecast)];
-}
-
-function evaluationFindings({ config, imported }: Assembly): readonly Finding[] {
-  const { limits, warmup } = config;
-  const first = warmup.policies + imported.length;
-  const fewest = first + evaluatedEach(config);
-  if (limits.evaluations === undefined || limits.evaluations >= fewest) return [];
-  return [
-    {
-      level: 'error',
-      field: 'limits.evaluations',
-      value: limits.evaluations,
-      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before it`,
-      remedy: `limits.evaluations=${fewest} or higher`,
-    },
-  ];
-}
-
-function callFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
-  const reservation = ledgerOf(assembly).reserve([first]);
-  if (reservation.kind === 'granted') return [];
-  const { limit } = reservation;
-  return [
-    {
-      level: 'error',
-      field: `limits.${limit}`,
-      value: valueAt(limit.split('.'), assembly.config.limits),
-      message: 'the first call alone could pass this limit: the run would end before it began',
-      remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
-    },
   ];
 }

@@ -25,7 +25,7 @@ const config = {
   model: { provider: 'ollama', name: 'scripted' },
 } as const satisfies ConfigInput;
 
-/** Of which half the answers are unusable, as are those of its critic. */
+/** Half of its answers are unusable, as are those of its critic. */
 const clumsy = () => seededModel(0.5);
 
 const reached = { status: 'completed', reason: { kind: 'limit', limit: 'evaluations' } };
