@@ -30,7 +30,7 @@ import { onSlurm } from './on-slurm.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
 import { createGroup, finishGroup } from './repeats.js';
-import { beginRun, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
+import { beginRun, closeLeft, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
 import { askedBefore } from './slurm/hand-over.js';
 
 interface ConfigArguments extends PlayArguments {
@@ -144,6 +144,7 @@ export async function resumeRun(
   try {
     const opened = await reopenRun(path, config, context);
     if (opened !== undefined) return await finishRun(sharing(opened, around?.shared), args, context);
+    await closeLeft(path, context.now);
     const manifest = readManifest(path);
     if (!isReported(path, manifest)) return await finishReport(path, args, context);
     throw new UserError({

@@ -25,7 +25,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
 import { limitsFolder, type Part, PartBudget, type PartUse, writeUse } from './part.js';
 import type { Plan } from './plan.js';
-import { beginRun, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
+import { beginRun, closeLeft, isReported, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export class SharedLimits {
   readonly #all = createBudget();
@@ -176,6 +176,7 @@ export async function playRun(
       ? await reopenRun(path, config, context, { durability })
       : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
     played = opened !== undefined;
+    if (!played) await closeLeft(path, context.now);
     if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);
     if (opened !== undefined) {
       const { assembly: opening, directory } = sharing(opened, shared);

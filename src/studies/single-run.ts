@@ -21,7 +21,7 @@ import { readWholeRun, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
-import { lockRun } from '../storage/lock.js';
+import { isLocked, lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
 
 /** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
@@ -56,6 +56,12 @@ export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>)
   const file = join(path, runFiles.report);
   const written = statSync(file, { throwIfNoEntry: false });
   return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
+}
+
+/** Puts in order what a process left that was killed after its run was complete, before it had closed it. */
+export async function closeLeft(path: string, now: () => Date): Promise<void> {
+  const lock = join(path, runFiles.lock);
+  if (existsSync(lock) && !isLocked(lock)) await resumeRunDirectory(path, now).close();
 }
 
 /** Writes the report that a complete run lacks, and prints the result. */

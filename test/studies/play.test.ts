@@ -1,5 +1,7 @@
 /** The engine that plays plans: several runs at once give what one after the other gives. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
@@ -89,6 +91,24 @@ describe('--jobs', { timeout: 120_000 }, () => {
     });
     await repeats('whole', 1, ['iterations=50']);
     expect(evaluations('stopped')).toEqual(evaluations('whole'));
+  });
+
+  it('tidies up after a process that was killed when a run of it was complete', async () => {
+    await repeats('tidied', 1);
+    const path = at('tidied', 'repeat-2');
+    const before = readdirSync(path).toSorted();
+    const gone = `${spawnSync('true').pid} ${hostname()} 1\n`;
+    const leave = (run: string) => {
+      writeFileSync(join(run, 'run.lock'), gone);
+      writeFileSync(join(run, '.manifest.json.tmp'), '{');
+    };
+    leave(path);
+    await goOn('tidied', 1);
+    expect(readdirSync(path).toSorted()).toEqual(before);
+    leave(path);
+    await expect(goOn('tidied/repeat-2', 1)).rejects.toThrow(/this run is complete/);
+    expect(readdirSync(path).toSorted()).toEqual(before);
+    expect(readManifest(path).status).toBe('completed');
   });
 
   it('is a count', async () => {
