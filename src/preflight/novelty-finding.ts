@@ -5,7 +5,7 @@ import type { ParameterSpec } from '../policies/policy.js';
 import { createValueGrid, isTable } from '../search/moves.js';
 import { type Finding, warning } from './findings.js';
 
-/** Of points drawn evenly: the root of the mean of (x − y)². Of tables: the share of entries that differ on average. */
+/** How far two random policies lie apart: the root of the mean of (x − y)²; for tables, the mean share of entries that differ. */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
 

@@ -23,7 +23,7 @@ export function onSlurm(
   context: Pick<CommandContext, 'cwd' | 'note'>,
   again?: string,
 ): Elsewhere {
-  // Of the job that has ended, for all rounds of a plan.
+  // The rounds of a plan share what the tasks of the ended job said: it is taken once.
   let ended: PlanEnd | undefined;
   return async (plan, directory) => {
     const { entries } = plan;

@@ -18,7 +18,7 @@ const judgedShape = z.object({
 
 interface Judged {
   readonly rounds: number;
-  /** Of these rounds. */
+  /** What failed in these rounds. */
   readonly failures: PlanEnd['failures'];
 }
 

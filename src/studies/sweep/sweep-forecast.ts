@@ -48,7 +48,7 @@ export interface SweepForecast {
   readonly settings: number;
   readonly seeds: number;
   readonly runs: number;
-  /** Of these, in the directory of the sweep; what follows is of the others. */
+  /** How many of them are complete in the directory of the sweep; what follows counts the others. */
   readonly complete: number;
   readonly calls: Amount;
   readonly tokens: Amount;
@@ -105,7 +105,7 @@ export async function forecastSweep(
   }
   const runs =
     how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
-  // Of settings that halving leaves behind, nobody knows which: they count as the mean of all.
+  // Nobody knows which settings halving leaves behind: they count as the mean of all.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
