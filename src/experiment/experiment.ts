@@ -147,7 +147,7 @@ async function record(
 }
 
 function emitStart(experiment: Experiment): void {
-  const { buffer, completed, config, emit, model, run, setting } = experiment;
+  const { buffer, completed, config, emit, model, run, setting, tally } = experiment;
   emit({
     kind: 'run-started',
     run,
@@ -158,6 +158,7 @@ function emitStart(experiment: Experiment): void {
     ...(completed > 0 && { resumedAt: completed + 1 }),
     ...(buffer.best && { best: buffer.best }),
     ...savings(experiment),
+    ...(completed > 0 && { tally }),
   });
 }
 

@@ -11,7 +11,7 @@ import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
-import type { LoggedEvent, RunEvent } from '../runs/events.js';
+import { type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -55,6 +55,8 @@ export interface Experiment {
   readonly ledger: Ledger;
   /** Trains the model on what its answers earn; undefined where it stays as it is. */
   readonly learner: Learner | undefined;
+  /** How the proposals of earlier processes fared. */
+  readonly tally: ProposalTally;
   /** The last complete iteration: 0 for a new run. */
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
@@ -163,6 +165,7 @@ export function experimentIn(
     screening: config.screening && createScreening(config.screening.evaluate),
     imported: assembly.imported,
     ledger,
+    tally: tallyOf(recorded.events),
     completed: recorded.iteration,
     get otherMs() {
       return assembly.sharedBudget?.otherMs ?? 0;

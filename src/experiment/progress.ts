@@ -13,7 +13,7 @@ import type { Completion } from '../models/language-model.js';
 import { saidText } from '../prompting/context/feedback.js';
 import type { CallRecord } from '../runs/calls.js';
 import { type Controlled, controlledText } from '../runs/control.js';
-import type { Confirmation, FeedbackResult, RunEvent } from '../runs/events.js';
+import { type Confirmation, type FeedbackResult, type RunEvent, tallyOf } from '../runs/events.js';
 import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
@@ -77,9 +77,7 @@ class RunDisplay {
   #iterations = 0;
   #completed = 0;
   #warmingUp = false;
-  #rejected = 0;
-  #revisions = 0;
-  #better = 0;
+  #tally = tallyOf([]);
   #saved = 0;
   #best: Best | undefined;
   /** The best that the scroll-back tells of. */
@@ -103,11 +101,8 @@ class RunDisplay {
         this.#count(event.entry);
         break;
       case 'proposal-rejected':
-        this.#rejected++;
-        break;
       case 'revised':
-        this.#revisions++;
-        if (event.result === 'better') this.#better++;
+        this.#tally = tallyOf([event], this.#tally);
         break;
       case 'feedback-asked':
         // A bar would draw over the question.
@@ -151,6 +146,7 @@ class RunDisplay {
     this.#best = event.best;
     this.#kept = event.best;
     this.#saved = event.racing?.saved ?? 0;
+    this.#tally = event.tally ?? tallyOf([]);
     this.#progress.say(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
     if (event.resumedAt !== undefined) this.#progress.say(`resumed at iteration ${event.resumedAt}`);
     this.#iterate();
@@ -216,12 +212,13 @@ class RunDisplay {
 
   #figures(score: number | undefined): Figure[] {
     const best = this.#best;
+    const { better, rejected, revisions } = this.#tally;
     const bestText = best && `best ${formatReturn(best.score)}`;
     return [
       score === undefined ? 'rejected' : `return ${formatReturn(score)}`,
       ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
-      ...(this.#rejected === 0 ? [] : [`${this.#rejected} rejected`]),
-      ...(this.#revisions === 0 ? [] : [`${this.#better} of ${plural(this.#revisions, 'revision')} better`]),
+      ...(rejected === 0 ? [] : [`${rejected} rejected`]),
+      ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),
       ...(this.#saved === 0 ? [] : [`${formatCompact(this.#saved)} episodes saved`]),
     ];
   }

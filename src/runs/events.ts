@@ -147,6 +147,26 @@ export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating
   readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
 }
 
+/** What became of the proposals of complete iterations. */
+export interface ProposalTally {
+  readonly rejected: number;
+  /** Proposals that a critic was asked to revise. */
+  readonly revisions: number;
+  /** Revisions with a higher score than what they revise. */
+  readonly better: number;
+}
+
+export function tallyOf(events: Iterable<RunEvent>, before?: ProposalTally): ProposalTally {
+  let { better, rejected, revisions } = before ?? { better: 0, rejected: 0, revisions: 0 };
+  for (const event of events) {
+    if (event.kind === 'proposal-rejected') rejected++;
+    if (event.kind !== 'revised') continue;
+    revisions++;
+    if (event.result === 'better') better++;
+  }
+  return { better, rejected, revisions };
+}
+
 /** Everything that happens in a run. Console, files, report and tests read this one stream. */
 export type RunEvent =
   | {
@@ -161,6 +181,8 @@ export type RunEvent =
       readonly best?: BufferEntry;
       /** Saved so far; absent without `evaluation.racing`. */
       readonly racing?: RacingTotals;
+      /** Only of a resumed run. */
+      readonly tally?: ProposalTally;
     }
   | {
       readonly kind: 'warmup-evaluated';

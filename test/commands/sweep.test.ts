@@ -268,6 +268,8 @@ it.each([
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],
   ['evaluation.episodes=0,5', /evaluation\.episodes/],
+  ['limits={total: {calls: 4}},{total: {calls: 5}}', /limits\.total: can't be varied/],
+  ['limits={calls: 4},{total: {calls: 5}}', /limits\.total: can't be varied/],
 ])('refuses %s before anything is played', async (text, message) => {
   await expect(sweep([text], { out: 'refused' })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);

@@ -10,6 +10,7 @@ import { iterationFigures, iterationText } from '../../src/report/iteration-text
 import { renderReport } from '../../src/report/run-report.js';
 import { runFigures, runText } from '../../src/report/run-text.js';
 import { runData } from '../../src/report/write-report.js';
+import { tallyOf } from '../../src/runs/events.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { Task } from '../../src/search/control.js';
@@ -117,8 +118,11 @@ it.each(['finish', 'abort'] as const)(
       },
     });
     expect(readManifest(first.path).iterations.done).toBeLessThan(6);
+    const tally = tallyOf(readRun(first.path).events);
+    if (how === 'finish') expect(tally.revisions).toBeGreaterThan(0);
     const after = careful();
-    await resumeExperiment(first.path, { model: after });
+    const { events } = await resumeExperiment(first.path, { model: after });
+    expect(events[0]).toMatchObject({ kind: 'run-started', tally });
     expect(readRunFile(first.path, 'evaluations')).toBe(readRunFile(path, 'evaluations'));
     const seeds = [...before.calls, ...after.calls].map(({ options }) => options.seeds[0]);
     expect(new Set(seeds).size).toBe(seeds.length);

@@ -42,15 +42,17 @@ const confirmation = (stage: Confirmation['stage'], iteration: number): Confirma
   episodes: 100,
 });
 
+const start = {
+  kind: 'run-started',
+  run: 'r',
+  environment: '環境/日本語-v1',
+  model: 'openai/a-very-long-model-name:32b-instruct-q4_K_M-with-more',
+  parameters: 10,
+  iterations: last,
+} as const;
+
 const events: readonly RunEvent[] = [
-  {
-    kind: 'run-started',
-    run: 'r',
-    environment: '環境/日本語-v1',
-    model: 'openai/a-very-long-model-name:32b-instruct-q4_K_M-with-more',
-    parameters: 10,
-    iterations: last,
-  },
+  start,
   ...[0, 1].map(
     (i): RunEvent => ({ kind: 'warmup-evaluated', entry: entryOf(0, i, 9 + i), episodes: [], of: 2 }),
   ),
@@ -118,7 +120,6 @@ describe('a run on a terminal', () => {
 });
 
 describe('a wait for the rate', () => {
-  const [start] = events;
   const waits: RunEvent = { kind: 'rate-limited', seconds: 48 };
 
   it('is shown on a terminal until something happens', () => {
@@ -126,7 +127,7 @@ describe('a wait for the rate', () => {
     let milliseconds = 0;
     const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
     const display = createDisplay({}, { ...outside, terminal: stream });
-    display.show(start!);
+    display.show(start);
     display.show(waits);
     expect(lines().at(-1)).toContain('waits for the rate, 48 s');
     milliseconds = 48_000;
@@ -140,12 +141,30 @@ describe('a wait for the rate', () => {
     let milliseconds = 0;
     const outside = { print: () => undefined, note: (text: string) => noted.push(text), terminal: undefined };
     const display = createDisplay({}, { ...outside, milliseconds: () => milliseconds });
-    display.show(start!);
+    display.show(start);
     for (let i = 0; i < 12; i++) {
       milliseconds += 2500;
       display.show(waits);
     }
     expect(noted.slice(1)).toEqual(Array(3).fill('waits for the rate, 48 s'));
+    display.close();
+  });
+});
+
+describe('a resumed run', () => {
+  it('goes on counting what became of proposals', () => {
+    const { stream, lines } = fakeTerminal(120);
+    let milliseconds = 0;
+    const outside = { print: () => undefined, note: () => undefined, milliseconds: () => milliseconds };
+    const display = createDisplay({}, { ...outside, terminal: stream });
+    display.show({ ...start, resumedAt: 2, tally: { rejected: 2, revisions: 7, better: 3 } });
+    display.show({ kind: 'proposal-rejected', iteration: 2, candidate: 0, failures: ['model-error'] });
+    const revised = { kind: 'revised', iteration: 2, candidate: 2, revises: 1, before: 1 } as const;
+    display.show({ ...revised, result: 'better', after: 2 });
+    display.show({ ...revised, result: 'rejected' });
+    milliseconds = 70_000;
+    display.show({ kind: 'iteration-finished', iteration: 2, score: 3, usage: usageOf(1) });
+    expect(lines().at(-1)).toContain('3 rejected  4 of 9 revisions better');
     display.close();
   });
 });

@@ -54,6 +54,7 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
     return { ...setting, config: loaded.config };
   });
   requireOneTask(settings);
+  requireOneTotal(settings);
   for (const note of sameSettings(settings)) notes.add(note);
   const { config } = settings[0]!;
   if (swept.seeds !== undefined && config.repeats > 1)
@@ -104,6 +105,18 @@ function requireOneTask(settings: readonly SweepSetting[]): void {
     message: 'returns of different environments say nothing of each other',
     value: ids.join(', '),
     remedy: 'give each its own sweep; policyloop controls and finetune evaluate take several tasks',
+  });
+}
+
+/** @throws UserError where values of the whole section `limits` differ in what holds for all runs */
+function requireOneTotal(settings: readonly SweepSetting[]): void {
+  const totals = new Set(settings.map(({ config }) => JSON.stringify(config.limits.total ?? null)));
+  if (totals.size <= 1) return;
+  throw new UserError({
+    field: 'limits.total',
+    message: "can't be varied",
+    value: [...totals].join(', '),
+    remedy: 'it holds for all runs together; limits.calls and the others hold for each run',
   });
 }
 
