@@ -135,7 +135,8 @@ async function askInTurn(
     try {
       const final = reply?.kind === 'ended' ? finalError(reply.call, { isReached }) : undefined;
       if (round.isCut) {
-        if (reply?.kind === 'ended') keep(reply.call, underway);
+        // A person who did not answer cost nothing.
+        if (reply?.kind === 'ended' && !feedback.isPerson) keep(reply.call, underway);
         return { kind: 'unfinished' };
       }
       if (reply === undefined) return { kind: 'limit', limit: round.limit! };

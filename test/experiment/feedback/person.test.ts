@@ -176,6 +176,11 @@ describe('a person', () => {
       expect(readRunFile(first.path, 'evaluations')).toBe(readRunFile(whole.path, 'evaluations'));
       const answered = feedbackCalls(first.path).filter(({ outcome }) => outcome.kind === 'accepted');
       expect(answered.map(({ completion }) => completion!.text)).toEqual(lines);
+      expect(feedbackCalls(first.path)).toHaveLength(lines.length);
+      expect(readManifest(first.path).usage).toMatchObject({
+        calls: readManifest(whole.path).usage.calls,
+        errors: 0,
+      });
       expect(readManifest(first.path).usage.unreported).toBeUndefined();
     },
   );
