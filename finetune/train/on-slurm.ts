@@ -45,7 +45,7 @@ export async function trainOnSlurm(
   if (facts?.status === 'completed') return false;
   const words = withoutSlurm(taskWords(context)(output));
   const what = facts === undefined ? 'the training' : `the training, from ${progress} on,`;
-  const task = { directory: output, words, part: '--quiet --json', tasks: 1, what };
+  const task = { directory: output, words, part: '--quiet --json', tasks: [0], what };
   await submit(task, slurmOf(overrides.filter(isOfSlurm)), context);
   tell();
   return true;

@@ -7,7 +7,7 @@ import type { SlurmConfig } from '../config/slurm.js';
 import { plural } from '../format/numbers.js';
 import { isComplete } from './open.js';
 import type { Elsewhere, Plan, PlanEntry } from './plan.js';
-import { writeUses } from './play-run.js';
+import { isIn, writeUses } from './play-run.js';
 import { isAtWork, submit, taskWords } from './slurm/hand-over.js';
 import { type PlanEnd, takePartEnds } from './slurm/part-ends.js';
 
@@ -34,10 +34,14 @@ export function onSlurm(
     ended ??= takePartEnds(directory);
     const end = endOf(plan, left, ended);
     if (end !== undefined) return end;
-    const tasks = Math.min(slurm.tasks, entries.length);
-    if (plan.sharesLimits) writeUses(plan, directory, tasks);
+    const of = Math.min(slurm.tasks, entries.length);
+    if (plan.sharesLimits) writeUses(plan, directory, of);
+    const isLeft = new Set(left);
+    const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
+      entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
+    );
     const what = `${plural(left.length, 'run')} of ${entries.length}`;
-    const part = `--part "$SLURM_ARRAY_TASK_ID/${tasks}" --quiet --json`;
+    const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
     await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
     return undefined;
   };

@@ -68,7 +68,8 @@ interface Submission {
   readonly words: readonly string[];
   /** What the script adds to them. */
   readonly part: string;
-  readonly tasks: number;
+  /** Numbers of the tasks that have something to do, rising. */
+  readonly tasks: readonly number[];
   /** What is left to the tasks, in words. */
   readonly what: string;
   readonly again?: string | undefined;
@@ -87,9 +88,9 @@ export async function submit(
   const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
   replaceFile(script, jobScript({ command, part, cwd: context.cwd, log: folder, name, tasks }, slurm));
   const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
-  replaceFile(recordOf(directory), `${JSON.stringify({ job: id, tasks, slurm })}\n`);
+  replaceFile(recordOf(directory), `${JSON.stringify({ job: id, slurm })}\n`);
   context.note(
-    `job ${id}: ${what} left to ${plural(tasks, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} tells how far they are, and in the end the result`,
+    `job ${id}: ${what} left to ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} tells how far they are, and in the end the result`,
   );
 }
 

@@ -7,6 +7,7 @@ import { shellWord } from '../../format/shell-word.js';
  * @param command program and arguments
  * @param part what a task adds to them, as the shell reads it
  * @param log folder of the tasks' output
+ * @param tasks their numbers, rising
  */
 export function jobScript(
   {
@@ -22,13 +23,13 @@ export function jobScript(
     readonly cwd: string;
     readonly log: string;
     readonly name: string;
-    readonly tasks: number;
+    readonly tasks: readonly number[];
   },
   slurm: SlurmConfig,
 ): string {
   const asked = [
     `job-name=${name}`,
-    `array=0-${tasks - 1}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
+    `array=${numbers(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
     `time=${slurm.time}`,
     'ntasks=1',
     `cpus-per-task=${slurm.cpus}`,
@@ -75,6 +76,13 @@ if [ -n "$told" ]; then
 fi
 exit "$code"
 `;
+}
+
+/** Numbers as `sbatch` reads them: `0-3,7`. */
+function numbers(tasks: readonly number[]): string {
+  const first = tasks.filter((task) => !tasks.includes(task - 1));
+  const last = tasks.filter((task) => !tasks.includes(task + 1));
+  return first.map((from, i) => (from === last[i] ? String(from) : `${from}-${last[i]}`)).join(',');
 }
 
 /** A path as `sbatch` reads it in a script, where `%A` and the like stand for something else. @param pattern its end, read so */

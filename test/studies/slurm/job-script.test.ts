@@ -17,8 +17,12 @@ it('is what a shell takes as it is meant', () => {
   const slurm = slurmSchema.parse({ atOnce: 3, memory: '8G', gpus: 1, partition: 'short' });
   const command = ['node', 'cli.js', 'sweep', "a'b.yaml", 'model.name="x y"'];
   const part = '--part "$SLURM_ARRAY_TASK_ID/5" --quiet --json';
-  const text = jobScript({ command, part, cwd: '/tmp/a b', log: '/tmp/log', name: 'p', tasks: 5 }, slurm);
+  const of = (tasks: readonly number[]) =>
+    jobScript({ command, part, cwd: '/tmp/a b', log: '/tmp/log', name: 'p', tasks }, slurm);
+  const text = of([0, 1, 2, 3, 4]);
   expect(text).toContain('#SBATCH --array=0-4%3\n');
+  expect(of([1])).toContain('#SBATCH --array=1%3\n');
+  expect(of([0, 2, 3, 4, 7, 9, 10])).toContain('#SBATCH --array=0,2-4,7,9-10%3\n');
   expect(text).toContain("cd -- '/tmp/a b' || exit 2\n");
   expect(text).toContain(
     `node cli.js sweep 'a'\\''b.yaml' 'model.name="x y"' --part "$SLURM_ARRAY_TASK_ID/5" --quiet --json &`,
@@ -34,7 +38,7 @@ it('reads the setup where the config or the command says it is, not where a shel
   expect(slurm.setup).toBe(at('own.sh'));
   const setup = 'modules.sh';
   const text = jobScript(
-    { command: ['node'], part: '', cwd: '/home/a b', log: '/tmp', name: 'p', tasks: 1 },
+    { command: ['node'], part: '', cwd: '/home/a b', log: '/tmp', name: 'p', tasks: [0] },
     { ...slurm, setup },
   );
   expect(text).toContain("\n. '/home/a b/modules.sh' || exit 2\n");
@@ -43,7 +47,7 @@ it('reads the setup where the config or the command says it is, not where a shel
 it('sends the output to any path, as sbatch reads quotes and patterns', () => {
   const log = '/tmp/a b/50%/"q"';
   const text = jobScript(
-    { command: ['node'], part: '', cwd: '/tmp', log, name: 'p', tasks: 1 },
+    { command: ['node'], part: '', cwd: '/tmp', log, name: 'p', tasks: [0] },
     slurmSchema.parse({}),
   );
   expect(text).toContain(String.raw`#SBATCH --output="/tmp/a b/50%%/\"q\"/%A_%a.log"`);
@@ -62,7 +66,7 @@ it('queues a task again whose time ends, and none that is cancelled', async () =
   writeFileSync(
     script,
     jobScript(
-      { command: [player], part: '', cwd: bin, log: bin, name: 'p', tasks: 1 },
+      { command: [player], part: '', cwd: bin, log: bin, name: 'p', tasks: [0] },
       slurmSchema.parse({}),
     ),
   );

@@ -18,9 +18,11 @@ const programs = at('bin');
 const scripts = {
   sbatch: `#!/bin/bash
 echo 7
-tasks=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$2")
-for i in $(seq 0 "$tasks"); do
-  SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$i bash "$2" > "${place}/task-$i.log" 2>&1 &
+tasks=$(sed -n 's/^#SBATCH --array=\\([0-9,-]*\\).*/\\1/p' "$2")
+for range in $(echo "$tasks" | tr , ' '); do
+  for i in $(seq "$(echo "$range" | cut -d- -f1)" "$(echo "$range" | cut -d- -f2)"); do
+    SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$i bash "$2" > "${place}/task-$i.log" 2>&1 &
+  done
 done
 wait
 `,
@@ -84,7 +86,12 @@ describe('handed to Slurm', () => {
     expect(told).toMatchObject({ status: 'completed', iterations: 9 });
     expect((await given(...words, 'alone', '--json')).code).toBe(0);
     expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
-    expect(readFileSync(at('repeats', 'slurm', 'job.sh'), 'utf8')).toContain('--array=0-2');
+    const asked = () => /--array=(\S*)/.exec(readFileSync(at('repeats', 'slurm', 'job.sh'), 'utf8'))![1];
+    expect(asked()).toBe('0-2');
+    rmSync(at('repeats', 'repeat-2'), { recursive: true });
+    expect(await handsOver('repeats', ['resume', 'repeats'])).toMatchObject({ status: 'completed' });
+    expect(asked()).toBe('1');
+    expect(evaluationsIn('repeats')).toEqual(evaluationsIn('alone'));
   });
 
   it('controls are, by the section of their first config', async () => {
@@ -136,7 +143,7 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
     const told = await handsOver('tuned', [...words, 'output=./tuned']);
     expect(told).toMatchObject({ ended: 'complete' });
     const script = readFileSync(at('tuned', 'slurm', 'job.sh'), 'utf8');
-    expect(script).toMatch(/--array=0-0\n.*--time=00:30:00/s);
+    expect(script).toMatch(/--array=0\n.*--time=00:30:00/s);
     expect(script).not.toContain('slurm.time');
     writeFileSync(at('queue'), '7|0|RUNNING|n1\n');
     const waiting = await given(...words, 'output=./tuned', '--slurm', '--json');
