@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { controls } from '../search/controls.js';
-import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -47,22 +46,6 @@ export const criticSchema = z.strictObject({
 });
 
 export type CriticConfig = z.output<typeof criticSchema>;
-
-/**
- * Evaluations that a run has room for.
- * @param warmup those before its first proposal
- */
-export const budgetOf = (
-  config: Parameters<typeof evaluationsOf>[0] & {
-    readonly limits: { readonly evaluations?: number | undefined };
-  },
-  warmup: number,
-): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
-
-/** Evaluations of a run after its warm-up: its proposals, and what the critic makes of them. */
-export const evaluationsOf = (
-  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
-): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
 
 /** Revisions that a run asks for. */
 export const revisionsOf = ({

@@ -1,5 +1,5 @@
 /** Requests in flight: those of several iterations are under way at once (`pipeline`). */
-import { evaluationsOf } from '../config/critic.js';
+import { evaluationsOf } from '../config/budget.js';
 import type { CallRecord } from '../runs/calls.js';
 import { evaluatedEach } from '../search/settings.js';
 import { lastKnown } from './known.js';

@@ -1,8 +1,8 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
+import { budgetOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
-import { budgetOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';

@@ -1,0 +1,19 @@
+/** How many policies a run evaluates, whoever proposes and revises them. */
+import { evaluatedEach } from '../search/settings.js';
+import { revisionsOf } from './critic.js';
+
+/**
+ * Evaluations that a run has room for.
+ * @param warmup those before its first proposal
+ */
+export const budgetOf = (
+  config: Parameters<typeof evaluationsOf>[0] & {
+    readonly limits: { readonly evaluations?: number | undefined };
+  },
+  warmup: number,
+): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
+
+/** Evaluations of a run after its warm-up: its proposals, and what the critic makes of them. */
+export const evaluationsOf = (
+  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
+): number => config.iterations * evaluatedEach(config) + revisionsOf(config);
