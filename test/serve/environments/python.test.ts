@@ -1,30 +1,12 @@
-/**
- * OpenEnv's own client against our server (pip install openenv). POLICYLOOP_PYTHON names the interpreter (default:
- * python3); where it lacks the package, these tests are skipped.
- */
-import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+/** OpenEnv's own client against our server (pip install openenv). */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readBlocks } from '../../docs/blocks.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { nativeTrace, type Seen, startServer, turnOf } from './environment-server.js';
+import { gold, hasPackages, python, said, writeCookingClass } from './python-programs.js';
 
-const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
-const present = spawnSync(python, ['-c', 'import openenv']).status === 0;
+const present = hasPackages('openenv');
 if (!present) process.stderr.write(`OpenEnv's client skipped: ${python} has no openenv\n`);
-
-/** What a script prints. */
-async function said(args: readonly string[], input: unknown, cwd?: string): Promise<string> {
-  const child = spawn(python, args, { ...(cwd !== undefined && { cwd }) });
-  let [output, errors] = ['', ''];
-  child.stdout.on('data', (text: Buffer) => (output += String(text)));
-  child.stderr.on('data', (text: Buffer) => (errors += String(text)));
-  child.stdin.end(JSON.stringify(input));
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(errors);
-  return output;
-}
 
 describe.skipIf(!present)("OpenEnv's client in Python", () => {
   const ids = ['CartPole-v1', 'text:cooking', 'FrozenLake-v1', 'Pendulum-v1'];
@@ -64,12 +46,8 @@ describe.skipIf(!present)("OpenEnv's client in Python", () => {
   }, 300_000);
 
   it('plays as the class that the documents give to TRL', async () => {
-    const block = readBlocks('docs/environment-server.md').find(({ file }) => file === 'cooking.py')!;
-    const url = server.environments.find(({ name }) => name === 'text:cooking')!.url;
     const directory = temporaryDirectory();
-    const code = block.code.replace('http://127.0.0.1:8000', url);
-    expect(code).not.toBe(block.code);
-    writeFileSync(join(directory, 'cooking.py'), code);
+    writeCookingClass(directory, server.environments.find(({ name }) => name === 'text:cooking')!.url);
     // As GRPOTrainer does: the tools are the functions of the class, reset takes the row, answers are texts.
     const script = `
 import inspect, json, sys
@@ -97,14 +75,3 @@ print(json.dumps({"tools": tools, "docs": docs, "seen": seen, "scores": score(en
     expect(answer.scores).toEqual(traces.map(({ score }) => score));
   }, 300_000);
 });
-
-/** The way to win a game of cooking, and what it shows. */
-async function gold(seed: number) {
-  const { makeEnvironment } = await import('../../../src/environments/catalogue/open.js');
-  const environment = await makeEnvironment('text:cooking');
-  const texts = [environment.reset(seed)];
-  const actions = environment.gold!()!;
-  const steps = actions.map((action) => environment.step(action));
-  texts.push(...steps.map(({ observation }) => observation));
-  return { seed, actions, texts, score: steps.reduce((sum, { reward }) => sum + reward, 0) };
-}
