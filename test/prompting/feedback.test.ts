@@ -16,6 +16,8 @@ describe('what a person types', () => {
     ['2:3 falls', { rating: 2, remark: '3 falls' }],
     ['too jerky: it falls', { remark: 'too jerky: it falls' }],
     [': 3 falls', { remark: '3 falls' }],
+    [': rating 3 was too low', { remark: 'rating 3 was too low' }],
+    ['ratings differ', { remark: 'ratings differ' }],
     ['', {}],
     ['  \t ', {}],
     ['Die Stange kippt. 棒が倒れる', { remark: 'Die Stange kippt. 棒が倒れる' }],
@@ -33,6 +35,8 @@ describe('what a person types', () => {
     ['44: x', /from 1 to 5/],
     ['3 times it fell', /is “3” a rating\?.*“3: times it fell”/],
     ['12 steps are few', /is “12” a rating\?.*“4: steps are few”/],
+    ['rating: 3', /is that a rating\?/],
+    ['Rated 3 of 5, too jerky', /begin with its number/],
     [':', /no remark/],
     ['x'.repeat(longestRemark + 1), /500 characters at most, this one 501/],
   ])('%j is asked about', (line, problem) => {
@@ -42,7 +46,7 @@ describe('what a person types', () => {
 
   it('reads what it writes, whatever the remark is', () => {
     const random = createGenerator(5);
-    const parts = ['1', '5:', ':', ' ', '-', '.', 'falls', '\n', '“', '\u202e', '日'];
+    const parts = ['1', '5:', 'rating', ':', ' ', '-', '.', 'falls', '\n', '“', '\u202e', '日'];
     for (let round = 0; round < 500; round++) {
       const remark = Array.from({ length: random.integers(0, 6) }, () => random.choice(parts)).join('');
       const rating = random.random() < 0.5 ? random.integers(1, 6) : undefined;

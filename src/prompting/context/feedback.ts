@@ -16,6 +16,9 @@ type Typed =
   /** What is wrong with it, in words. */
   | { readonly kind: 'unclear'; readonly problem: string };
 
+/** Perhaps the form of a model's reply, perhaps words about a rating. */
+const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
+
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
 /**
@@ -25,6 +28,8 @@ const isRating = (text: string) => /^[1-5]$/.test(text);
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
+  if (namesRating.test(text))
+    return unclear('is that a rating? Then begin with its number, as in “4: too jerky”; else with a colon');
   const [, number = '', colon, rest = ''] = /^([-+]?\d[\d.,]*)?(\s*:)?(.*)$/u.exec(text) ?? [];
   const remark = rest.trim();
   if (number !== '' && colon === undefined && remark !== '')
@@ -49,7 +54,7 @@ const shortened = (text: string) => (text.length > 20 ? `${text.slice(0, 20)}…
 export function typedText({ rating, remark = '' }: Said): string {
   const text = oneLine(remark);
   if (rating !== undefined) return text === '' ? String(rating) : `${rating}: ${text}`;
-  return /^[-+\d.,:]/.test(text) ? `: ${text}` : text;
+  return /^[-+\d.,:]/.test(text) || namesRating.test(text) ? `: ${text}` : text;
 }
 
 /** Marks that change the direction of a line's text would reach over the words around a remark. */
