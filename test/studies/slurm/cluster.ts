@@ -48,10 +48,11 @@ NodeName=n[1-2] NodeHostname=${hostname()} NodeAddr=127.0.0.1 Port=[17601-17602]
 PartitionName=debug Nodes=ALL Default=YES State=UP
 `,
     );
-    if (!existsSync('/run/munge/munge.socket.2')) {
+    // A socket alone may be that of a daemon that is gone.
+    if (spawnSync('munge', ['--no-input']).status !== 0) {
       mkdirSync('/run/munge', { recursive: true });
       execFileSync('chown', ['munge', '/run/munge', '/var/log/munge', '/var/lib/munge', '/etc/munge']);
-      execFileSync('runuser', ['-u', 'munge', '--', 'munged']);
+      execFileSync('runuser', ['-u', 'munge', '--', 'munged', '--force']);
     }
     this.tell('slurmctld', '-f', conf);
     for (const node of ['n1', 'n2']) this.startNode(node);
