@@ -48,29 +48,46 @@ function chosen(all: readonly string[], names: string | undefined): readonly str
   return picked;
 }
 
-function playRuns(who: string, task: string, arm: string, overrides: readonly string[]): void {
-  const own = readRows<Row>(file).filter((row) => row.with === who && row.task === task && row.arm === arm);
-  if (own.length >= seeds) return;
-  const directory = resolve(work!, who, task, arm);
+function play(words: readonly string[]): void {
   const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
-  const words = existsSync(directory)
-    ? ['resume', directory]
-    : ['run', tasks[task]!.config, ...overrides, 'seed=1', `repeats=${seeds}`, '--run-dir', directory];
   const { status } = spawnSync(process.execPath, [cli, ...words, '--quiet'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  if (status !== 0) throw new Error(`${who}, ${task}, ${arm}: ended with ${status}`);
+  if (status !== 0) throw new Error(`${words.join(' ')}: ended with ${status}`);
+}
+
+const evaluationsIn = (path: string): number =>
+  readManifest(path).caps!.find(({ limit }) => limit === 'evaluations')!.used;
+
+function playRuns(
+  who: string,
+  task: string,
+  arm: string,
+  evaluations: number,
+  overrides: readonly string[],
+): void {
+  const own = readRows<Row>(file).filter((row) => row.with === who && row.task === task && row.arm === arm);
+  if (own.length >= seeds) return;
+  const directory = resolve(work!, who, task, arm);
+  play(
+    existsSync(directory)
+      ? ['resume', directory]
+      : ['run', tasks[task]!.config, ...overrides, 'seed=1', `repeats=${seeds}`, '--run-dir', directory],
+  );
   const known = new Set(own.map(({ seed }) => seed));
   const repeats = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of repeats.toSorted((a, b) => a.name.localeCompare(b.name))) {
-    const { caps, confirmations, seed } = readManifest(join(directory, name));
-    if (known.has(seed)) continue;
+    const path = join(directory, name);
+    if (known.has(readManifest(path).seed)) continue;
+    // Where prompts tell the iterations there are none to spare, and refused proposals may have cost some.
+    if (evaluationsIn(path) < evaluations) play(['resume', path, `iterations=${3 * evaluations}`]);
+    const { confirmations, seed } = readManifest(path);
     appendRow(file, {
       with: who,
       task,
       arm,
       seed,
-      evaluations: caps!.find(({ limit }) => limit === 'evaluations')!.used,
+      evaluations: evaluationsIn(path),
       return: finalConfirmation(confirmations)!.mean,
     } satisfies Row);
   }
@@ -84,13 +101,13 @@ function playAll(): void {
       const { critic, evaluations, iterations, model, mostParameters, overrides } = proposers[name]!;
       if (mostParameters !== undefined && tasks[task]!.parameters > mostParameters) continue;
       for (const arm of chosen(Object.keys(arms), values.arms))
-        playRuns(name, task, arm, [
+        playRuns(name, task, arm, evaluations, [
           ...common(evaluations, iterations),
           ...overrides,
           ...arms[arm]!.overrides(model(tasks[task]!), critic),
         ]);
       for (const control of controls)
-        playRuns(String(evaluations), task, control, [
+        playRuns(String(evaluations), task, control, evaluations, [
           ...common(evaluations, evaluations),
           `model.provider=${control}`,
         ]);
