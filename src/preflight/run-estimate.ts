@@ -1,5 +1,4 @@
 /** How many calls and tokens a run will ask of its model, and what they cost. */
-
 import { budgetOf, evaluationsOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
 import { revisionsOf } from '../config/critic.js';
