@@ -24,6 +24,7 @@ type Asked = Pick<
   | 'concurrency'
   | 'enough'
   | 'first'
+  | 'form'
   | 'formatCorrection'
   | 'messages'
   | 'placed'

@@ -6,6 +6,7 @@
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { answerFormOf } from '../prompting/answer/grammar.js';
 import { remembered } from '../prompting/context/history.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
@@ -13,7 +14,7 @@ import type { CallRecord, LimitName } from '../runs/calls.js';
 import type { Revision } from '../runs/events.js';
 import { distanceOf } from '../search/novelty.js';
 import { askGroup } from './ask-group.js';
-import { type Critic, mostChange } from './critic/parts.js';
+import { type Critic, criticModelOf, mostChange } from './critic/parts.js';
 import { measureCandidates } from './evaluate.js';
 import { isAskedFor } from './feedback.js';
 import type { Experiment, StopRequests } from './parts.js';
@@ -72,6 +73,7 @@ export async function revise(
       purpose: 'critic',
       ...{ candidates: 1, first: candidate, concurrency: 1, isPaid: critic.isPaid },
       ...refusals(experiment, critic.config, best, measured),
+      form: answerFormOf(criticModelOf(config) ?? {}, config.prompts.set),
       by: () => ({ model: answererOf(experiment, critic, measured), purpose: 'critic' }),
       isReached: () => critic.isReached,
     },

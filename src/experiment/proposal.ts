@@ -18,7 +18,7 @@ import {
   parseParameters,
   type SeenParameters,
 } from '../prompting/answer/format.js';
-import { answerGrammar } from '../prompting/answer/grammar.js';
+import { type AnswerForm, answerGrammar } from '../prompting/answer/grammar.js';
 import { parseTold, type Telling } from '../prompting/answer/telling.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
@@ -41,6 +41,8 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly parameters: ParameterSpec;
   /** How models are told of them, and answer; left out, as they are. */
   readonly telling?: Telling | undefined;
+  /** The form of answers (default: `labels`). */
+  readonly form?: AnswerForm;
   readonly candidates: number;
   /** The number of the first of them; left out, 0. */
   readonly first?: number;
@@ -106,8 +108,8 @@ interface Pending {
  */
 export async function propose(request: ProposalRequest): Promise<ProposalGroup> {
   const changes = request.branch?.(0).changes !== undefined;
-  const { parameters: spec, telling } = request;
-  const grammar = changes ? changesGrammar(spec) : answerGrammar(telling?.spec ?? spec);
+  const { form, parameters: spec, telling } = request;
+  const grammar = changes ? changesGrammar(spec, form) : answerGrammar(telling?.spec ?? spec, form);
   const asking = { ...request, grammar };
   const accepted = new Map<string, ParameterVector>();
   const done: Proposal[] = [];

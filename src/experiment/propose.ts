@@ -1,6 +1,7 @@
 /** Asks for the candidates of an iteration. */
 import type { Config } from '../config/config.js';
 import { isByControl, languageModelOf } from '../config/model.js';
+import { answerFormOf } from '../prompting/answer/grammar.js';
 import { tellingOf } from '../prompting/answer/telling.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
@@ -36,6 +37,7 @@ export async function proposeCandidates(
     by: askedFor(experiment, iteration),
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
+    form: answerFormOf(languageModelOf(config.model) ?? {}, config.prompts.set),
     telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
   });

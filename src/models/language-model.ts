@@ -12,13 +12,18 @@ export interface NumberKind {
 }
 
 /**
- * The form of an answer: a list of numbers, each after its label, with free text before and behind. Providers that can
- * constrain decoding enforce it, in this form or as a JSON object with the same list.
+ * The form of an answer: a list of numbers, each after its label. Providers that can constrain decoding enforce it, in
+ * this form or as a JSON object with the same list.
  */
 export interface AnswerGrammar {
-  /** Text before each number and its space; from the second on with the separator: `a[0]:`, `, a[1]:`, … */
+  /** Text before each number; from the second on with the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
+  /**
+   * Text after the last number: the answer is the whole reply, apart from thinking. Absent: free text may come before the
+   * answer and after its line.
+   */
+  readonly closing?: string;
   /** Beginning of a label. Free text before the answer must not open a list with it, text after must not contain it. */
   readonly mention: string;
   /** Key of the list where the answer is JSON. */

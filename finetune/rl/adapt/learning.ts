@@ -45,7 +45,7 @@ async function openSessions(
   const reused = adapt.epochs > 1;
   const objective = policyObjective(settings, {
     ...{ temperature, reused, maxCompletionTokens: model.maxTokens },
-    constrained: model.format === 'constrained',
+    constrained: model.format !== 'text',
   });
   const device = await chooseDevice(model.device);
   const sessions: TrainingSession[] = [];

@@ -119,9 +119,11 @@ export const localSchema = z.strictObject({
     .describe("Above 1: tokens that occurred become less likely (default: the model's, else 1)"),
   stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
   format: z
-    .enum(['text', 'constrained'])
-    .default('text')
-    .describe('`constrained` masks tokens that would break the answer format, so that every answer is valid'),
+    .enum(['auto', 'text', 'constrained'])
+    .default('auto')
+    .describe(
+      '`auto`: the answer is the parameters and nothing else, and every answer is valid, since tokens that would break the format are masked. `constrained`: the same, with free text before and after the parameters. `text`: nothing is masked',
+    ),
   template: z
     .record(z.string(), z.unknown())
     .default({})

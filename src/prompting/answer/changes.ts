@@ -8,7 +8,7 @@ import {
   type ParseResult,
   parseParameters,
 } from './format.js';
-import { answerGrammar } from './grammar.js';
+import { type AnswerForm, answerGrammar } from './grammar.js';
 
 /** How parameters are written in answers of this form. */
 export const changeName = 'delta';
@@ -17,14 +17,14 @@ export const changeName = 'delta';
 export const exampleChanges = (spec: ParameterSpec): string => asChanges(exampleAnswer(spec));
 
 /** The grammar of answers of this form: each change at most as long as the range. */
-export function changesGrammar(spec: ParameterSpec): AnswerGrammar {
+export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGrammar {
   const { choices: _choices, ...range } = spec;
   const span = Number((range.high - range.low).toFixed(range.decimals));
-  const { labels, number } = answerGrammar({ ...range, low: -span, high: span });
-  return { labels: labels.map(asChanges), number, mention: changeName, key: changeName };
+  const { labels, ...grammar } = answerGrammar({ ...range, low: -span, high: span }, form);
+  return { ...grammar, labels: labels.map(asChanges), mention: changeName, key: changeName };
 }
 
-const asChanges = (text: string) => text.replaceAll('params[', `${changeName}[`);
+const asChanges = (text: string) => text.replaceAll(/params(?=\[|": \[)/g, changeName);
 
 /**
  * The parent's parameters with the changes of a reply, read as strictly as parameters are; the sums must be in the range.

@@ -7,6 +7,7 @@ import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../answer/changes.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
+import { answerFormOf } from '../answer/grammar.js';
 import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
 import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
@@ -54,11 +55,15 @@ interface Task {
 }
 
 /** @param model section of the model that is told; no JSON is asked for without one */
-export function taskContext(task: Task, model: object = {}): TaskContext {
+export function taskContext(
+  task: Task,
+  model: { readonly format?: string; readonly provider?: string } = {},
+): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;
   const { parameters, description: policy } = family;
-  const json = 'format' in model && model.format === 'json';
+  const json = answerFormOf(model, prompts.set) === 'json';
+  const reason = model.provider === 'local' ? 'none' : model.format === 'json' ? 'first' : 'last';
   return {
     environment: {
       ...descriptionContext(environment, config.environment.options, evaluation.maxSteps),
@@ -72,7 +77,7 @@ export function taskContext(task: Task, model: object = {}): TaskContext {
       own: policy.kind === 'module' ? { name: policy.name, description: policy.text } : null,
     },
     parameters: parametersContext(parameters),
-    answer: answerContext(parameters, json, config.proposal?.form === 'delta'),
+    answer: answerContext(parameters, json && reason, config.proposal?.form === 'delta'),
     evaluation: {
       episodes: evaluation.episodes,
       single: evaluation.episodes === 1,
@@ -118,17 +123,26 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
   };
 }
 
-function answerContext(spec: ParameterSpec, json: boolean, changes: boolean): TaskContext['answer'] {
+/** Where the JSON of an answer has its reason. */
+type ReasonPlace = 'first' | 'last' | 'none';
+
+function answerContext(
+  spec: ParameterSpec,
+  json: ReasonPlace | false,
+  changes: boolean,
+): TaskContext['answer'] {
   const name = changes ? changeName : 'params';
   const text = changes ? exampleChanges(spec) : exampleAnswer(spec);
-  return { json, changes, name, example: json ? jsonExample(spec, name) : text };
+  return { json: json !== false, changes, name, example: json ? jsonExample(spec, name, json) : text };
 }
 
-/** The keys in the order of the JSON schema that providers get: the reason first, so that a model thinks first. */
-function jsonExample({ count, kind }: ParameterSpec, name: string): string {
+/** The keys in the order of the JSON schema that providers get. */
+function jsonExample({ count, kind }: ParameterSpec, name: string, place: ReasonPlace): string {
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
-  return `{"reason": "<why, in one to three sentences>", "${name}": [${items.join(', ')}]}`;
+  const list = `"${name}": [${items.join(', ')}]`;
+  const reason = '"reason": "<why, in one to three sentences>"';
+  return `{${(place === 'none' ? [list] : place === 'first' ? [reason, list] : [list, reason]).join(', ')}}`;
 }
 
 function spaceContext(space: Space): SpaceContext {

@@ -85,7 +85,7 @@ describe('changes', () => {
 
   it('have a grammar as wide as the range is', () => {
     expect(changesGrammar(spec)).toEqual({
-      labels: ['delta[0]:', ', delta[1]:'],
+      labels: ['delta[0]: ', ', delta[1]: '],
       number: { low: -12, high: 12, decimals: 1 },
       mention: 'delta',
       key: 'delta',

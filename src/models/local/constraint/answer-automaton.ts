@@ -66,27 +66,35 @@ export type AnswerState =
       /** Whether the answer may start here: at the start of a line, or after a colon. */
       readonly anchored: boolean;
     }
-  /** Within a label; `offset` bytes of it are there. */
+  /** Before an answer that is the whole reply; `offset` bytes of `<think>` are there. */
+  | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
+  /** Within a label, or the closing text after the last one; `offset` bytes of it are there. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
   /** Within a value, the space before it included. */
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
-  | { readonly kind: 'after'; readonly matcher: number };
+  | { readonly kind: 'after'; readonly matcher: number }
+  /** After the closing text. */
+  | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text. It refuses a
- * byte after which the reply can no longer be read as one valid answer: free text may open no other list, nor, after the
- * answer, mention one or open a block of thinking.
+ * Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text; of a grammar
+ * with a closing text only thinking, then the answer. It refuses a byte after which the reply can no longer be read as one
+ * valid answer: free text may open no other list, nor, after the answer, mention one or open a block of thinking.
  */
 export interface AnswerAutomaton {
-  start(thinking: boolean): AnswerState;
+  /** @param thinking `open`: within a block of thinking; `may`: the answer may begin with one */
+  start(thinking: 'open' | 'may' | 'none'): AnswerState;
   /** Undefined where the byte is refused. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
   /** Whether the reply may end here. */
   canEnd(state: AnswerState): boolean;
-  readonly labels: readonly string[];
+  /** Labels without the space before the number, then the closing text. */
+  readonly literals: readonly string[];
   readonly values: NumberGrammar;
 }
 
+/** How models open a block of thinking that their chat template does not open for them. */
+export const thinkingStart = '<think>';
 const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
 const thinkingPatterns = [
   { text: '<|message|>', role: 'channel' as const },
@@ -111,16 +119,22 @@ const [newline, colon] = [code('\n'), code(':')];
 const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
-  const { labels } = grammar;
+  const { closing, labels } = grammar;
+  // A space belongs to the number after it: many vocabularies have tokens such as ` -`.
+  const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
   const values = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);
   const opener = openerOf(grammar);
   const last = labels.length - 1;
-  const isComplete = (text: string) => text.startsWith(' ') && values.complete(text.slice(1));
+  const spaceOf = (index: number) => labels[index]!.length - literals[index]!.length;
+  const isComplete = ({ index, text }: AnswerState & { kind: 'value' }) =>
+    text.length > spaceOf(index) && values.complete(text.slice(spaceOf(index)));
+  const thought = (matcher: number): AnswerState =>
+    closing === undefined ? fresh(matcher, false) : { kind: 'lead', offset: 0, mayThink: false };
 
   function stepFree(state: AnswerState & { kind: 'free' }, byte: number): AnswerState | undefined {
     const { next, role } = match(state.matcher, byte);
-    if (state.thinking) return role === 'close' ? fresh(next, false) : fresh(next, true);
+    if (state.thinking) return role === 'close' ? thought(next) : fresh(next, true);
     if (role === 'open') return fresh(next, true);
     const continues = byte === opener.charCodeAt(state.matched);
     const matched =
@@ -137,45 +151,71 @@ export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
     };
   }
 
-  function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
-    const character = String.fromCharCode(byte);
-    const text = state.text + character;
-    if (text === ' ' || (state.text !== '' && values.feasible(text.slice(1)))) return { ...state, text };
-    if (!isComplete(state.text)) return undefined;
-    if (state.index < last) {
-      const starts = byte === code(labels[state.index + 1]!);
-      return starts ? { kind: 'literal', index: state.index + 1, offset: 1 } : undefined;
+  function stepLead(state: AnswerState & { kind: 'lead' }, byte: number): AnswerState | undefined {
+    if (byte === thinkingStart.charCodeAt(state.offset) && state.mayThink) {
+      const offset = state.offset + 1;
+      return offset === thinkingStart.length ? fresh(0, true) : { ...state, offset };
     }
+    if (state.offset > 0) return undefined;
+    if (byte === code(literals[0]!)) return stepLiteral({ kind: 'literal', index: 0, offset: 0 }, byte);
+    return byte === newline || byte === code(' ') ? state : undefined;
+  }
+
+  function stepLiteral(
+    { index, offset }: AnswerState & { kind: 'literal' },
+    byte: number,
+  ): AnswerState | undefined {
+    if (byte !== literals[index]!.charCodeAt(offset)) return undefined;
+    if (offset + 1 < literals[index]!.length) return { kind: 'literal', index, offset: offset + 1 };
+    return index > last ? { kind: 'end' } : { kind: 'value', index, text: '' };
+  }
+
+  function stepValue(state: AnswerState & { kind: 'value' }, byte: number): AnswerState | undefined {
+    const { index } = state;
+    const text = state.text + String.fromCharCode(byte);
+    const isPart =
+      state.text.length < spaceOf(index) ? text === ' ' : values.feasible(text.slice(spaceOf(index)));
+    if (isPart) return { ...state, text };
+    if (!isComplete(state)) return undefined;
+    if (index < last || closing !== undefined)
+      return stepLiteral({ kind: 'literal', index: index + 1, offset: 0 }, byte);
     return byte === newline ? { kind: 'after', matcher: 0 } : undefined;
   }
 
   function step(state: AnswerState, byte: number): AnswerState | undefined {
-    if (state.kind === 'free') return stepFree(state, byte);
-    if (state.kind === 'literal') return stepLabel(labels[state.index]!, state, byte);
-    if (state.kind === 'value') return stepValue(state, byte);
-    const { next, role } = match(state.matcher, byte);
-    return role === undefined ? { kind: 'after', matcher: next } : undefined;
+    switch (state.kind) {
+      case 'free':
+        return stepFree(state, byte);
+      case 'lead':
+        return stepLead(state, byte);
+      case 'literal':
+        return stepLiteral(state, byte);
+      case 'value':
+        return stepValue(state, byte);
+      case 'end':
+        return undefined;
+      case 'after': {
+        const { next, role } = match(state.matcher, byte);
+        return role === undefined ? { kind: 'after', matcher: next } : undefined;
+      }
+    }
   }
 
   return {
-    labels,
+    literals,
     values,
-    start: (thinking) => fresh(0, thinking),
+    start(thinking) {
+      if (thinking === 'open' || closing === undefined) return fresh(0, thinking === 'open');
+      return thinking === 'may'
+        ? { kind: 'lead', offset: 0, mayThink: true }
+        : { kind: 'literal', index: 0, offset: 0 };
+    },
     canEnd: (state) =>
-      state.kind === 'after' || (state.kind === 'value' && state.index === last && isComplete(state.text)),
+      state.kind === 'after' ||
+      state.kind === 'end' ||
+      (state.kind === 'value' && state.index === last && !closing && isComplete(state)),
     step,
   };
-}
-
-function stepLabel(
-  label: string,
-  { index, offset }: AnswerState & { kind: 'literal' },
-  byte: number,
-): AnswerState | undefined {
-  if (byte !== label.charCodeAt(offset)) return undefined;
-  return offset + 1 === label.length
-    ? { kind: 'value', index, text: '' }
-    : { kind: 'literal', index, offset: offset + 1 };
 }
 
 function fresh(state: number, thinking: boolean): AnswerState {

@@ -11,6 +11,7 @@ import {
   answerAutomaton,
   openerOf,
   patternEnds,
+  thinkingStart,
 } from './answer-automaton.js';
 import type { TokenMask } from './sampling.js';
 
@@ -117,7 +118,10 @@ export function createConstraint(
   vocabulary: ConstraintVocabulary,
   thinking: boolean,
 ): Constraint {
-  requireCharacters(`0123456789-. ${grammar.labels.join('')}${thinkingEnd}`, vocabulary);
+  requireCharacters(
+    `0123456789-. ${grammar.labels.join('')}${grammar.closing ?? ''}${thinkingEnd}`,
+    vocabulary,
+  );
   const automaton = answerAutomaton(grammar);
   const costs = answerCosts(automaton, vocabulary);
   const rules: Rules = {
@@ -132,9 +136,13 @@ export function createConstraint(
   };
   return {
     answerTokens: costs.answer + (thinking ? vocabulary.spell(thinkingEnd).length : 0),
-    start: () => new Reply(rules, automaton.start(thinking)),
+    start: () => new Reply(rules, automaton.start(thinking ? 'open' : mayThink(vocabulary) ? 'may' : 'none')),
   };
 }
+
+/** Whether the model has a token of its own that opens a block of thinking. */
+const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
+  byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
 function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVocabulary): void {
   const missing = [...new Set(characters)].filter(
@@ -165,31 +173,34 @@ interface Costs {
 }
 
 function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary): Costs {
-  const { labels, values } = automaton;
-  const count = labels.length;
+  const { literals, values } = automaton;
+  const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
   /** Tokens of everything from the comma before value `index` to the end. */
   const tails: number[] = [];
-  // The last value ends with the end token or a line break.
-  tails[count] = 1;
+  // The last value ends with the closing text, the end token or a line break.
+  tails[count] = 1 + spell(literals[count]!).length;
   for (let index = count - 1; index > 0; index--)
-    tails[index] = 1 + spell(labels[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
+    tails[index] = 1 + spell(literals[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
+  const start =
+    thinkingEnd.length +
+    literals[0]!.length +
+    tails[1]! +
+    longestValue +
+    (count - 1) * (longestValue - shortestValue);
   return {
-    answer: spell(labels[0]!).length + shortestValue + tails[1]!,
-    start:
-      thinkingEnd.length +
-      labels[0]!.length +
-      tails[1]! +
-      longestValue +
-      (count - 1) * (longestValue - shortestValue),
+    answer: spell(literals[0]!).length + shortestValue + tails[1]!,
+    start,
     from(state) {
       if (state.kind === 'free') return Number.POSITIVE_INFINITY;
-      if (state.kind === 'after') return 0;
-      const tail = tails[state.index + 1]!;
-      if (state.kind === 'literal')
-        return spell(labels[state.index]!.slice(state.offset)).length + shortestValue + tail;
-      return tail + (state.text === '' ? shortestValue : values.shortfall(state.text.slice(1)));
+      if (state.kind === 'lead') return start;
+      if (state.kind === 'after' || state.kind === 'end') return 0;
+      const rest = state.kind === 'literal' ? spell(literals[state.index]!.slice(state.offset)).length : 0;
+      const tail = tails[state.index + 1];
+      if (tail === undefined) return rest + 1;
+      const written = state.kind === 'value' ? state.text.trimStart() : '';
+      return rest + tail + (written === '' ? shortestValue : values.shortfall(written));
     },
   };
 }
@@ -206,6 +217,7 @@ class Reply implements ConstraintState {
   constructor(rules: Rules, state: AnswerState) {
     this.#rules = rules;
     this.#state = state;
+    this.#spellOut();
   }
 
   mask(remaining: number): TokenMask {
@@ -213,7 +225,7 @@ class Reply implements ConstraintState {
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
       // The rest of the budget is needed for the answer: it starts now, while no value must be cut short.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
-      this.#forced = [before, this.#labels[0]!].flatMap((text) =>
+      this.#forced = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
       );
     }
@@ -228,18 +240,24 @@ class Reply implements ConstraintState {
     if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
     if (state === undefined) throw new Error(`token ${id} breaks the answer's format`);
-    const entered = state.kind === 'literal' && this.#forced.length === 0;
     this.#state = state;
-    if (entered) this.#forced = this.#rules.vocabulary.spell(this.#labels[state.index]!.slice(state.offset));
+    this.#spellOut();
+  }
+
+  /** The rest of a label or of the closing text follows without choice. */
+  #spellOut(): void {
+    if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
+    const { index, offset } = this.#state;
+    this.#forced = this.#rules.vocabulary.spell(this.#literals[index]!.slice(offset));
   }
 
   answerEnd(text: string): number {
     // No label follows the answer, so that the last one is the last value's, which ends with its line.
-    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#labels.at(-1)!)) : -1;
+    return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#literals.at(-2)!)) : -1;
   }
 
-  get #labels(): readonly string[] {
-    return this.#rules.automaton.labels;
+  get #literals(): readonly string[] {
+    return this.#rules.automaton.literals;
   }
 
   #walk(from: AnswerState, id: number): AnswerState | undefined {

@@ -169,7 +169,7 @@ function languageModel(
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
           logProbabilities,
-          ...(config.format === 'constrained' && grammar && { grammar }),
+          ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
         },
@@ -177,7 +177,7 @@ function languageModel(
       );
       const latencyMs = performance.now() - start;
       const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
-      const constrained = config.format === 'constrained' && grammar !== undefined;
+      const constrained = config.format !== 'text' && grammar !== undefined;
       return completions(result, latencyMs, bytes).map((completion) =>
         constrained ? { ...completion, constrained } : completion,
       );
