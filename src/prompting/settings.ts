@@ -20,6 +20,12 @@ export const promptsSchema = z.strictObject({
     .optional()
     .describe('Path of a JavaScript file with helpers and values of your own for the templates')
     .meta({ format: 'path' }),
+  answer: z
+    .enum(['json', 'labels'])
+    .optional()
+    .describe(
+      'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON where the format is enforced, except in the set `compact`). Hosted models with an enforced format always answer in JSON',
+    ),
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
   conversation: z

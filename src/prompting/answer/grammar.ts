@@ -8,18 +8,18 @@ import type { ParameterSpec } from '../../policies/policy.js';
 export type AnswerForm = 'labels' | 'line' | 'json';
 
 /**
- * The form in which a model is asked to answer. Under `format: auto` a local model answers in JSON, except with the set
- * `compact`, whose models know `params[0]: …` only.
+ * The form in which a model is asked to answer: JSON where the format is enforced, else `params[0]: …`. Models of the set
+ * `compact` know only the latter.
  * @param model its section of the config
- * @param set as `prompts.set` has it
  */
 export function answerFormOf(
-  { format, provider }: { readonly format?: string; readonly provider?: string },
-  set: string,
+  { format = 'text', provider }: { readonly format?: string; readonly provider?: string },
+  { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
 ): AnswerForm {
-  if (format !== 'auto' || provider !== 'local')
-    return format === 'json' || format === 'auto' ? 'json' : 'labels';
-  return set === 'compact' ? 'line' : 'json';
+  const isLocal = provider === 'local';
+  if (!isLocal && format !== 'text') return 'json';
+  const notation = answer ?? (format === 'auto' && set !== 'compact' ? 'json' : 'labels');
+  return notation === 'labels' && format === 'auto' ? 'line' : notation;
 }
 
 /** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */

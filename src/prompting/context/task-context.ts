@@ -62,7 +62,7 @@ export function taskContext(
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;
   const { parameters, description: policy } = family;
-  const json = answerFormOf(model, prompts.set) === 'json';
+  const json = answerFormOf(model, prompts) === 'json';
   const reason = model.provider === 'local' ? 'none' : model.format === 'json' ? 'first' : 'last';
   return {
     environment: {

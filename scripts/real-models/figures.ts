@@ -1,0 +1,49 @@
+/** What the calls of a run and its evaluations say of its proposals. */
+import type { WholeRun } from '../../src/runs/logs.js';
+
+export interface ProposalFigures {
+  readonly iterations: number;
+  /** Iterations that evaluated a proposal. */
+  readonly evaluated: number;
+  readonly calls: number;
+  /** First replies of an iteration that were accepted. */
+  readonly first: number;
+  /** Replies that repeat known parameters. */
+  readonly repeats: number;
+  /** Replies rejected for any other reason, by reason. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Proposals that beat the best evaluation before them. */
+  readonly improving: number;
+  /** Wall time of all calls. */
+  readonly seconds: number;
+}
+
+export function proposalFigures({
+  calls,
+  entries,
+}: Pick<WholeRun, 'calls' | 'entries'>): ProposalFigures {
+  const failures: Record<string, number> = {};
+  let [first, repeats, milliseconds] = [0, 0, 0];
+  for (const { attempt, completion, outcome } of calls) {
+    milliseconds += completion?.latencyMs ?? 0;
+    if (outcome.kind === 'accepted') first += attempt === 0 ? 1 : 0;
+    else {
+      const reason = outcome.kind === 'rejected' ? outcome.failure.kind : outcome.error;
+      if (reason === 'repeated') repeats++;
+      else failures[reason] = (failures[reason] ?? 0) + 1;
+    }
+  }
+  let [best, improving] = [Number.NEGATIVE_INFINITY, 0];
+  for (const { iteration, score } of entries) {
+    if (iteration > 0 && score > best) improving++;
+    best = Math.max(best, score);
+  }
+  const iterations = Math.max(0, ...calls.map(({ iteration }) => iteration));
+  return {
+    iterations,
+    evaluated: new Set(entries.filter(({ iteration }) => iteration > 0).map(({ iteration }) => iteration)).size,
+    calls: calls.length,
+    ...{ first, repeats, failures, improving },
+    seconds: Math.round(milliseconds / 100) / 10,
+  };
+}

@@ -1,0 +1,50 @@
+/** What is played with real models: tasks, prompt sets, arms, and what all runs have in common. */
+
+/** Tasks of the comparisons (`scripts/comparisons/plan.ts`), whose constants normalise returns; they play fast. */
+export const tasks: Readonly<Record<string, string>> = {
+  CartPole: 'cartpole-numeric',
+  MountainCarContinuous: 'mountaincar-continuous-numeric',
+  Pendulum: 'pendulum-numeric',
+  InvertedPendulum: 'inverted-pendulum-numeric',
+  Acrobot: 'acrobot-numeric',
+  FrozenLake: 'frozenlake-numeric',
+  Nim: 'nim-numeric',
+};
+
+export const sets = ['numeric', 'semantic', 'compact'] as const;
+
+/** GGUF files of the directory that the script is given, smallest first. */
+export const models = ['smollm2', 'qwen0.5', 'qwen1.5'] as const;
+
+/** Settings that differ from the defaults, to choose the defaults by. */
+export const arms: Readonly<Record<string, readonly string[]>> = {
+  default: [],
+  labels: ['prompts.answer=labels'],
+  cold: ['model.temperature=0.7', 'model.topP=0.8', 'model.topK=20'],
+  hot: ['model.temperature=1.3', 'model.topP=1', 'model.topK=0'],
+  text: ['model.format=text'],
+  'text-hot': ['model.format=text', 'model.temperature=1', 'model.topP=1', 'model.topK=0'],
+  'best-last': ['memory.order=best-last'],
+  conversation: ['prompts.layout=conversation'],
+  jitter: ['novelty={distance: 0.05, action: jitter}'],
+  delta: ['proposal={form: delta, beam: 1}'],
+};
+
+export const controls = ['random', 'hill-climb', 'gp'] as const;
+
+/** Evaluations of a run, and how many of them are random policies. */
+export const evaluations = 30;
+const warmup = 10;
+
+export const common: readonly string[] = [
+  `limits.evaluations=${evaluations}`,
+  // No more iterations than there are evaluations: a reply that can't be used costs one.
+  `iterations=${evaluations - warmup}`,
+  `warmup=${warmup}`,
+  'candidates=1',
+  'corrections=1',
+  'evaluation.episodes=10',
+  'evaluation.workers=1',
+  'confirmation={candidates: 1, episodes: 100}',
+  'record=none',
+];
