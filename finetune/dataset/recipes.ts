@@ -38,7 +38,7 @@ export function imitate(
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(parameters, tellingIn(run), run.answerFormat, reasonIn(reply)),
+    completion: formatAnswer(parameters, tellingIn(run), run.answerForm, reasonIn(reply)),
     weight,
     lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
   };
@@ -145,7 +145,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
   const answer = ({ entry, reply }: Proposed) =>
-    formatAnswer(entry.parameters, tellingIn(run), run.answerFormat, stated ? reasonIn(reply) : '');
+    formatAnswer(entry.parameters, tellingIn(run), run.answerForm, stated ? reasonIn(reply) : '');
   return {
     kind: 'preference',
     prompt: step.prompt,

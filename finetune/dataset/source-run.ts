@@ -9,6 +9,7 @@ import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
+import { type AnswerForm, answerFormOf } from '../../src/prompting/answer/grammar.js';
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
 import { type Telling, tellingOf } from '../../src/prompting/answer/telling.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
@@ -23,9 +24,6 @@ import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
-/** The prompt asks for the answer line with the reason below it, or for a JSON object. */
-export type AnswerFormat = 'text' | 'json';
-
 /** In characters; a longer reason has more than one to three sentences, and is left out. */
 const longestReason = 600;
 
@@ -36,28 +34,29 @@ const longestReason = 600;
 export function formatAnswer(
   parameters: ParameterVector,
   { spec, tell }: Telling,
-  format: AnswerFormat,
+  form: AnswerForm,
   reason = '',
 ): string {
   const told = tell(parameters);
-  const answer = written(told, spec, format, reason);
+  const answer = written(told, spec, form, reason);
   const read = parseParameters(answer, spec);
   const same = read.ok && vectorKey(read.value) === vectorKey(told);
-  return same ? answer : written(told, spec, format, '');
+  return same ? answer : written(told, spec, form, '');
 }
 
 function written(
   parameters: ParameterVector,
   spec: ParameterSpec,
-  format: AnswerFormat,
+  { notation, reason: place }: AnswerForm,
   reason: string,
 ): string {
-  if (format === 'json') {
-    const values = parameters.map((value) => formatValue(value, spec.decimals));
-    return `{"reason": ${JSON.stringify(reason)}, "params": [${values.join(', ')}]}`;
+  if (notation === 'json') {
+    const list = `"params": [${parameters.map((value) => formatValue(value, spec.decimals)).join(', ')}]`;
+    const why = `"reason": ${JSON.stringify(reason)}`;
+    return `{${(place === 'none' ? [list] : place === 'first' ? [why, list] : [list, why]).join(', ')}}`;
   }
   const line = formatParameters(parameters, spec);
-  return reason === '' ? line : `${line}\n${reason}`;
+  return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
 }
 
 /** The reason that a reply states, on one line; '' where it states none, or one that is too long to be one. */
@@ -94,7 +93,7 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   /** SHA-256 of what examples are made from. */
   readonly hash: string;
-  readonly answerFormat: AnswerFormat;
+  readonly answerForm: AnswerForm;
   /** The run's prompt set as it is now; undefined where it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   /** Episodes that its prompts show. */
@@ -123,7 +122,6 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
       remedy: 'leave this run out; runs without proposal can be learnt from',
     });
   }
-  const reader = languageModelOf(opened.config.model);
   // Prompts are rendered again and again, and only some show trajectories.
   const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
@@ -131,7 +129,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     recorded: { ...opened.recorded, episodes },
     name,
     hash: contentHash(path),
-    answerFormat: reader && 'format' in reader && reader.format === 'json' ? 'json' : 'text',
+    answerForm: answerFormOf(languageModelOf(opened.config.model), opened.config.prompts),
     prompts: await currentPrompts(opened),
     demonstrations: readDemonstrations(path, opened.config),
     steps: stepsOf(opened.recorded, memory),

@@ -18,10 +18,7 @@ export interface ProposalFigures {
   readonly seconds: number;
 }
 
-export function proposalFigures({
-  calls,
-  entries,
-}: Pick<WholeRun, 'calls' | 'entries'>): ProposalFigures {
+export function proposalFigures({ calls, entries }: Pick<WholeRun, 'calls' | 'entries'>): ProposalFigures {
   const failures: Record<string, number> = {};
   let [first, repeats, milliseconds] = [0, 0, 0];
   for (const { attempt, completion, outcome } of calls) {
@@ -41,7 +38,8 @@ export function proposalFigures({
   const iterations = Math.max(0, ...calls.map(({ iteration }) => iteration));
   return {
     iterations,
-    evaluated: new Set(entries.filter(({ iteration }) => iteration > 0).map(({ iteration }) => iteration)).size,
+    evaluated: new Set(entries.filter(({ iteration }) => iteration > 0).map(({ iteration }) => iteration))
+      .size,
     calls: calls.length,
     ...{ first, repeats, failures, improving },
     seconds: Math.round(milliseconds / 100) / 10,

@@ -16,8 +16,8 @@ import { packageRoot } from '../../src/base/package.js';
 import { finalConfirmation } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { appendRow, readRows } from '../controls/rows.js';
-import { arms, common, controls, models, sets, tasks } from './plan.js';
 import { proposalFigures } from './figures.js';
+import { arms, common, controls, models, sets, tasks } from './plan.js';
 import type { Row } from './report.js';
 
 const { positionals, values } = parseArgs({
@@ -48,8 +48,7 @@ interface Cell {
 }
 
 function play(cell: Cell, overrides: readonly string[]): void {
-  const isSame = (row: Row) =>
-    (Object.keys(cell) as (keyof Cell)[]).every((key) => row[key] === cell[key]);
+  const isSame = (row: Row) => (Object.keys(cell) as (keyof Cell)[]).every((key) => row[key] === cell[key]);
   if (readRows<Row>(values.rows).some(isSame)) return;
   const directory = resolve(work!, Object.values(cell).join('_'));
   const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
@@ -82,7 +81,12 @@ for (const seed of seeds) {
           if (Date.now() > end) process.exit(0);
           const section = `model={provider: local, path: ${JSON.stringify(path)}, threads: 1, device: cpu, maxTokens: 300}`;
           const memory = set === 'compact' ? ['memory={best: 8, recent: 4}'] : [];
-          play({ with: model, set, task, arm, seed }, [section, `prompts.set=${set}`, ...memory, ...arms[arm]!]);
+          play({ with: model, set, task, arm, seed }, [
+            section,
+            `prompts.set=${set}`,
+            ...memory,
+            ...arms[arm]!,
+          ]);
         }
       }
     }

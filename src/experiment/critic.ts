@@ -73,7 +73,7 @@ export async function revise(
       purpose: 'critic',
       ...{ candidates: 1, first: candidate, concurrency: 1, isPaid: critic.isPaid },
       ...refusals(experiment, critic.config, best, measured),
-      form: answerFormOf(criticModelOf(config) ?? {}, config.prompts),
+      form: answerFormOf(criticModelOf(config), config.prompts),
       by: () => ({ model: answererOf(experiment, critic, measured), purpose: 'critic' }),
       isReached: () => critic.isReached,
     },

@@ -6,6 +6,7 @@ import { customPrefix } from '../environments/catalogue/open.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
+import { answerFormOf } from '../prompting/answer/grammar.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { pngFrames } from '../render/png.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -120,7 +121,7 @@ export function questionsOn(
   return visionQuestions({
     ...{ config: section, prompts: templates, spec: family.parameters },
     stepSeconds: stepSecondsOf(environment),
-    task: taskContext(assembly, visionModelOf(config)),
+    task: taskContext(assembly, answerFormOf(visionModelOf(config), config.prompts)),
   });
 }
 

@@ -137,7 +137,7 @@ export function experimentIn(
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
     Partial<Pick<Experiment, 'feedback' | 'heed' | 'learner'>>,
 ): Experiment {
-  const { config, demonstrations, environment, family, model, prompts, racing, workers } = assembly;
+  const { config, environment, family, model, racing, workers } = assembly;
   const { recorded, manifest } = directory;
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
@@ -160,7 +160,7 @@ export function experimentIn(
     languageModel: languageModelIn(model),
     isControl: findControl(assembly.counted.provider) !== undefined,
     critic: openCritic(assembly),
-    prompter: new Prompter({ config, demonstrations, environment, family, prompts, buffer, recorded }),
+    prompter: new Prompter({ ...assembly, buffer, recorded }),
     buffer,
     screening: config.screening && createScreening(config.screening.evaluate),
     imported: assembly.imported,

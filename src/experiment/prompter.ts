@@ -5,6 +5,7 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
+import { answerFormOf } from '../prompting/answer/grammar.js';
 import { answerText } from '../prompting/answer/reply-text.js';
 import { tellingOf } from '../prompting/answer/telling.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
@@ -44,6 +45,8 @@ export class Prompter {
   /** @param recorded what the run holds already, so that a resumed one has the same trajectories and conversation */
   constructor(parts: {
     readonly config: Config;
+    /** Who answered the recorded run, in a replay (default: the config's model). */
+    readonly counted?: Config['model'];
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;
     readonly prompts: PromptSet;
@@ -59,7 +62,8 @@ export class Prompter {
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
     const telling = tellingOf(family.parameters, config.prompts.set);
     const told = { ...parts, family: { ...family, parameters: telling.spec } };
-    this.#task = taskContext(told, languageModelOf(config.model));
+    const answerer = languageModelOf(parts.counted ?? config.model);
+    this.#task = taskContext(told, answerFormOf(answerer, config.prompts));
     this.remember(recorded.episodes);
     this.#history = createHistory({
       telling,

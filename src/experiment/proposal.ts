@@ -41,7 +41,7 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly parameters: ParameterSpec;
   /** How models are told of them, and answer; left out, as they are. */
   readonly telling?: Telling | undefined;
-  /** The form of answers (default: `labels`). */
+  /** The form of answers (default: `freeForm`). */
   readonly form?: AnswerForm;
   readonly candidates: number;
   /** The number of the first of them; left out, 0. */

@@ -37,7 +37,7 @@ export async function proposeCandidates(
     by: askedFor(experiment, iteration),
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
-    form: answerFormOf(languageModelOf(config.model) ?? {}, config.prompts),
+    form: answerFormOf(languageModelOf(config.model), config.prompts),
     telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
   });

@@ -20,7 +20,10 @@ import {
 
 const original = {
   ...quick,
-  model: { provider: 'ollama', name: 'scripted', price: { input: 1, cachedInput: 0.1, output: 4 } },
+  model: {
+    ...{ provider: 'ollama', name: 'scripted' },
+    price: { input: 1, cachedInput: 0.1, output: 4 },
+  },
 } as const satisfies ConfigInput;
 
 const replayOf = (run: string, more: object = {}) =>
@@ -51,6 +54,15 @@ function expectSame(replayed: string, recorded: string): void {
 }
 
 describe('a replayed run', () => {
+  it('is asked for answers in the same form as the recorded one', async () => {
+    const { path } = await runExperimentFrom(
+      { ...original, model: { ...original.model, format: 'json' } },
+      { model: seededModel(0) },
+    );
+    expect(readRun(path).calls[0]!.messages[0]!.content).toContain('"params": [<number>');
+    expectSame((await runExperimentFrom(replayOf(path))).path, path);
+  });
+
   it.each<readonly [string, Partial<ConfigInput>]>([
     ['with corrections', {}],
     ['with candidates', { candidates: 3 }],

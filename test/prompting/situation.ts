@@ -2,6 +2,7 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
+import { answerFormOf } from '../../src/prompting/answer/grammar.js';
 import { tellingOf } from '../../src/prompting/answer/telling.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
@@ -36,7 +37,8 @@ export async function situation(
   });
   const telling = tellingOf(family.parameters, config.prompts.set);
   const told = { ...family, parameters: telling.spec };
-  const task = taskContext({ config, environment, family: told, prompts, demonstrations }, config.model);
+  const form = answerFormOf(config.model, config.prompts);
+  const task = taskContext({ config, environment, family: told, prompts, demonstrations }, form);
   const episodes = new Map<BufferEntry, EpisodeRecord>();
 
   /** Random policies, each played for one episode. */

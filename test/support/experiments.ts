@@ -130,15 +130,15 @@ export const readRunFile = (path: string, file: keyof typeof runFiles) =>
 export function seededModel(wrong = 0): ScriptedModel {
   return createScriptedModel(({ options }) => {
     const random = createGenerator(options.seeds[0]!);
-    const { labels, number } = options.grammar!;
-    const answer = labels
-      .map((label) => `${label} ${formatValue(random.uniform(number.low, number.high), number.decimals)}`)
-      .join('');
+    const { closing = '', labels, number } = options.grammar!;
+    const answer = `${labels
+      .map((label) => `${label}${formatValue(random.uniform(number.low, number.high), number.decimals)}`)
+      .join('')}${closing}`;
     if (random.random() >= wrong) return `${answer}\nA step from the best.`;
     const broken = [
       'I do not know.',
       answer.slice(0, answer.length / 2),
-      answer.replace(/: -?[\d.]+/, ': 99'),
+      answer.replace(/(?<=: \[?)-?\d[\d.]*/, '99'),
       '',
     ];
     return random.choice(broken);

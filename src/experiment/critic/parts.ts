@@ -4,6 +4,7 @@ import type { CriticConfig } from '../../config/critic.js';
 import { languageModelOf } from '../../config/model.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParameterSpec, PolicyFamily } from '../../policies/policy.js';
+import { answerFormOf } from '../../prompting/answer/grammar.js';
 import type { Demonstration } from '../../prompting/context/demonstrations.js';
 import { taskContext } from '../../prompting/context/task-context.js';
 import type { CriticPrompts, PromptSet } from '../../prompting/templates/prompt-set.js';
@@ -31,6 +32,9 @@ export interface CriticAssembly {
 /** @returns undefined where nothing is revised */
 export function openCritic(assembly: {
   readonly config: Config;
+  /** In a replay, who answered the recorded run. */
+  readonly counted?: Config['model'];
+  readonly countedBeside?: Pick<Config, 'critic' | 'feedback'>;
   readonly critic?: CriticAssembly | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly environment: EnvironmentSpec;
@@ -56,9 +60,11 @@ export function criticPrompter(
 ): CriticPrompter {
   const { config, critic, environment, family } = assembly;
   const { distance } = config.critic!;
+  // In a replay, who answered the recorded run.
+  const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
     ...{ config: config.critic!, environment, prompts: critic.prompts, spec: family.parameters },
-    task: taskContext(assembly, criticModelOf(config)),
+    task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
     most: mostChange(distance, family.parameters),
   });
 }

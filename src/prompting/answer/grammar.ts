@@ -1,38 +1,54 @@
+/** The form of answers, as prompts ask for it and as models that constrain decoding enforce it. */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 
-/**
- * How an answer is written. `labels`: `params[0]: 1.2, params[1]: …` within free text. `line`: the same, and nothing else.
- * `json`: `{"params": [1.2, …]}`, and nothing else.
- */
-export type AnswerForm = 'labels' | 'line' | 'json';
+export interface AnswerForm {
+  /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
+  readonly notation: 'labels' | 'json';
+  /** Whether nothing may come before or after the answer, apart from thinking. */
+  readonly whole: boolean;
+  /** Where the reason comes, if one is asked for. */
+  readonly reason: 'first' | 'last' | 'none';
+}
+
+/** Parameters on the first line, a reason below: the form that no provider enforces. */
+export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
 /**
- * The form in which a model is asked to answer: JSON where the format is enforced, else `params[0]: …`. Models of the set
- * `compact` know only the latter.
- * @param model its section of the config
+ * The form in which a model is asked to answer: JSON where the format is enforced, else `params[0]: …`. A local model gives
+ * no reason under `format: auto`, since it would cost as much time as the answer.
+ * @param model its section of the config; undefined for none
  */
 export function answerFormOf(
-  { format = 'text', provider }: { readonly format?: string; readonly provider?: string },
+  model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
 ): AnswerForm {
+  const { format = 'text', provider } = model ?? {};
   const isLocal = provider === 'local';
-  if (!isLocal && format !== 'text') return 'json';
-  const notation = answer ?? (format === 'auto' && set !== 'compact' ? 'json' : 'labels');
-  return notation === 'labels' && format === 'auto' ? 'line' : notation;
+  const isEnforced = isLocal ? format === 'auto' : format !== 'text';
+  if (isEnforced && !isLocal) {
+    return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
+  }
+  // Models of the set `compact` know labels only.
+  const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
+  if (isEnforced) return { notation, whole: true, reason: 'none' };
+  return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
 /** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
-  form: AnswerForm = 'labels',
+  { notation, whole }: AnswerForm = freeForm,
 ): AnswerGrammar {
-  const label = (i: number) =>
-    form === 'json' ? (i === 0 ? '{"params": [' : ', ') : `${i === 0 ? '' : ', '}params[${i}]: `;
+  const isJson = notation === 'json';
+  const label = (i: number) => {
+    if (isJson) return i === 0 ? '{"params": [' : ', ';
+    return `${i === 0 ? '' : ', '}params[${i}]: `;
+  };
   return {
     labels: Array.from({ length: count }, (_, i) => label(i)),
     number: { low, high, decimals: kind === 'integer' ? 0 : decimals, ...(choices && { choices }) },
-    ...(form !== 'labels' && { closing: form === 'json' ? ']}' : '' }),
+    ...((isJson || whole) && { closing: isJson ? ']}' : '' }),
     // The parser reads `param`, `params` and `parameters` in any case.
     mention: 'param',
     key: 'params',

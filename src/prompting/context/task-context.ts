@@ -7,7 +7,7 @@ import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../answer/changes.js';
 import { exampleAnswer, formatValue } from '../answer/format.js';
-import { answerFormOf } from '../answer/grammar.js';
+import type { AnswerForm } from '../answer/grammar.js';
 import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
 import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
@@ -54,16 +54,11 @@ interface Task {
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @param model section of the model that is told; no JSON is asked for without one */
-export function taskContext(
-  task: Task,
-  model: { readonly format?: string; readonly provider?: string } = {},
-): TaskContext {
+/** @param form of the answers that are asked for */
+export function taskContext(task: Task, form: AnswerForm): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;
   const { parameters, description: policy } = family;
-  const json = answerFormOf(model, prompts) === 'json';
-  const reason = model.provider === 'local' ? 'none' : model.format === 'json' ? 'first' : 'last';
   return {
     environment: {
       ...descriptionContext(environment, config.environment.options, evaluation.maxSteps),
@@ -77,7 +72,7 @@ export function taskContext(
       own: policy.kind === 'module' ? { name: policy.name, description: policy.text } : null,
     },
     parameters: parametersContext(parameters),
-    answer: answerContext(parameters, json && reason, config.proposal?.form === 'delta'),
+    answer: answerContext(parameters, form, config.proposal?.form === 'delta'),
     evaluation: {
       episodes: evaluation.episodes,
       single: evaluation.episodes === 1,
@@ -123,26 +118,22 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
   };
 }
 
-/** Where the JSON of an answer has its reason. */
-type ReasonPlace = 'first' | 'last' | 'none';
-
-function answerContext(
-  spec: ParameterSpec,
-  json: ReasonPlace | false,
-  changes: boolean,
-): TaskContext['answer'] {
+function answerContext(spec: ParameterSpec, form: AnswerForm, changes: boolean): TaskContext['answer'] {
   const name = changes ? changeName : 'params';
+  const json = form.notation === 'json';
   const text = changes ? exampleChanges(spec) : exampleAnswer(spec);
-  return { json: json !== false, changes, name, example: json ? jsonExample(spec, name, json) : text };
+  return { json, changes, name, example: json ? jsonExample(spec, name, form) : text };
 }
 
 /** The keys in the order of the JSON schema that providers get. */
-function jsonExample({ count, kind }: ParameterSpec, name: string, place: ReasonPlace): string {
+function jsonExample({ count, kind }: ParameterSpec, name: string, { reason }: AnswerForm): string {
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
-  const list = `"${name}": [${items.join(', ')}]`;
-  const reason = '"reason": "<why, in one to three sentences>"';
-  return `{${(place === 'none' ? [list] : place === 'first' ? [reason, list] : [list, reason]).join(', ')}}`;
+  const keys = [`"${name}": [${items.join(', ')}]`];
+  const why = '"reason": "<why, in one to three sentences>"';
+  if (reason === 'first') keys.unshift(why);
+  if (reason === 'last') keys.push(why);
+  return `{${keys.join(', ')}}`;
 }
 
 function spaceContext(space: Space): SpaceContext {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { type AnswerForm, freeForm } from '../../../src/prompting/answer/grammar.js';
 import { tellingOf } from '../../../src/prompting/answer/telling.js';
 
 const floats = tellingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
@@ -38,34 +39,38 @@ const anyReason = fc.oneof(
   ),
 );
 
+const reasonFirst: AnswerForm = { notation: 'json', whole: true, reason: 'first' };
+const bare: AnswerForm = { notation: 'json', whole: true, reason: 'none' };
+
 describe('a completion', () => {
-  it.each(['text', 'json'] as const)('reads back as its parameters, whatever the reason (%s)', (format) => {
+  it.each([freeForm, reasonFirst, bare])('reads back as its parameters, whatever the reason (%o)', (form) => {
     fc.assert(
       fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
-        const result = parseParameters(
-          formatAnswer(vector, tellingOf(spec, 'numeric'), format, reason),
-          spec,
-        );
+        const result = parseParameters(formatAnswer(vector, tellingOf(spec, 'numeric'), form, reason), spec);
         expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
       }),
     );
   });
 
   it('is the answer line with the reason below it', () => {
-    expect(formatAnswer([1, -0.5], floats, 'text', 'A smaller step.')).toBe(
+    expect(formatAnswer([1, -0.5], floats, freeForm, 'A smaller step.')).toBe(
       'params[0]: 1.0, params[1]: -0.5\nA smaller step.',
     );
-    expect(formatAnswer([1, -0.5], floats, 'text')).toBe('params[0]: 1.0, params[1]: -0.5');
+    expect(formatAnswer([1, -0.5], floats, freeForm)).toBe('params[0]: 1.0, params[1]: -0.5');
   });
 
   it('is the object of the JSON schema where the prompt asks for one', () => {
-    const answer = formatAnswer([1, -0.5], floats, 'json', 'It said "go".\n');
+    const answer = formatAnswer([1, -0.5], floats, reasonFirst, 'It said "go".\n');
     expect(answer).toBe('{"reason": "It said \\"go\\".\\n", "params": [1.0, -0.5]}');
-    expect(JSON.parse(formatAnswer([1, -0.5], floats, 'json'))).toEqual({ reason: '', params: [1, -0.5] });
+    expect(JSON.parse(formatAnswer([1, -0.5], floats, reasonFirst))).toEqual({
+      reason: '',
+      params: [1, -0.5],
+    });
+    expect(formatAnswer([1, -0.5], floats, bare, 'It said "go".')).toBe('{"params": [1.0, -0.5]}');
   });
 
   it('leaves out a reason that would be taken for thinking', () => {
-    expect(formatAnswer([1, 2], floats, 'text', 'as said</think>')).toBe('params[0]: 1.0, params[1]: 2.0');
+    expect(formatAnswer([1, 2], floats, freeForm, 'as said</think>')).toBe('params[0]: 1.0, params[1]: 2.0');
   });
 });
 
