@@ -7,9 +7,9 @@ import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
-import { formatParameters, formatValue, parseParameters } from '../../src/prompting/answer/format.js';
-import { type AnswerForm, answerFormOf } from '../../src/prompting/answer/grammar.js';
+import type { ParameterVector } from '../../src/policies/policy.js';
+import { parseParameters } from '../../src/prompting/answer/format.js';
+import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/answer/grammar.js';
 import { statedReason } from '../../src/prompting/answer/stated-reason.js';
 import { type Telling, tellingOf } from '../../src/prompting/answer/telling.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
@@ -38,25 +38,10 @@ export function formatAnswer(
   reason = '',
 ): string {
   const told = tell(parameters);
-  const answer = written(told, spec, form, reason);
+  const answer = writtenAnswer(told, spec, form, reason);
   const read = parseParameters(answer, spec);
   const same = read.ok && vectorKey(read.value) === vectorKey(told);
-  return same ? answer : written(told, spec, form, '');
-}
-
-function written(
-  parameters: ParameterVector,
-  spec: ParameterSpec,
-  { notation, reason: place }: AnswerForm,
-  reason: string,
-): string {
-  if (notation === 'json') {
-    const list = `"params": [${parameters.map((value) => formatValue(value, spec.decimals)).join(', ')}]`;
-    const why = `"reason": ${JSON.stringify(reason)}`;
-    return `{${(place === 'none' ? [list] : place === 'first' ? [why, list] : [list, why]).join(', ')}}`;
-  }
-  const line = formatParameters(parameters, spec);
-  return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
+  return same ? answer : writtenAnswer(told, spec, form, '');
 }
 
 /** The reason that a reply states, on one line; '' where it states none, or one that is too long to be one. */

@@ -16,6 +16,7 @@ export function checkConfig(config: Config): readonly Problem[] {
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
     ...memoryProblems(config),
+    layoutProblem(config),
     noveltyProblem(config),
     ...screeningProblems(config),
     ...criticProblems(config),
@@ -111,6 +112,19 @@ function emptyRange(path: string, low: number, high: number): Problem {
     value: low,
     remedy: low === high ? 'widen the range' : `swap the two: low: ${high}, high: ${low}`,
   };
+}
+
+function layoutProblem({ prompts: { conversation, layout, set } }: Config): Found {
+  if (layout !== 'conversation') return undefined;
+  const clash = set === 'compact' ? 'prompts.set: compact, which lists scores' : 'prompts.conversation';
+  return (
+    (set === 'compact' || conversation !== 'fresh') && {
+      field: 'prompts.layout',
+      value: layout,
+      message: `does not go with ${clash}`,
+      remedy: `remove prompts.layout, or change prompts.${set === 'compact' ? 'set' : 'conversation'}`,
+    }
+  );
 }
 
 function memoryProblems({ memory, record }: Config): readonly Found[] {

@@ -5,7 +5,7 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
-import { answerFormOf } from '../prompting/answer/grammar.js';
+import { type AnswerForm, answerFormOf } from '../prompting/answer/grammar.js';
 import { answerText } from '../prompting/answer/reply-text.js';
 import { tellingOf } from '../prompting/answer/telling.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
@@ -19,6 +19,9 @@ import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
+
+/** What a conversation of proposals and scores begins with. */
+const firstTurn = 'Propose parameters.';
 
 /** An exchange that the next iteration goes on with. */
 interface Conversation {
@@ -35,6 +38,7 @@ export class Prompter {
   readonly #prompts: PromptSet;
   readonly #buffer: ReplayBuffer;
   #task: TaskContext;
+  readonly #form: AnswerForm;
   readonly #history: History;
   /** The first episode of each evaluation, where prompts show trajectories. */
   readonly #trajectories = new Map<string, EpisodeRecord>();
@@ -62,8 +66,8 @@ export class Prompter {
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
     const telling = tellingOf(family.parameters, config.prompts.set);
     const told = { ...parts, family: { ...family, parameters: telling.spec } };
-    const answerer = languageModelOf(parts.counted ?? config.model);
-    this.#task = taskContext(told, answerFormOf(answerer, config.prompts));
+    this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
+    this.#task = taskContext(told, this.#form);
     this.remember(recorded.episodes);
     this.#history = createHistory({
       telling,
@@ -80,9 +84,40 @@ export class Prompter {
    */
   messages(iteration: number, known?: number, rank = 0): readonly ChatMessage[] {
     this.#context = this.#contextOf(iteration, known, rank);
+    if (this.#config.prompts.layout === 'conversation') return this.#turns(iteration, known);
     const user: ChatMessage = { role: 'user', content: this.#prompts.user(this.#context) };
     if (this.#conversation !== undefined) return [...this.#conversation.messages, user];
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
+  }
+
+  /** The memory as a conversation in which the model proposed all that was evaluated. */
+  #turns(iteration: number, known = iteration): readonly ChatMessage[] {
+    const context = this.#context!;
+    const shown = this.#shown(known);
+    const turns = this.#history.turns(shown, this.#form);
+    const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
+    const asked = [firstTurn, ...turns.slice(0, -1).map(({ result }) => result)];
+    return [
+      { role: 'system', content: this.#prompts.system(context) },
+      ...turns.flatMap(({ answer }, i): readonly ChatMessage[] => [
+        { role: 'user', content: asked[i]! },
+        { role: 'assistant', content: answer },
+      ]),
+      {
+        role: 'user',
+        content: this.#prompts.user({ ...context, continued: turns.length > 0, history: last }),
+      },
+    ];
+  }
+
+  /** The evaluations that a prompt shows which continues no other. */
+  #shown(known: number): readonly BufferEntry[] {
+    const { memory } = this.#config;
+    return selectHistory(
+      remembered(knownEntries(this.#buffer.entries, known), memory),
+      memory,
+      this.#history.tokens,
+    );
   }
 
   /** The same, with how its answers are corrected, whatever other prompts are made meanwhile. */
@@ -130,7 +165,7 @@ export class Prompter {
     const held = remembered(knownEntries(this.#buffer.entries, known), memory);
     const seen = this.#conversation?.shown;
     const continued = seen !== undefined;
-    const shown = continued ? held.slice(seen) : selectHistory(held, memory, this.#history.tokens);
+    const shown = continued ? held.slice(seen) : this.#shown(known);
     const parents = parentsOf(this.#config.proposal, held);
     const entry = parents[rank];
     const parent = entry && { entry, rank: rank + 1, of: parents.length };

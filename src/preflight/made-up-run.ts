@@ -6,6 +6,7 @@ import { formatParameters, formatValue } from '../prompting/answer/format.js';
 import { tellingOf } from '../prompting/answer/telling.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
+import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
 
@@ -65,7 +66,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     episode,
     answer,
     reply: width === 'wide' ? `${answer}\n${reason}` : answer,
-    room: Math.floor(memory.tokens / entryTokens),
+    room: Math.floor((memory.tokens ?? historyTokens) / entryTokens),
     entryTokens,
   };
 }

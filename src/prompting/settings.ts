@@ -28,6 +28,12 @@ export const promptsSchema = z.strictObject({
     ),
   optimum: z.number().optional().describe('The best return there can be, told to the model when given'),
   stepSize: positive.optional().describe('Exploration step told to the model when given'),
+  layout: z
+    .enum(['document', 'conversation'])
+    .optional()
+    .describe(
+      '`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, the parameters as the answer of the model and their score as the next message',
+    ),
   conversation: z
     .union([z.literal('fresh'), z.strictObject({ turns: count(1).describe('Iterations of a conversation') })])
     .default('fresh')
@@ -77,9 +83,9 @@ export const memorySchema = z.strictObject({
     .default('chronological')
     .describe('Chronological keeps the start of the prompt unchanged, so that prompt caches work'),
   tokens: count(1)
-    .default(24_000) // leaves a context of 32,768 room for the task and an answer of 4,096 tokens
+    .optional()
     .describe(
-      'Budget of the history part, in estimated tokens; the oldest go first. Told before a run where it hides evaluations',
+      'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000, or half the context of a local model)',
     ),
   trajectories: z
     .enum(['none', 'rows', 'summary'])
@@ -103,3 +109,6 @@ export type ProposalConfig = z.output<typeof proposalSchema>;
 export type PromptsConfig = z.output<typeof promptsSchema>;
 export type DemonstrationsConfig = z.output<typeof demonstrationsSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
+
+/** `memory.tokens` by default: a context of 32,768 then has room for the task and an answer of 4,096 tokens. */
+export const historyTokens = 24_000;

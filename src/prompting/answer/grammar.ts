@@ -1,6 +1,7 @@
 /** The form of answers, as prompts ask for it and as models that constrain decoding enforce it. */
 import type { AnswerGrammar } from '../../models/language-model.js';
-import type { ParameterSpec } from '../../policies/policy.js';
+import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
+import { formatParameters, formatValue } from './format.js';
 
 export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
@@ -53,4 +54,20 @@ export function answerGrammar(
     mention: 'param',
     key: 'params',
   };
+}
+
+/** An answer in a form, as a model would write it. `parseParameters` reads it back. */
+export function writtenAnswer(
+  parameters: ParameterVector,
+  spec: ParameterSpec,
+  { notation, reason: place }: AnswerForm,
+  reason = '',
+): string {
+  if (notation === 'json') {
+    const list = `"params": [${parameters.map((value) => formatValue(value, spec.decimals)).join(', ')}]`;
+    const why = `"reason": ${JSON.stringify(reason)}`;
+    return `{${(place === 'none' ? [list] : place === 'first' ? [why, list] : [list, why]).join(', ')}}`;
+  }
+  const line = formatParameters(parameters, spec);
+  return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
 }

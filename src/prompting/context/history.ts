@@ -3,8 +3,9 @@ import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { formatParameters, formatValue } from '../answer/format.js';
+import { type AnswerForm, writtenAnswer } from '../answer/grammar.js';
 import type { Telling } from '../answer/telling.js';
-import type { MemoryConfig } from '../settings.js';
+import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
@@ -74,11 +75,11 @@ export function selectHistory(
   memory: Pick<MemoryConfig, 'best' | 'recent' | 'order' | 'tokens'>,
   tokens: (entry: BufferEntry) => number,
 ): readonly BufferEntry[] {
-  const { best, recent } = memory;
+  const { best, recent, tokens: budget = historyTokens } = memory;
   const chosen =
     best === undefined && recent === undefined
-      ? window(entries, memory.tokens, tokens)
-      : bestAndRecent(entries, best ?? 0, recent ?? 0, memory.tokens, tokens);
+      ? window(entries, budget, tokens)
+      : bestAndRecent(entries, best ?? 0, recent ?? 0, budget, tokens);
   switch (memory.order) {
     case 'chronological':
       return chosen;
@@ -129,8 +130,18 @@ function bestAndRecent(
   return dropped.size === 0 ? chosen : chosen.filter((entry) => !dropped.has(entry));
 }
 
+/** An evaluation as two turns of a conversation. */
+export interface HistoryTurn {
+  /** The parameters, as an answer of the model. */
+  readonly answer: string;
+  /** What came of them. */
+  readonly result: string;
+}
+
 /** Formats every evaluation once. */
 export interface History {
+  /** The evaluations as turns of a conversation, in the order given. */
+  turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
   tokens(entry: BufferEntry): number;
   /** What changes from prompt to prompt. */
@@ -158,12 +169,9 @@ export function createHistory({
   /** The first recorded episode of an evaluation, where there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
-  const format = (entry: BufferEntry) =>
-    [
-      historyLine(entry, telling),
-      ...feedbackLines(entry.feedback),
-      ...trajectoryLines(trajectory?.(entry), memory),
-    ].join('\n  ');
+  const below = (line: string, entry: BufferEntry) =>
+    [line, ...feedbackLines(entry.feedback), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
+  const format = (entry: BufferEntry) => below(historyLine(entry, telling), entry);
   // A long run shows few of them: the texts of the others would only take memory.
   const shownTexts = new WeakMap<BufferEntry, string>();
   const counts = new WeakMap<BufferEntry, number>();
@@ -179,6 +187,11 @@ export function createHistory({
   };
   return {
     tokens,
+    turns: (shown, form) =>
+      shown.map((entry) => ({
+        answer: writtenAnswer(telling.tell(entry.parameters), telling.spec, form),
+        result: below(scoreText(entry), entry),
+      })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
       const total = continued ? shown.length : held.length;
       const text = shown.map(textOf).join('\n');
@@ -208,9 +221,12 @@ export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
 ): string {
-  const { parameters, planned, returns, score } = entry;
+  return `${toldParameters(entry.parameters, telling, '; ')}; ${scoreText(entry)}`;
+}
+
+function scoreText({ planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>): string {
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `${toldParameters(parameters, telling, '; ')}; f(params): ${formatValue(score, 2)}${cut}`;
+  return `f(params): ${formatValue(score, 2)}${cut}`;
 }
 
 const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
