@@ -87,6 +87,14 @@ export const memorySchema = z.strictObject({
     .describe(
       'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000, or half the context of a local model)',
     ),
+  digits: z
+    .int()
+    .min(1)
+    .max(12)
+    .optional()
+    .describe(
+      'Significant digits of scores below 1, so that the model can tell small scores apart; larger scores have two decimals (default: 3)',
+    ),
   trajectories: z
     .enum(['none', 'rows', 'summary'])
     .default('none')

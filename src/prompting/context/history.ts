@@ -171,7 +171,7 @@ export function createHistory({
 }): History {
   const below = (line: string, entry: BufferEntry) =>
     [line, ...feedbackLines(entry.feedback), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, telling), entry);
+  const format = (entry: BufferEntry) => below(historyLine(entry, telling, memory.digits), entry);
   // A long run shows few of them: the texts of the others would only take memory.
   const shownTexts = new WeakMap<BufferEntry, string>();
   const counts = new WeakMap<BufferEntry, number>();
@@ -190,7 +190,7 @@ export function createHistory({
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: writtenAnswer(telling.tell(entry.parameters), telling.spec, form),
-        result: below(scoreText(entry), entry),
+        result: below(resultText(entry, memory.digits), entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
       const total = continued ? shown.length : held.length;
@@ -201,12 +201,12 @@ export function createHistory({
         remaining: Math.max(0, iterations - iteration),
         continued,
         history: { text, shown: shown.length, total, partial, ...rankHistory(shown, telling, memory) },
-        best: bestContext(held, telling),
+        best: bestContext(held, telling, memory.digits),
         parent:
           parent === undefined
             ? null
             : {
-                line: historyLine(parent.entry, telling),
+                line: historyLine(parent.entry, telling, memory.digits),
                 rank: parent.rank,
                 of: parent.of,
                 several: parent.of > 1,
@@ -220,25 +220,43 @@ export function createHistory({
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
+  digits?: number,
 ): string {
-  return `${toldParameters(entry.parameters, telling, '; ')}; ${scoreText(entry)}`;
+  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, digits)}`;
 }
 
-function scoreText({ planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>): string {
+function resultText(
+  { planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>,
+  digits: number | undefined,
+): string {
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `f(params): ${formatValue(score, 2)}${cut}`;
+  return `f(params): ${scoreText(score, digits)}${cut}`;
+}
+
+/**
+ * `131.35`, and of a score below 1 as many digits as are needed to tell it from others: `0.05`, `0.000123`.
+ * @param digits significant ones; runs of earlier versions have none, and show two decimals only
+ */
+export function scoreText(score: number, digits: number | undefined): string {
+  if (digits === undefined || score === 0) return formatValue(score, 2);
+  const decimals = Math.min(20, Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score)))));
+  return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
 }
 
 const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
   formatParameters(tell(parameters), spec, separator);
 
-function bestContext(held: readonly BufferEntry[], telling: Telling): ProgressContext['best'] {
+function bestContext(
+  held: readonly BufferEntry[],
+  telling: Telling,
+  digits: number | undefined,
+): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
-    line: historyLine(best, telling),
-    score: formatValue(score, 2),
+    line: historyLine(best, telling, digits),
+    score: scoreText(score, digits),
     iteration,
     warmup: iteration === 0,
     since: held.length - 1 - held.lastIndexOf(best),
@@ -253,7 +271,7 @@ function bestContext(held: readonly BufferEntry[], telling: Telling): ProgressCo
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,
-  { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
+  { best, digits, recent }: Pick<MemoryConfig, 'best' | 'digits' | 'recent'>,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
   const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
   const ascending = byTime.toReversed().sort((a, b) => a.score - b.score);
@@ -261,7 +279,7 @@ export function rankHistory(
   const span = (ascending.at(-1)?.score ?? 0) - low;
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
-    score: formatValue(entry.score, 2),
+    score: scoreText(entry.score, digits),
     parameters: toldParameters(entry.parameters, telling),
     feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });
