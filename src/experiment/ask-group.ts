@@ -26,6 +26,7 @@ type Asked = Pick<
   | 'first'
   | 'formatCorrection'
   | 'messages'
+  | 'mostRejected'
   | 'placed'
   | 'seen'
   | 'telling'

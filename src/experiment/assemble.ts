@@ -117,9 +117,11 @@ export async function assemble(
   const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
+  // A run of an earlier version goes on without the limit that it began without.
+  const limits = taken === undefined ? { rejections: model.rejections, ...config.limits } : config.limits;
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
-    config,
+    config: { ...config, limits },
     environment,
     workers: workersFor(config),
     family,

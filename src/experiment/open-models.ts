@@ -23,7 +23,11 @@ export interface OpenedModel {
   readonly counted: ModelConfig;
   /** The sections of who answers beside it: the config's, or those of the run that is replayed; see `counted`. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
+  /** `limits.rejections` of a new run that sets none: that of the run that is replayed, if one is. */
+  readonly rejections: number;
 }
+
+const defaultRejections = 10;
 
 type PlayedConfig = Config & { readonly policy: PolicyConfig };
 
@@ -88,7 +92,9 @@ export async function openModel(
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
+  const rejections = recording?.rejections ?? (config.adapt === undefined ? defaultRejections : 0);
   const counted = recording?.model ?? config.model;
+  const shared = { counted, countedBeside, rejections };
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
@@ -102,16 +108,16 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), counted, countedBeside };
+    return { model: createPortfolio(config.model, proposers), ...shared };
   }
   const model = await open(config.model);
   // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, counted, countedBeside };
+  if (counted.provider !== 'portfolio') return { model, ...shared };
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, counted, countedBeside };
+  return { model: { ...replayed, id: model.id }, ...shared };
 }
 
 /** Reports the problems of a model under the field of the portfolio that names it. */

@@ -25,6 +25,9 @@ export async function proposeCandidates(
   const { formatCorrection, messages } = prompter.prompt(iteration, known);
   const branch = branches(experiment, iteration);
   const behind = iteration - 1 - known;
+  // The answers of iterations that are asked for at once may not decide about each other.
+  const mostRejected =
+    (config.pipeline ?? 1) === 1 ? experiment.replies.left(config.limits.rejections) : undefined;
   return askGroup(experiment, iteration, stop, emitCall, {
     candidates: config.candidates,
     enough: config.screening?.evaluate,
@@ -36,6 +39,7 @@ export async function proposeCandidates(
     by: askedFor(experiment, iteration),
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
+    ...(mostRejected !== undefined && { mostRejected }),
     telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
   });

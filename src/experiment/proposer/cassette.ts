@@ -18,6 +18,8 @@ export interface Recording {
   readonly model: ModelConfig;
   /** The sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
+  /** `limits.rejections` of the run; 0 in one of an earlier version, which had no such limit. */
+  readonly rejections: number;
 }
 
 /**
@@ -38,10 +40,11 @@ export function openRecording(
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
+    const rejections = recorded.limits.rejections ?? 0;
     if (recorded.model.provider === 'replayed')
-      return { ...openRecording(recorded.model, recorded), cassette };
+      return { ...openRecording(recorded.model, recorded), cassette, rejections };
     const { critic, feedback } = recorded;
-    return { cassette, model: recorded.model, beside: { critic, feedback } };
+    return { cassette, model: recorded.model, beside: { critic, feedback }, rejections };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, alternatives } = error.problems[0]!;

@@ -1,8 +1,8 @@
-import { unreachable } from '../../base/errors.js';
-import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
-import type { ModelErrorKind, ReplyFault } from '../../models/language-model.js';
-import type { IndexedText, ParseFailure, ParseFailureKind } from '../../prompting/answer/format.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { unreachable } from '../base/errors.js';
+import { formatNumber, formatParameter, plural } from '../format/numbers.js';
+import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
+import type { IndexedText, ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
+import type { CallRecord } from './calls.js';
 
 /** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
@@ -68,6 +68,21 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   echo: 'the reply only quotes the prompt',
   ambiguous: 'a reply that can be read in two ways',
 };
+
+const lengthOfStart = 80;
+
+/** Why a reply was rejected, and how it begins. */
+export function firstReason({ completion, outcome }: CallRecord): string {
+  const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
+  const start = replyStart(completion?.text ?? '', lengthOfStart);
+  return start === '' ? `${explained} It is empty.` : `${explained} It begins: “${start}”`;
+}
+
+/** The beginning of a reply in one line. */
+export function replyStart(text: string, length: number): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > length ? `${line.slice(0, length).trimEnd()} …` : line;
+}
 
 /** What was wrong with a reply, in one sentence. */
 export function explainFailure(failure: ParseFailure): string {
