@@ -46,7 +46,7 @@ export async function proposeCandidates(
 }
 
 /** The prompt of each candidate, where they go on from parents. */
-function branches(
+export function branches(
   { config, prompter }: Pick<Experiment, 'config' | 'prompter'>,
   iteration: number,
 ): ((candidate: number) => Branch) | undefined {
@@ -86,7 +86,12 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
 }
 
 /** What becomes of proposals that were made before, or nearly so. */
-function noveltyOf(experiment: Experiment, iteration: number): Pick<ProposalRequest, 'placed' | 'seen'> {
+export function noveltyOf(
+  experiment: Pick<Experiment, 'buffer' | 'config'> & {
+    readonly setting: Pick<Experiment['setting'], 'family'>;
+  },
+  iteration: number,
+): Pick<ProposalRequest, 'placed' | 'seen'> {
   const { config, setting } = experiment;
   const { novelty } = config;
   const seen: ProposalRequest['seen'] = (parameters) => {

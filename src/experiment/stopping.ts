@@ -6,7 +6,7 @@ import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { Cap } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
-import { firstReason } from '../runs/failure-text.js';
+import { rejectionText } from '../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import type { Experiment, StopRequests } from './parts.js';
@@ -151,7 +151,7 @@ function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason 
   if (replies.isAnyAccepted || replies.first === undefined) return undefined;
   return {
     kind: 'no-proposals',
-    message: firstReason(replies.first),
+    message: rejectionText(replies.first),
     ...(reason.kind === 'limit' && { limit: reason.limit }),
   };
 }
@@ -161,7 +161,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   const { first, isModelAccepted, rejected } = replies;
   if (first === undefined || isModelAccepted) return;
   warn(
-    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every proposal is a control's; first reason: ${firstReason(first)}`,
+    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every proposal is a control's; first reason: ${rejectionText(first)}`,
   );
 }
 

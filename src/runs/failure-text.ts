@@ -69,19 +69,13 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   ambiguous: 'a reply that can be read in two ways',
 };
 
-const lengthOfStart = 80;
-
-/** Why a reply was rejected, and how it begins. */
-export function firstReason({ completion, outcome }: CallRecord): string {
+/** Why a reply was rejected, and its first characters in one line. */
+export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
-  const start = replyStart(completion?.text ?? '', lengthOfStart);
-  return start === '' ? `${explained} It is empty.` : `${explained} It begins: “${start}”`;
-}
-
-/** The beginning of a reply in one line. */
-export function replyStart(text: string, length: number): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > length ? `${line.slice(0, length).trimEnd()} …` : line;
+  const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
+  if (line === '') return `${explained} It is empty.`;
+  const start = line.length > characters ? `${line.slice(0, characters).trimEnd()} …` : line;
+  return `${explained} It begins: “${start}”`;
 }
 
 /** What was wrong with a reply, in one sentence. */
