@@ -50,7 +50,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
   const { modelFacts } = await import('../../models/local/facts/model-facts.js');
   const { modelRows } = await import('../../models/local/facts/model-rows.js');
-  return explain(await modelFacts(directory, quantization, ignored), modelRows, args.json, context);
+  const { storedSampling } = await import('../../models/local/stores/stored-models.js');
+  const stored = args.directory === undefined ? [] : storedSampling(args.directory);
+  return explain(await modelFacts(directory, quantization, ignored, stored), modelRows, args.json, context);
 }
 
 /** Prints what was found, and says by the exit code whether there are problems. */

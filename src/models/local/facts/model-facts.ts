@@ -5,7 +5,13 @@ import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
-import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import {
+  type GenerationDefaults,
+  readGenerationDefaults,
+  type SamplingLayer,
+  type SourcedSampling,
+  samplingOf,
+} from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/open-weights.js';
 import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
@@ -15,6 +21,8 @@ export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
   /** The publisher's recommendation for sampling, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
+  /** How it samples where a config says nothing else. */
+  readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
   /** Measured, when it was asked for. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
@@ -28,11 +36,15 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters */
+/**
+ * @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters
+ * @param stored sampling settings of the store that holds the model
+ */
 export async function modelFacts(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
   ignoredKeys: readonly string[] = [],
+  stored: readonly SamplingLayer[] = [],
 ): Promise<ModelFacts> {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
@@ -54,7 +66,7 @@ export async function modelFacts(
         attempt(() => openWeights(directory), []),
       ),
     }),
-    ...(generation && { generation }),
+    ...(generation && { generation, sampling: samplingOf(generation, stored) }),
     ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
 }

@@ -1,6 +1,22 @@
 import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
+import { modelDirectory } from '../models/local/settings.js';
+import { storedSampling } from '../models/local/stores/stored-models.js';
+import {
+  readGenerationDefaults,
+  samplingOf,
+  samplingText,
+} from '../models/local/weights/generation-config.js';
 import { type Finding, found } from './findings.js';
+
+/** How a local model samples, and where each setting comes from. */
+export function samplingFindings(config: ModelConfig): readonly Finding[] {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  const chosen = [{ from: 'the config', sampling: model }, ...storedSampling(model.path)];
+  const published = readGenerationDefaults(modelDirectory(model.path));
+  return [found('model.temperature', `samples with ${samplingText(samplingOf(published, chosen))}`)];
+}
 
 /**
  * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error
