@@ -105,7 +105,7 @@ export function listTable(
     number('#', numberOf),
     text('run', (line: Line) => (isRun(line) ? line[0] : `${line[0]}/`)),
     text('status', (line: Line) =>
-      isRun(line) ? line[1][0]!.status : `${completed(line[1])} of ${line[1].length} completed`,
+      isRun(line) ? statusText(line[1][0]!) : `${completed(line[1])} of ${line[1].length} completed`,
     ),
     text('environment', ([, runs]: Line) => either(runs, ({ environment }) => environment, 'environments')),
     text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
@@ -116,6 +116,10 @@ export function listTable(
     ...(hasTags ? [text('tags', (line: Line) => own(line, ({ labels }) => labels.tags.join(' ')))] : []),
   ];
   return terminalTable(lines, columns, width);
+}
+
+function statusText({ manifest: { reason }, status }: RunFacts): string {
+  return status === 'failed' && reason?.kind === 'no-proposals' ? `${status}: 0 proposals accepted` : status;
 }
 
 const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');

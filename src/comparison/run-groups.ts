@@ -33,7 +33,7 @@ export type Settings = ReadonlyMap<string, string>;
 
 /** Sections that change no result, or are the run's own; the environment has an axis of its own. */
 const immaterial =
-  /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
+  /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
 /** What names groups first. */
 const order = [

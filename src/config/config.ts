@@ -66,6 +66,11 @@ export const limitsSchema = z.strictObject({
   evaluations: count(1)
     .optional()
     .describe('Evaluated policies: those of the warm-up, proposals and revisions, not what is rejected'),
+  rejections: count(0)
+    .optional()
+    .describe(
+      'Rejected replies in a row that end the run while no proposal has been accepted, first tries and corrections alike; 0 for no such limit (default: 10, and none with `adapt`, which learns from them)',
+    ),
   minutes: positive.optional().describe('Wall time; a call that goes on then is ended'),
   perCall: z
     .strictObject({

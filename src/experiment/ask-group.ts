@@ -27,6 +27,7 @@ type Asked = Pick<
   | 'form'
   | 'formatCorrection'
   | 'messages'
+  | 'mostRejected'
   | 'placed'
   | 'seen'
   | 'telling'

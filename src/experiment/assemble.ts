@@ -28,6 +28,7 @@ import { openDemonstrations } from './demonstrations/open-demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
 import { languageModelIn } from './proposer/proposer.js';
+import { withSampling } from './proposer/run-defaults.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -69,7 +70,7 @@ export interface OwnParts {
  *   template, …
  */
 export async function assemble(
-  written: Config,
+  given: Config,
   env: Readonly<Record<string, string | undefined>>,
   taken?: TakenOver,
   own: OwnParts = {},
@@ -85,7 +86,9 @@ export async function assemble(
       return undefined;
     }
   };
-  const model = await part(() => openModel(written, env, own.model));
+  const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
+  // A model that isn't there is reported once.
+  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
@@ -117,9 +120,17 @@ export async function assemble(
   const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
+  // A run of an earlier version keeps the settings that it began with.
+  const settings =
+    taken === undefined
+      ? {
+          limits: { ...model.defaults.limits, ...config.limits },
+          memory: { ...model.defaults.memory, ...config.memory },
+        }
+      : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
-    config,
+    config: { ...config, ...settings },
     environment,
     workers: workersFor(config),
     family,

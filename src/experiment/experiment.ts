@@ -14,15 +14,16 @@ import { learn } from './learning/learn.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, ProposalGroup } from './proposal.js';
 import {
+  allCallsFailed,
   capsIn,
-  endOfSilence,
   evaluationsLeft,
   failureOf,
-  inVain,
-  isSilent,
+  lastModelError,
+  noContribution,
   patience,
   reasonToStop,
   statusAfter,
+  warnOfUnusedModel,
 } from './stopping.js';
 import { warmUp } from './warm-up.js';
 
@@ -49,8 +50,9 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   try {
     await warmUp(experiment, stop);
     reason = await improve(experiment, stop);
-    if (statusAfter(reason) === 'completed') reason = inVain(experiment, reason) ?? reason;
+    if (statusAfter(reason) === 'completed') reason = noContribution(experiment, reason) ?? reason;
     if (statusAfter(reason) === 'completed') {
+      warnOfUnusedModel(experiment);
       confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
       if (stop.abort.aborted) reason = { kind: 'interrupted' };
     }
@@ -85,7 +87,7 @@ async function iterate(
   stop: StopRequests,
   next: (iteration: number) => Promise<ProposalGroup>,
 ): Promise<StopReason> {
-  let silent = 0;
+  let unanswered = 0;
   for (;;) {
     await experiment.heed();
     const reason = reasonToStop(experiment, stop);
@@ -95,6 +97,7 @@ async function iterate(
     if (proposed.unfinished) return { kind: 'interrupted' };
     const { proposals } = proposed;
     let { limit } = proposed;
+    for (const call of callsOf(proposals)) experiment.replies.count(call);
     // A limit may be reached before the first call: then there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const isOpen = limit === undefined;
@@ -116,8 +119,8 @@ async function iterate(
       await record(experiment, iteration, proposals, entries, adapted);
     }
     if (limit !== undefined) return { kind: 'limit', limit };
-    silent = proposals.every(isSilent) ? silent + 1 : 0;
-    if (silent === patience) return endOfSilence(proposals);
+    unanswered = proposals.every(allCallsFailed) ? unanswered + 1 : 0;
+    if (unanswered === patience) return lastModelError(proposals);
   }
 }
 

@@ -15,6 +15,7 @@ import { adaptingConfig, learningAtHand } from './learning/learner.js';
 import { openRecording } from './proposer/cassette.js';
 import { createModel, createPortfolio, createProposer } from './proposer/create-model.js';
 import type { Proposer, SingleProposer } from './proposer/proposer.js';
+import { defaultsOf, type RunDefaults } from './proposer/run-defaults.js';
 
 /** Who proposes, and whose calls are counted. */
 export interface OpenedModel {
@@ -23,6 +24,7 @@ export interface OpenedModel {
   readonly counted: ModelConfig;
   /** The sections of who answers beside it: the config's, or those of the run that is replayed; see `counted`. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
+  readonly defaults: RunDefaults;
 }
 
 type PlayedConfig = Config & { readonly policy: PolicyConfig };
@@ -89,6 +91,7 @@ export async function openModel(
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
+  const shared = { counted, countedBeside, defaults: recording?.defaults ?? defaultsOf(config) };
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
@@ -102,16 +105,16 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), counted, countedBeside };
+    return { model: createPortfolio(config.model, proposers), ...shared };
   }
   const model = await open(config.model);
   // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, counted, countedBeside };
+  if (counted.provider !== 'portfolio') return { model, ...shared };
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, counted, countedBeside };
+  return { model: { ...replayed, id: model.id }, ...shared };
 }
 
 /** Reports the problems of a model under the field of the portfolio that names it. */

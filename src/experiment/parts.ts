@@ -20,6 +20,7 @@ import { createScreening, type Screening } from '../search/screening.js';
 import type { Assembly } from './assemble.js';
 import { countedBy, countedOthers } from './budget/counted.js';
 import { Ledger } from './budget/ledger.js';
+import { Replies } from './budget/replies.js';
 import { type Critic, openCritic } from './critic/parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
 import type { Learner } from './learning/learner.js';
@@ -63,6 +64,8 @@ export interface Experiment {
   readonly unfinishedCalls: readonly CallRecord[];
   /** Answers of that iteration of which nothing was made yet; they are counted. */
   readonly arrived: readonly EndedCall[];
+  /** Replies of complete iterations, in all processes. */
+  readonly replies: Replies;
   /** What this process asked the model for. */
   readonly asked: AskedSoFar;
   /** Notes a request before it is sent; undefined where calls cost nothing. */
@@ -144,10 +147,13 @@ export function experimentIn(
   const ledger = ledgerOf(assembly);
   // A budget that is shared holds them already.
   const isHeld = assembly.sharedBudget !== undefined;
+  const isControl = findControl(assembly.counted.provider) !== undefined;
+  const replies = new Replies(isControl);
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call, isHeld);
     if (call.iteration > recorded.iteration) unfinishedCalls.push(call);
+    else replies.count(call);
   }
   for (const call of arrived) ledger.record(call, isHeld);
   return {
@@ -158,7 +164,7 @@ export function experimentIn(
     racing,
     model,
     languageModel: languageModelIn(model),
-    isControl: findControl(assembly.counted.provider) !== undefined,
+    isControl,
     critic: openCritic(assembly),
     prompter: new Prompter({ ...assembly, buffer, recorded }),
     buffer,
@@ -172,6 +178,7 @@ export function experimentIn(
     },
     unfinishedCalls,
     arrived,
+    replies,
     asked: { isReached: false, isAnswered: false, lastError: undefined },
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(outside.emit, recorded.events),

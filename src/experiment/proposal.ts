@@ -49,6 +49,8 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly corrections: number;
   /** Once so many are accepted, none is asked for again; left out, all are to be. */
   readonly enough?: number | undefined;
+  /** Without an accepted proposal, asks no further once this many replies of a model were rejected; left out, all are asked. */
+  readonly mostRejected?: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
   /** Left out where a repeated proposal is none that is refused. */
@@ -119,6 +121,8 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     messages: (request.branch?.(first + i) ?? request).messages,
     calls: [],
   }));
+  let rejected = 0;
+  const { mostRejected = Number.POSITIVE_INFINITY } = request;
   const isEnough = () => accepted.size >= (request.enough ?? candidates);
   for (let attempt = 0; attempt <= request.corrections && pending.length > 0 && !isEnough(); attempt++) {
     const { isCut, limit, release, replies } = await askEach(asking, pending, attempt);
@@ -147,6 +151,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
         continue;
       }
       if (call.outcome.kind === 'rejected') {
+        if (!request.by(item.candidate).isControl) rejected++;
         item.messages = [
           ...item.messages,
           // Some servers refuse a message without content.
@@ -164,7 +169,11 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
     release();
     if (final !== undefined) throw final;
     pending = again;
-    if (limit !== undefined) return { proposals: sorted([...done, ...pending.map(reject)]), limit };
+    const isHopeless = accepted.size === 0 && rejected >= mostRejected;
+    const reached = limit ?? (isHopeless && pending.length > 0 ? 'rejections' : undefined);
+    if (reached !== undefined) {
+      return { proposals: sorted([...done, ...pending.map(reject)]), limit: reached };
+    }
   }
   return { proposals: sorted([...done, ...pending.map(reject)]) };
 }

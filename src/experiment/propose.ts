@@ -26,6 +26,9 @@ export async function proposeCandidates(
   const { formatCorrection, messages } = prompter.prompt(iteration, known);
   const branch = branches(experiment, iteration);
   const behind = iteration - 1 - known;
+  // The answers of iterations that are asked for at once may not decide about each other.
+  const mostRejected =
+    (config.pipeline ?? 1) === 1 ? experiment.replies.left(config.limits.rejections) : undefined;
   return askGroup(experiment, iteration, stop, emitCall, {
     candidates: config.candidates,
     enough: config.screening?.evaluate,
@@ -37,6 +40,7 @@ export async function proposeCandidates(
     by: askedFor(experiment, iteration),
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
+    ...(mostRejected !== undefined && { mostRejected }),
     form: answerFormOf(languageModelOf(config.model), config.prompts),
     telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
@@ -44,7 +48,7 @@ export async function proposeCandidates(
 }
 
 /** The prompt of each candidate, where they go on from parents. */
-function branches(
+export function branches(
   { config, prompter }: Pick<Experiment, 'config' | 'prompter'>,
   iteration: number,
 ): ((candidate: number) => Branch) | undefined {
@@ -84,7 +88,12 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
 }
 
 /** What becomes of proposals that were made before, or nearly so. */
-function noveltyOf(experiment: Experiment, iteration: number): Pick<ProposalRequest, 'placed' | 'seen'> {
+export function noveltyOf(
+  experiment: Pick<Experiment, 'buffer' | 'config'> & {
+    readonly setting: Pick<Experiment['setting'], 'family'>;
+  },
+  iteration: number,
+): Pick<ProposalRequest, 'placed' | 'seen'> {
   const { config, setting } = experiment;
   const { novelty } = config;
   const seen: ProposalRequest['seen'] = (parameters) => {

@@ -1,4 +1,4 @@
-/** Why a run ends: a request, the target, the last iteration, a limit of evaluations or wall time, a silent model, a failure. */
+/** Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, a failure. */
 import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -6,13 +6,14 @@ import { lowestLimit, ModelError } from '../models/language-model.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { Cap } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
+import { rejectionText } from '../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
 export function reasonToStop(experiment: Experiment, stop: StopRequests): StopReason | undefined {
-  const { buffer, completed, config } = experiment;
+  const { buffer, completed, config, replies } = experiment;
   if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
   const { target } = config;
   if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold) {
@@ -20,6 +21,7 @@ export function reasonToStop(experiment: Experiment, stop: StopRequests): StopRe
   }
   if (completed >= config.iterations) return { kind: 'iterations' };
   if (evaluationsLeft(experiment) < evaluatedEach(config)) return { kind: 'limit', limit: 'evaluations' };
+  if ((replies.left(config.limits.rejections) ?? 1) <= 0) return { kind: 'limit', limit: 'rejections' };
   const over = minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0);
   return over && { kind: 'limit', limit: over.limit };
 }
@@ -119,29 +121,48 @@ export function callsUnderway(
 /** Iterations in a row without a single answer from the model, after which a run gives up. */
 export const patience = 3;
 
-/** Whether every call for a candidate failed. */
-export const isSilent = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
+export const allCallsFailed = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
 
 /** The reason of a run whose model gave no answers, in the words of its last error. */
-export function endOfSilence(proposals: readonly Proposal[]): StopReason {
+export function lastModelError(proposals: readonly Proposal[]): StopReason {
   const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
   const error = outcomes.findLast((outcome) => outcome.kind === 'error');
   return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
 }
 
-/**
- * The reason of a run that would end well but asked in vain: the model answered neither this process nor any other, or not
- * this one up to the last iteration.
- */
-export function inVain({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
+/** The reason of a run that would end well, although its model contributed nothing. */
+export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
+  neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
+
+/** The model answered neither this process nor any other, or not this one up to the last iteration. */
+function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
-  const isSilent = asked.lastError !== undefined && !asked.isAnswered;
+  const isUnanswered = asked.lastError !== undefined && !asked.isAnswered;
   const isTimeUp = reason.kind === 'limit' && reason.limit.endsWith('minutes');
-  if (!(calls > 0 && errors === calls) && !(isSilent && reason.kind === 'iterations')) return undefined;
+  if (!(calls > 0 && errors === calls) && !(isUnanswered && reason.kind === 'iterations')) return undefined;
   const message = isTimeUp
     ? `no answer before limits.${reason.limit} was reached`
     : (asked.lastError ?? 'no call was ever answered');
   return { kind: 'model-error', message };
+}
+
+/** The model answered, but nothing that it proposed could be used, and no control proposed beside it. */
+function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason | undefined {
+  if (replies.isAnyAccepted || replies.first === undefined) return undefined;
+  return {
+    kind: 'no-proposals',
+    message: rejectionText(replies.first),
+    ...(reason.kind === 'limit' && { limit: reason.limit }),
+  };
+}
+
+/** Warns where only the controls of a portfolio contributed. */
+export function warnOfUnusedModel({ replies, warn }: Experiment): void {
+  const { first, isModelAccepted, rejected } = replies;
+  if (first === undefined || isModelAccepted) return;
+  warn(
+    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every proposal is a control's; first reason: ${rejectionText(first)}`,
+  );
 }
 
 /** @throws what is neither an abort nor a failure of the model or of an environment outside this program */
@@ -161,6 +182,7 @@ export function statusAfter({ kind }: StopReason): 'completed' | 'interrupted' |
       return 'completed';
     case 'interrupted':
       return 'interrupted';
+    case 'no-proposals':
     case 'model-error':
     case 'environment-error':
       return 'failed';

@@ -77,7 +77,7 @@ const settings = z.strictObject({
     .default(0)
     .describe('Fixes the games and what is sampled; players with the same seed meet the same games'),
   limits: limitsSchema
-    .omit({ evaluations: true })
+    .omit({ evaluations: true, rejections: true })
     .prefault({})
     .describe('Caps that end the play before the call that could pass one'),
 });

@@ -5,11 +5,14 @@ import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../co
 import type { Assembly } from '../experiment/assemble.js';
 import { createModel } from '../experiment/proposer/create-model.js';
 import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
-import { formatDuration } from '../format/numbers.js';
-import { type ModelContext, ModelError } from '../models/language-model.js';
+import { formatCount, formatDuration, plural } from '../format/numbers.js';
+import { type Completion, type ModelContext, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
 import { emptyPicture } from '../render/png.js';
+import type { CallRecord } from '../runs/calls.js';
+import { rejectionText } from '../runs/failure-text.js';
 import { type Finding, found, warning } from './findings.js';
+import { firstProposal } from './first-proposal.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
 /**
@@ -76,7 +79,10 @@ const probe = {
   },
 } as const;
 
-/** Asks the model of an experiment for one short answer; a control or a module without `generate` is not asked. */
+/**
+ * Asks the model of an experiment for a first proposal, and the others for one short answer; a control or a module without
+ * `generate` is not asked.
+ */
 export async function askModel(
   assembly: Assembly,
   env: CommandContext['env'],
@@ -93,8 +99,10 @@ export async function askModel(
     own === undefined ? critic?.bound : undefined,
     looking === undefined ? feedback?.bound : undefined,
   );
+  const isShown = looking === undefined && feedback !== undefined;
   const all: readonly Probed[] = [
-    { ...of, field: 'model', bound: most, isShown: looking === undefined && feedback !== undefined },
+    { ...of, field: 'model', bound: most, proposesFor: assembly },
+    ...(isShown ? [{ ...of, field: 'model', bound: most, isShown }] : []),
     ...(own === undefined ? [] : [{ ...critics, field: 'critic.model', bound: critic?.bound ?? 0 }]),
     ...(looking === undefined
       ? []
@@ -117,10 +125,12 @@ interface Probed {
   readonly bound: number;
   /** Whether it is asked about a picture: a server refuses that where its model sees none. */
   readonly isShown?: boolean;
+  /** Whose first proposal it is asked for. */
+  readonly proposesFor?: Assembly;
 }
 
 async function askOne(
-  { bound, config, field, isShown = false, model }: Probed,
+  { bound, config, field, isShown = false, model, proposesFor }: Probed,
   env: CommandContext['env'],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
@@ -129,33 +139,82 @@ async function askOne(
     const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
     // The server loads the model as the run will have it.
     asked.expect?.(bound);
-    const opened = await asked.open?.();
+    const name = (await asked.open?.()) ?? asked.id;
+    if (proposesFor !== undefined) {
+      const call = await firstProposal(proposesFor, asked, signal);
+      return call === undefined
+        ? []
+        : proposalFindings(call, { corrections: proposesFor.config.corrections, field, name });
+    }
     const [completion] = await asked.generate(probe.messages, {
       ...probe.options,
       ...(isShown && { images: [emptyPicture()] }),
       signal,
     });
-    const { finishReason, latencyMs, text, usage, warnings = [] } = completion!;
-    const spent = `${formatDuration(latencyMs)}, ${usage.promptTokens ?? '?'} tokens in, ${usage.completionTokens ?? '?'} out`;
-    const name = opened ?? asked.id;
+    const answers = answerText(name, completion!);
     return [
-      text.trim() === ''
-        ? warning({
-            field,
-            message: `${name} gave an empty answer (${finishReason}; ${spent})`,
-            remedy: 'raise model.maxTokens: a reasoning model may spend all of it before it answers',
-          })
-        : found(field, `${name} answers (${spent})`),
-      ...warnings.map((message) => warning({ field, message })),
+      completion!.text.trim() === ''
+        ? warning({ field, message: `${answers}, but the answer is empty`, remedy: longerAnswer })
+        : found(field, answers),
+      ...warningsOf(completion!, field),
     ];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    return [{ level: 'error', field, message: `gave no answer: ${error.message}` }];
+    return [noAnswer(field, error.message)];
   }
 }
+
+const noAnswer = (field: string, message: string): Finding => ({
+  ...{ level: 'error', field },
+  message: `gave no answer: ${message}`,
+});
+
+/** What a run would have made of a reply. */
+function proposalFindings(
+  call: CallRecord,
+  {
+    corrections,
+    field,
+    name,
+  }: { readonly corrections: number; readonly field: string; readonly name: string },
+): readonly Finding[] {
+  const { completion, outcome } = call;
+  if (outcome.kind === 'error') return [noAnswer(field, outcome.message)];
+  const answers = answerText(name, completion!);
+  if (outcome.kind === 'accepted') {
+    const used = `a run would have used the reply: ${plural(outcome.parameters.length, 'parameter')} in range`;
+    return [found(field, `${answers}; ${used}`), ...warningsOf(completion!, field)];
+  }
+  const isCut = completion!.finishReason === 'length' || completion!.text.trim() === '';
+  const again =
+    corrections === 0
+      ? 'corrections=3 asks again'
+      : `a run asks again, ${plural(corrections, 'time')} at most`;
+  return [
+    warning({
+      field,
+      message: `${answers}, but a run would have rejected this reply: ${rejectionText(call, 200)}`,
+      remedy: isCut
+        ? longerAnswer
+        : `${again}; if that does not help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
+    }),
+    ...warningsOf(completion!, field),
+  ];
+}
+
+function answerText(name: string, { latencyMs, usage }: Completion): string {
+  const { completionTokens, promptTokens } = usage;
+  const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
+  return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out)`;
+}
+
+const longerAnswer = 'raise model.maxTokens: a reasoning model may spend all of it before it answers';
+
+const warningsOf = ({ warnings = [] }: Completion, field: string): readonly Finding[] =>
+  warnings.map((message) => warning({ field, message }));
 
 /** A check tells at once what a run would wait for. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
-  return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 60) };
+  return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
 }

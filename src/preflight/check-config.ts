@@ -5,9 +5,9 @@ import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { languageModelIn } from '../experiment/proposer/proposer.js';
 import { askModel, contextsOf } from './ask-model.js';
-import { deviceFindings } from './device-finding.js';
 import { errorsIn, type Finding, found } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
+import { deviceFindings, samplingFindings } from './local-findings.js';
 import { preflight } from './preflight.js';
 
 /**
@@ -31,6 +31,7 @@ export async function checkConfig(
     const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
     try {
       const findings = preflight(assembly, await contextsOf(assembly, !offline, stop.abort));
+      const sampling = samplingFindings(loaded.config.model);
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
@@ -38,7 +39,7 @@ export async function checkConfig(
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
-        ...located(loaded, [...unchecked, ...findings, ...device, ...others]),
+        ...located(loaded, [...unchecked, ...findings, ...sampling, ...device, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);

@@ -134,7 +134,8 @@ function tooLongFinding(
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
   // A target or a limit may end the run before its prompts are that long.
-  const mayEnd = target !== undefined || Object.keys(limits).length > 0;
+  const { rejections: _, ...caps } = limits;
+  const mayEnd = target !== undefined || Object.keys(caps).length > 0;
   const never = fewest > context && !mayEnd;
   const length = never
     ? `take at least ${fewest} tokens`

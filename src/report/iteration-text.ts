@@ -5,8 +5,8 @@ import { harmless, harmlessLine } from '../base/terminal-text.js';
 import { formatReturn, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
+import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
-import { explainFailure } from './views/failure-text.js';
 
 /** What `show --iteration --json` prints. */
 export interface IterationFigures {

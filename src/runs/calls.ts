@@ -101,6 +101,7 @@ type AmountLimit =
 export type LimitName =
   | AmountLimit
   | 'evaluations'
+  | 'rejections'
   | 'minutes'
   | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
   | `total.${AmountLimit | 'minutes'}`;

@@ -74,6 +74,14 @@ export type StopReason =
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'model-error'; readonly message: string }
   | {
+      /** The model was asked, but no proposal was ever accepted. */
+      readonly kind: 'no-proposals';
+      /** Why the first reply was rejected. */
+      readonly message: string;
+      /** What ended the run; absent for its last iteration. */
+      readonly limit?: LimitName;
+    }
+  | {
       readonly kind: 'environment-error';
       readonly failure: EnvironmentFailure;
       readonly message: string;

@@ -96,7 +96,8 @@ export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: s
 /** The result of a run in words. */
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
-  const lines = [`${styleText('bold', describeReason(result))} after ${result.iterations} iterations`];
+  const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
+  if (result.reason?.kind === 'no-proposals') lines.push(`because     ${result.reason.message}`);
   if (best !== null) {
     lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
   }
@@ -174,7 +175,15 @@ export function summarizeRepeats(
   return { repeats: count, mean, ...(meanInterval && { ci95: meanInterval }), iqm };
 }
 
-export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
+export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {
+  const headline = headlineOf(end);
+  return end.reason?.kind === 'no-proposals' && headline !== end.status
+    ? `${headline}; first reason: ${end.reason.message}`
+    : headline;
+}
+
+/** Why a run ended, in a few words. */
+export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
   if (status === 'running' || status === 'paused' || status === 'crashed') return status;
   switch (reason?.kind) {
     case undefined:
@@ -187,6 +196,8 @@ export function describeReason({ reason, status }: Pick<RunResult, 'reason' | 's
       return `stopped at the limit of ${reason.limit}`;
     case 'interrupted':
       return 'interrupted';
+    case 'no-proposals':
+      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at the limit of ${reason.limit})`}`;
     case 'model-error':
       return `stopped, the model gave no answers (${reason.message})`;
     case 'environment-error':

@@ -157,7 +157,7 @@ export function requireSame(
 }
 
 /**
- * Tells how a complete run can go on; undefined while something is left to do for it.
+ * Tells how a run that has ended can go on; undefined while something is left to do for it.
  * @param was the config that it ran with
  * @param now the config that it would go on with
  */
@@ -168,20 +168,22 @@ export function whatCompletes(
   path: string,
 ): string | undefined {
   const { iterations, reason, status } = manifest;
-  if (status !== 'completed' || reason === undefined) return undefined;
+  if (reason === undefined) return undefined;
+  if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
   const report = `; policyloop report ${path} writes its report anew`;
   const same = (key: 'target' | 'limits') => JSON.stringify(was[key]) === JSON.stringify(now[key]);
+  const limit = 'limit' in reason ? reason.limit : undefined;
+  if (limit !== undefined) {
+    return same('limits') ? `policyloop resume ${path} limits.${limit}=… (a higher one)${report}` : undefined;
+  }
   switch (reason.kind) {
+    case 'no-proposals':
     case 'iterations':
       if (now.iterations > iterations.done) return undefined;
       return `policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
     case 'target':
       return same('target')
         ? `policyloop resume ${path} target=… (a higher one, or target= for none)${report}`
-        : undefined;
-    case 'limit':
-      return same('limits')
-        ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)${report}`
         : undefined;
     default:
       return undefined;

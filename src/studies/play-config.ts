@@ -148,7 +148,7 @@ export async function resumeRun(
     const manifest = readManifest(path);
     if (!isReported(path, manifest)) return await finishReport(path, args, context);
     throw new UserError({
-      message: `this run is complete: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
+      message: `this run ${manifest.status === 'failed' ? 'has ended' : 'is complete'}: ${describeReason(manifest)} after ${manifest.iterations.done} iterations`,
       value: path,
       remedy: whatCompletes(manifest, was, config, path)!,
     });

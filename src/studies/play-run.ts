@@ -15,6 +15,7 @@ import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
 import type { EndedCall, LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
+import { describeReason } from '../runs/facts.js';
 import { runsBelow } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { requireConfig } from '../runs/open-run.js';
@@ -201,6 +202,8 @@ function endOf(path: string, played: boolean): RunEnd {
   const { reason, status } = readManifest(path);
   if (status === 'interrupted') return { kind: 'interrupted' };
   if (status !== 'completed') {
+    if (reason?.kind === 'no-proposals')
+      return { kind: 'failed', message: describeReason({ reason, status }) };
     const message = reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
     return { kind: 'failed', message };
   }

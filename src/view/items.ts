@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { labelsFile, readLabels } from '../archive/labels.js';
 import { UserError } from '../base/errors.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
-import { collectionFile, groupFile, planFile, runFiles, statusOf } from '../runs/reader.js';
+import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
 import { trainingFacts } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readJson } from '../storage/files.js';
@@ -159,19 +159,20 @@ function runItem({ name, path, within }: Sight): Item {
   const facts = unlessDamaged(() => factsOf(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
-  return { name, within, ...labelsOf(path), ...figuresOf(path, facts) };
+  return { name, within, ...labelsOf(path), ...figuresOf(facts) };
 }
 
-function figuresOf(path: string, { confirmed, manifest, observed, tokens }: RunFacts) {
-  const { activeMs, created, environment, iterations, model, play, seed, usage } = manifest;
+function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunFacts) {
+  const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
     kind: play === undefined ? ('run' as const) : ('play' as const),
-    status: statusOf(path, manifest),
+    status,
     environment,
     model: play === undefined || play.player === 'model' ? model : play.player,
     ...{ done: iterations.done, of: iterations.of, observed, tokens },
     confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
     ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
+    ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
     ...{ seed, calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
   };
 }

@@ -38,7 +38,7 @@ export interface Item {
   readonly note: string | null;
   /** The outermost item that it is part of. */
   readonly within: string | null;
-  /** Why nothing is known of it. */
+  /** Why nothing is known of it, or nothing came of it. */
   readonly fault?: string;
 }
 

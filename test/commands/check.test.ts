@@ -43,6 +43,8 @@ async function check(
 
 const bad = ({ findings }: Checked) => findings.filter(({ level }) => level !== 'ok');
 const model = 'model: { provider: ollama, name: tiny }\n';
+/** A reply that a run of CartPole-v1 would use. */
+const proposal = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.${i}`).join(', ');
 
 describe('policyloop check', () => {
   const ready = bundledConfigs().filter(
@@ -323,35 +325,65 @@ describe('the length of prompts', () => {
 });
 
 describe('the model', () => {
-  it('is asked one short thing', async () => {
-    let asked = 0;
+  it('is asked for the first proposal of a run, once', async () => {
     const server = await startFakeOpenAI({
-      reply: () => {
-        asked++;
-        return 'params[0]: 1';
-      },
+      reply: () => proposal,
     });
     const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}" }\n`;
     try {
       await check(text);
-      expect(asked).toBe(0);
+      expect(server.requests).toEqual([]);
       const { code, findings } = await check(text, { online: true });
       expect(code).toBe(0);
-      expect(asked).toBe(2); // once as JSON, once as text
-      expect(findings).toContainEqual(
+      expect(server.requests).toHaveLength(2); // once as JSON, once as text
+      expect(findings).toContainEqual({
+        level: 'ok',
+        field: 'model',
+        message: expect.stringMatching(
+          /^openai\/tiny answers \(.+, [\d,]{3,} tokens in, \d+ out\); a run would have used the reply: 10 parameters in range$/,
+        ),
+      });
+      const prompt = JSON.stringify(server.requests[0]);
+      expect(prompt.match(/f\(params\): \d/g)!.length).toBeGreaterThanOrEqual(20);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it.each([
+    [
+      'params[0]: 1.0, params[1]: 2.0',
+      /: Found 2 of 10 parameters.* It begins: “params\[0\]: 1\.0, params\[1\]: 2\.0”/,
+      /a run asks again, 3 times at most/,
+    ],
+    ['', /: .* It is empty\./, /raise model\.maxTokens/],
+    [
+      Array.from({ length: 10 }, (_, i) => `params[${i}]: ${90 + i}.0`).join(', '),
+      /: Not within −6 to 6/,
+      /a model\.format that enforces the answer/,
+    ],
+  ])('a reply that a run would reject is a warning: %s', async (reply, message, remedy) => {
+    const server = await startFakeOpenAI({ reply: () => reply });
+    const text = `environment: CartPole-v1\nmodel: { provider: openai, name: tiny, baseUrl: "${server.url}", maxRetries: 0 }\n`;
+    try {
+      const checked = await check(text, { online: true });
+      expect(checked.code).toBe(0);
+      expect(bad(checked)).toEqual([
         expect.objectContaining({
-          level: 'ok',
+          level: 'warning',
           field: 'model',
-          message: expect.stringContaining('openai/tiny answers'),
+          message: expect.stringMatching(message),
+          remedy: expect.stringMatching(remedy),
         }),
-      );
+      ]);
+      expect(bad(checked)[0]!.message).toMatch(/answers \(.*\), but a run would have rejected this reply/);
     } finally {
       await server.close();
     }
   });
 
   it('of a server that does not have it is an error, with what to do', async () => {
-    const server = await startFakeOllama({ reply: () => 'params[0]: 1', models: ['other'] });
+    const server = await startFakeOllama({ reply: () => proposal, models: ['other'] });
     try {
       const { code, text } = await check(
         `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}" }\n`,
@@ -365,7 +397,7 @@ describe('the model', () => {
   });
 
   it('is asked for its context, where the server tells it', async () => {
-    const server = await startFakeOllama({ reply: () => 'params[0]: 1', contextTokens: 2048 });
+    const server = await startFakeOllama({ reply: () => proposal, contextTokens: 2048 });
     try {
       const { findings } = await check(
         `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`,
@@ -388,7 +420,7 @@ describe('a critic', () => {
     ['critic: { show: statistics }', []],
     ['critic: { model: { provider: hill-climb } }', []],
   ])('of the model of the run is held against its context: %s', async (critic, fields) => {
-    const server = await startFakeOllama({ reply: () => 'params[0]: 1', contextTokens: 3072 });
+    const server = await startFakeOllama({ reply: () => proposal, contextTokens: 3072 });
     try {
       const model = `model: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`;
       const shown = 'memory: { best: 2, recent: 2 }\ncorrections: 1\n';
@@ -449,7 +481,7 @@ it.each([
 ])(
   'a model that thinks before an answer whose form is enforced is warned of: %s, %s',
   async (keys, thinks, count) => {
-    const server = await startFakeOllama({ reply: () => 'params[0]: 1', thinks });
+    const server = await startFakeOllama({ reply: () => proposal, thinks });
     try {
       const { findings } = await check(
         `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", ${keys} }\n`,

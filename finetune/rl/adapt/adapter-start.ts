@@ -7,7 +7,7 @@ import { type Adapter, openAdapter } from '../../../src/models/local/graph/adapt
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { withStoreDefaults } from '../../../src/models/local/stores/stored-models.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
+import { readGenerationDefaults, samplingOf } from '../../../src/models/local/weights/generation-config.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { learningSeed } from '../../../src/random/seeds.js';
@@ -55,7 +55,8 @@ export function plannedAdapter({ adapt, model }: AdaptingConfig): PlannedAdapter
 
 /** @throws UserError where the model's publisher recommends the likeliest token always */
 function temperatureOf(model: AdaptingConfig['model'], path: string): number {
-  const temperature = withStoreDefaults(model).temperature ?? readGenerationDefaults(path).temperature ?? 1;
+  const chosen = { from: 'the config', sampling: withStoreDefaults(model) };
+  const temperature = samplingOf(readGenerationDefaults(path), [chosen]).temperature.value;
   if (temperature > 0) return temperature;
   throw new UserError({
     field: 'model.temperature',

@@ -50,7 +50,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
   const { modelFacts } = await import('../../models/local/facts/model-facts.js');
   const { modelRows } = await import('../../models/local/facts/model-rows.js');
-  return explain(await modelFacts(directory, quantization, ignored), modelRows, args.json, context);
+  const facts = await modelFacts(directory, quantization, ignored, args.directory);
+  return explain(facts, modelRows, args.json, context);
 }
 
 /** Prints what was found, and says by the exit code whether there are problems. */

@@ -11,6 +11,7 @@ import { repeatSeeds } from '../../random/seeds.js';
 import { callId } from '../../runs/calls.js';
 import { requireConfig } from '../../runs/open-run.js';
 import { groupFile, openLogs, readGroup, readManifest, runFiles } from '../../runs/reader.js';
+import type { RunDefaults } from './run-defaults.js';
 
 export interface Recording {
   readonly cassette: Cassette;
@@ -18,6 +19,8 @@ export interface Recording {
   readonly model: ModelConfig;
   /** The sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
+  /** Those of the run; one of an earlier version had no `limits.rejections`. */
+  readonly defaults: RunDefaults;
 }
 
 /**
@@ -38,10 +41,13 @@ export function openRecording(
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
+    const { digits, tokens } = recorded.memory;
+    const limits = { rejections: recorded.limits.rejections ?? 0 };
+    const defaults = { limits, memory: { ...(digits && { digits }), ...(tokens && { tokens }) } };
     if (recorded.model.provider === 'replayed')
-      return { ...openRecording(recorded.model, recorded), cassette };
+      return { ...openRecording(recorded.model, recorded), cassette, defaults };
     const { critic, feedback } = recorded;
-    return { cassette, model: recorded.model, beside: { critic, feedback } };
+    return { cassette, model: recorded.model, beside: { critic, feedback }, defaults };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, remedy, alternatives } = error.problems[0]!;

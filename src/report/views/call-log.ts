@@ -12,11 +12,11 @@ import {
 import { statedReason } from '../../prompting/answer/stated-reason.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
+import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
 import { hasFailure, isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
-import { explainFailure, failureKind, failureMeaning } from './failure-text.js';
 
 /** Longer texts are cut: a page must open. The whole stands in calls.jsonl. */
 const longestText = 100_000;

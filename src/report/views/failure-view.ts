@@ -3,10 +3,10 @@ import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { placeName } from '../../runs/facts.js';
+import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
 import { percent } from '../charts/scale.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
-import { explainFailure, failureKind, failureMeaning, faultMeaning } from './failure-text.js';
 
 /** Failed calls by kind, then what went wrong at the provider: a bar and a row each. */
 export function failureView(

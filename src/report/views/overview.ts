@@ -65,6 +65,10 @@ function stopText(reason: StopReason): string {
       return `at the limit of ${reason.limit}`;
     case 'interrupted':
       return 'by the user';
+    case 'no-proposals': {
+      const end = reason.limit === undefined ? 'after all iterations' : `at the limit of ${reason.limit}`;
+      return `${end}: 0 proposals accepted; first reason: ${reason.message}`;
+    }
     case 'model-error':
       return `by a model error: ${reason.message}`;
     case 'environment-error':
@@ -84,7 +88,7 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${confirmedTile(data.confirmed)}
+${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(proposals.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
 ${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">

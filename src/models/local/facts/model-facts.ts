@@ -1,11 +1,16 @@
 /** The facts of a model directory that `policyloop models check` prints. */
 import { type Problem, problemsOf } from '../../../base/errors.js';
+import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
 import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
-import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import {
+  type GenerationDefaults,
+  readGenerationDefaults,
+  type SourcedSampling,
+} from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/open-weights.js';
 import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
@@ -15,6 +20,8 @@ export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
   /** The publisher's recommendation for sampling, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
+  /** How it samples where a config says nothing else. */
+  readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
   /** Measured, when it was asked for. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
@@ -28,11 +35,15 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/** @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters */
+/**
+ * @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters
+ * @param reference by which the model was named, where that is a store's
+ */
 export async function modelFacts(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
   ignoredKeys: readonly string[] = [],
+  reference = directory,
 ): Promise<ModelFacts> {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
@@ -54,7 +65,7 @@ export async function modelFacts(
         attempt(() => openWeights(directory), []),
       ),
     }),
-    ...(generation && { generation }),
+    ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
     ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
 }

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { SystemMessages } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import type { GenerationDefaults } from '../weights/generation-config.js';
+import { samplingText } from '../weights/generation-config.js';
 import type { ModelFacts } from './model-facts.js';
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
@@ -14,7 +14,7 @@ const systemTexts: Readonly<Record<SystemMessages, string>> = {
 };
 
 export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
-  const { config, weights, tokenizer, generation, memory, devices, loss, problems } = facts;
+  const { config, weights, tokenizer, generation, memory, devices, loss, problems, sampling } = facts;
   const rows: (readonly [string, string])[] = [];
   if (config !== undefined) rows.push(['architecture', architectureText(config)]);
   if (weights !== undefined) {
@@ -41,7 +41,11 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
       `${basename(tokenizer.file)}, an answer ends at token ${ends.join(' or ') || '(none)'}`,
     ]);
   }
-  if (generation !== undefined) rows.push(['sampling', samplingText(generation)]);
+  if (sampling !== undefined)
+    rows.push(
+      ['free text', samplingText(sampling)],
+      ['constrained', 'temperature 1, the whole distribution (model.format: auto or constrained)'],
+    );
   if (devices !== undefined)
     rows.push(
       ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
@@ -58,18 +62,6 @@ function architectureText(config: DecoderConfig): string {
     `${architecture}, ${layers.length} layers of width ${hidden}, ${heads} heads with ${kvHeads} for keys and values` +
     (tied ? ', output layer shared with the embedding' : '')
   );
-}
-
-function samplingText(defaults: GenerationDefaults): string {
-  const named = [
-    ['temperature', defaults.temperature],
-    ['top-p', defaults.topP],
-    ['top-k', defaults.topK],
-    ['min-p', defaults.minP],
-    ['repetition penalty', defaults.repetitionPenalty],
-  ] as const;
-  const given = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`]));
-  return given.length === 0 ? 'temperature 1 (the publisher recommends nothing)' : given.join(', ');
 }
 
 function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {

@@ -1,11 +1,5 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
-import {
-  type AnswerGrammar,
-  type ChatMessage,
-  chosenSampling,
-  plainSampling,
-  type Sampling,
-} from '../../language-model.js';
+import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
@@ -33,7 +27,12 @@ import { storedParameters } from '../graph/parameters.js';
 import type { Device } from '../settings.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import { type GenerationDefaults, readGenerationDefaults } from '../weights/generation-config.js';
+import {
+  type GenerationDefaults,
+  readGenerationDefaults,
+  samplingOf,
+  valuesOf,
+} from '../weights/generation-config.js';
 import { openWeights } from '../weights/open-weights.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
@@ -126,7 +125,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
       // The caller's choice counts, then the publisher's recommendation, then plain sampling.
-      const sampling = chosenSampling({ ...plainSampling, ...defaults }, job.sampling) as Sampling;
+      const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
       return { ...generation, residentBytes: process.memoryUsage.rss() };

@@ -8,7 +8,7 @@ import {
   plainSampling,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
-import { checkModel } from '../engine/inspect.js';
+import { checkModel, summariseWeights } from '../engine/inspect.js';
 import { requireRuntime } from '../engine/require-runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import type { GeneratedAnswer, GenerateJob, JobResult } from '../generation/protocol.js';
@@ -17,6 +17,8 @@ import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js'
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
+import { blockType } from '../weights/gguf-blocks.js';
+import { openWeights } from '../weights/open-weights.js';
 import { ModelProcess } from './model-process.js';
 
 /**
@@ -183,21 +185,34 @@ function languageModel(
       );
     },
     async context() {
-      const { contextTokens: own } = readDecoderConfig(config.path, config.ignoreKeys);
       const tokenizer = await openTokenizer();
       return {
-        tokens: lowestLimit(config.contextTokens, own)!,
+        tokens: localContext(config),
         count: (messages) => tokenizer.encodePrompt(messages).length,
       };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();
-      const weights =
-        config.quantization === 'none' ? 'unquantised weights' : `${config.quantization} weights`;
       const processor = device === 'cpu' ? `cpu, ${threads} ${threads === 1 ? 'thread' : 'threads'}` : device;
-      return `${id} on ${processor}, ${weights}, ${contextTokens} tokens of context`;
+      return `${id} on ${processor}, ${weightsText(config)} weights, ${contextTokens} tokens of context`;
     },
   };
+}
+
+/** How the weights are stored in memory: `unquantised`, `int8`, or `Q4_K, Q6_K` as they are in a GGUF file. */
+function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
+  if (quantization !== 'none') return quantization;
+  const { dtypes } = summariseWeights(openWeights(path));
+  return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
+}
+
+/** Longest prompt and answer together, in tokens. */
+export function localContext({
+  contextTokens,
+  ignoreKeys,
+  path: model,
+}: Pick<LocalConfig, 'contextTokens' | 'ignoreKeys' | 'path'>): number {
+  return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
 /** The directory's name; in a Hugging Face cache, where that is a hash, the name of the repository. */

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { SamplingLayer } from '../weights/generation-config.js';
 import { hfModel, hfModels, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
 
@@ -44,6 +45,13 @@ export function withStoreDefaults<Config extends StoreDefaults & { readonly path
     contextTokens: config.contextTokens ?? num_ctx,
     stop: config.stop.length > 0 ? config.stop : (stop ?? []),
   };
+}
+
+/** The sampling parameters that a store keeps with a model; empty for one that comes from elsewhere. */
+export function storedSampling(path: string, env: Variables = process.env): readonly SamplingLayer[] {
+  if (!path.startsWith(ollamaScheme)) return [];
+  const config: StoreDefaults & { readonly path: string } = { path, stop: [] };
+  return [{ from: 'the Modelfile', sampling: withStoreDefaults(config, env) }];
 }
 
 interface StoreDefaults {

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import type { Sampling } from '../../language-model.js';
+import { plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
 import { isGguf, openGguf } from './gguf.js';
 import { ggufEndTokens } from './gguf-end-tokens.js';
 
@@ -41,6 +41,70 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
     ...(min_p != null && { minP: min_p }),
     ...(repetition_penalty != null && { repetitionPenalty: repetition_penalty }),
   };
+}
+
+/** Sampling settings, and where they come from: `the config`, `generation_config.json`. */
+export interface SamplingLayer {
+  readonly from: string;
+  readonly sampling: SamplingChoice;
+}
+
+/** How a local model samples, and where each setting comes from. */
+export type SourcedSampling = {
+  readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
+};
+
+/**
+ * How a local model samples.
+ * @param published what its publisher recommends
+ * @param chosen what has been asked for; an earlier layer counts before a later one, and all before the publisher's
+ */
+export function samplingOf(
+  published: GenerationDefaults,
+  chosen: readonly SamplingLayer[] = [],
+): SourcedSampling {
+  const layers: readonly SamplingLayer[] = [
+    ...chosen,
+    { from: 'generation_config.json', sampling: published },
+    { from: "policyloop's default", sampling: plainSampling },
+  ];
+  const of = (key: keyof Sampling) => {
+    const { from, sampling } = layers.find((layer) => layer.sampling[key] !== undefined)!;
+    return { value: sampling[key]!, from };
+  };
+  return {
+    temperature: of('temperature'),
+    topP: of('topP'),
+    topK: of('topK'),
+    minP: of('minP'),
+    repetitionPenalty: of('repetitionPenalty'),
+  };
+}
+
+export const valuesOf = (sourced: SourcedSampling): Sampling => ({
+  temperature: sourced.temperature.value,
+  topP: sourced.topP.value,
+  topK: sourced.topK.value,
+  minP: sourced.minP.value,
+  repetitionPenalty: sourced.repetitionPenalty.value,
+});
+
+const samplingNames: Readonly<Record<keyof Sampling, string>> = {
+  temperature: 'temperature',
+  topP: 'top-p',
+  topK: 'top-k',
+  minP: 'min-p',
+  repetitionPenalty: 'repetition penalty',
+};
+
+/** `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0, repetition penalty 1 (policyloop's default)`. */
+export function samplingText(sourced: SourcedSampling): string {
+  const bySource = new Map<string, string[]>();
+  for (const [key, name] of Object.entries(samplingNames)) {
+    const { from, value } = sourced[key as keyof Sampling];
+    bySource.set(from, [...(bySource.get(from) ?? []), `${name} ${value}`]);
+  }
+  return [...bySource].map(([from, settings]) => `${settings.join(', ')} (${from})`).join('; ');
 }
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {

@@ -9,6 +9,8 @@ import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
 import { checkModel, inspectModel } from '../../../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../../src/models/local/generation/engine.js';
+import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
+import { localSchema } from '../../../../src/models/local/settings.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { openGguf } from '../../../../src/models/local/weights/gguf.js';
 import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
@@ -103,6 +105,24 @@ describe('models of blocks', () => {
     expect(() => checkModel(file)).toThrow(/some\.new_key.*not understood[\s\S]*model\.ignoreKeys/);
     expect(() => checkModel(file, [key])).not.toThrow();
     expect(inspectModel(file, [key]).problems).toEqual([]);
+  });
+
+  it.each([
+    ['none', /, Q4_K, Q6_K weights, /],
+    ['float32', /, float32 weights, /],
+  ] as const)('are named when they are loaded with quantization %s', async (quantization, expected) => {
+    const file = writeTestGguf(
+      newFile(),
+      { ...architectureMetadata(), ...tokenizerMetadata() },
+      decoderTensors('Q4_K', 'Q6_K'),
+    );
+    const settings = { provider: 'local', path: file, device: 'cpu', threads: 1, quantization };
+    const model = createLocalModel(localSchema.parse(settings));
+    try {
+      expect(await model.open?.()).toMatch(expected);
+    } finally {
+      await model.close?.();
+    }
   });
 
   it('are not rounded a second time', () => {

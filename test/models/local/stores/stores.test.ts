@@ -7,8 +7,9 @@ import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { execute as listModels } from '../../../../src/commands/models/list.js';
 import { hfModel, parseHfReference } from '../../../../src/models/local/stores/hf-cache.js';
 import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
-import { withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
+import { storedSampling, withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import { samplingOf, samplingText } from '../../../../src/models/local/weights/generation-config.js';
 import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';
@@ -71,6 +72,9 @@ describe('Ollama’s store', () => {
       contextTokens: 4096,
       stop: ['<end>'],
     });
+    expect(samplingText(samplingOf({ eosTokens: [], topP: 0.9 }, storedSampling(config.path, env)))).toBe(
+      "temperature 0.3 (the Modelfile); top-p 0.9 (generation_config.json); top-k 0, min-p 0, repetition penalty 1 (policyloop's default)",
+    );
     expect(withStoreDefaults({ ...config, temperature: 1 }, env)).toMatchObject({ temperature: 1 });
   });
 });

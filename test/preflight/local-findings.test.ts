@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ModelConfig } from '../../src/config/model.js';
 import { findDevices } from '../../src/models/local/engine/find-devices.js';
 import { localSchema } from '../../src/models/local/settings.js';
-import { deviceFindings } from '../../src/preflight/device-finding.js';
+import { deviceFindings, samplingFindings } from '../../src/preflight/local-findings.js';
 
 test('a local model: its device, and why each other one can’t be used', async () => {
   const { auto, usable, unusable } = await findDevices();
@@ -15,6 +15,19 @@ test('a local model: its device, and why each other one can’t be used', async 
   expect(await deviceFindings(localSchema.parse({ provider: 'local', device: 'cpu' }))).toMatchObject([
     { message: expect.stringMatching(/^cpu/) },
   ]);
+});
+
+test('a local model: how it samples, and where each setting comes from', () => {
+  const config = localSchema.parse({ provider: 'local', topK: 20 });
+  expect(samplingFindings(config)).toEqual([
+    {
+      level: 'ok',
+      field: 'model.temperature',
+      message:
+        "samples with temperature 1 (generation_config.json); top-p 1, min-p 0, repetition penalty 1 (policyloop's default); top-k 20 (the config)",
+    },
+  ]);
+  expect(samplingFindings({ provider: 'random' } as ModelConfig)).toEqual([]);
 });
 
 test('other models have none', async () => {

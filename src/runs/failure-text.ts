@@ -1,8 +1,8 @@
-import { unreachable } from '../../base/errors.js';
-import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
-import type { ModelErrorKind, ReplyFault } from '../../models/language-model.js';
-import type { IndexedText, ParseFailure, ParseFailureKind } from '../../prompting/answer/format.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { unreachable } from '../base/errors.js';
+import { formatNumber, formatParameter, plural } from '../format/numbers.js';
+import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
+import type { IndexedText, ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
+import type { CallRecord } from './calls.js';
 
 /** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
@@ -68,6 +68,15 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   echo: 'the reply only quotes the prompt',
   ambiguous: 'a reply that can be read in two ways',
 };
+
+/** Why a reply was rejected, and its first characters in one line. */
+export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
+  const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
+  const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
+  if (line === '') return `${explained} It is empty.`;
+  const start = line.length > characters ? `${line.slice(0, characters).trimEnd()} …` : line;
+  return `${explained} It begins: “${start}”`;
+}
 
 /** What was wrong with a reply, in one sentence. */
 export function explainFailure(failure: ParseFailure): string {

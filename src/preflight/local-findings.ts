@@ -1,6 +1,15 @@
 import { languageModelOf, type ModelConfig } from '../config/model.js';
+import { defaultSampling } from '../models/local/default-sampling.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
+import { samplingText } from '../models/local/weights/generation-config.js';
 import { type Finding, found } from './findings.js';
+
+/** How a local model samples, and where each setting comes from. */
+export function samplingFindings(config: ModelConfig): readonly Finding[] {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  return [found('model.temperature', `samples with ${samplingText(defaultSampling(model))}`)];
+}
 
 /**
  * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error

@@ -1,0 +1,338 @@
+/** A run of whose proposals none was ever accepted has failed, and says why. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { execute as listCommand } from '../../src/commands/list.js';
+import { execute as resumeCommand } from '../../src/commands/resume.js';
+import { execute as runCommand } from '../../src/commands/run.js';
+import { execute as showCommand } from '../../src/commands/show.js';
+import type { ConfigInput } from '../../src/config/config.js';
+import { loadConfig, parseConfig } from '../../src/config/load.js';
+import { assemble } from '../../src/experiment/assemble.js';
+import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import { Items } from '../../src/view/items.js';
+import {
+  quick,
+  readRunFile,
+  recordingContext,
+  resumeExperiment,
+  runExperimentFrom,
+  temporaryDirectory,
+} from '../support/experiments.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+import { createScriptedModel } from '../support/scripted-model.js';
+
+const nonsense =
+  'I would lower the first weight and raise the third one, then look at what happens to the pole.';
+const answerOf = (value: number) =>
+  Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
+const base = {
+  ...quick,
+  model: { provider: 'ollama', name: 'fake' },
+} as const satisfies ConfigInput;
+
+/** A model that says nonsense but for some calls, by their number from 0. */
+const scripted = (accepted: (call: number) => boolean = () => false) =>
+  createScriptedModel((_, call) => (accepted(call) ? answerOf(call % 5) : nonsense));
+
+const outcomes = (path: string) => readRun(path).calls.map(({ outcome }) => outcome.kind);
+
+describe('a run without an accepted proposal', () => {
+  it('has failed after its last iteration, with the first reason', async () => {
+    const { events, path } = await runExperimentFrom(
+      { ...base, iterations: 2, corrections: 1 },
+      { model: scripted() },
+    );
+    const manifest = readManifest(path);
+    expect(manifest).toMatchObject({ status: 'failed', iterations: { done: 2, of: 2 }, confirmations: [] });
+    expect(manifest.reason).toEqual({
+      kind: 'no-proposals',
+      message: expect.stringMatching(/^The reply .*\. It begins: “I would lower the first weight.* …”$/),
+    });
+    expect(events.at(-1)).toMatchObject({ kind: 'run-finished', reason: { kind: 'no-proposals' } });
+    expect(events.some(({ kind }) => kind === 'confirmation-started')).toBe(false);
+    const report = readRunFile(path, 'report');
+    expect(report).toContain('Proposals accepted');
+    expect(report).toContain('0 proposals accepted; first reason: The reply');
+    expect(report).not.toContain('Confirmed mean return');
+  });
+
+  it('has failed at any other limit, too', async () => {
+    const { path } = await runExperimentFrom(
+      { ...base, corrections: 1, limits: { calls: 3 } },
+      { model: scripted() },
+    );
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      reason: { kind: 'no-proposals', limit: 'calls' },
+    });
+  });
+
+  it('says of an empty reply that it is empty', async () => {
+    const { path } = await runExperimentFrom(
+      { ...base, iterations: 1, corrections: 0 },
+      { model: createScriptedModel(() => ({ text: '', finishReason: 'length' })) },
+    );
+    expect(readManifest(path).reason).toMatchObject({ message: expect.stringMatching(/It is empty\.$/) });
+  });
+
+  it('is one of which nothing was accepted in any process', async () => {
+    const accepting = await runExperimentFrom(
+      { ...base, iterations: 2, corrections: 0 },
+      { model: scripted((call) => call === 0) },
+    );
+    expect(readManifest(accepting.path).status).toBe('completed');
+    await resumeExperiment(accepting.path, { overrides: ['iterations=4'], model: scripted() });
+    expect(readManifest(accepting.path)).toMatchObject({
+      status: 'completed',
+      iterations: { done: 4 },
+      reason: { kind: 'iterations' },
+    });
+  });
+
+  it('is interrupted where the user stops it', async () => {
+    const stop = new AbortController();
+    const { path } = await runExperimentFrom(
+      { ...base, corrections: 0 },
+      {
+        model: scripted(),
+        finish: stop.signal,
+        onEvent: ({ kind }) => {
+          if (kind === 'iteration-finished') stop.abort();
+        },
+      },
+    );
+    expect(readManifest(path)).toMatchObject({ status: 'interrupted', reason: { kind: 'interrupted' } });
+  });
+
+  it('is not one of a control', async () => {
+    const { path } = await runExperimentFrom({ ...quick, iterations: 2, model: { provider: 'random' } });
+    expect(readManifest(path).status).toBe('completed');
+  });
+
+  it('can go on with more iterations, and completes then', async () => {
+    const { path } = await runExperimentFrom(
+      { ...base, iterations: 2, corrections: 0 },
+      { model: scripted() },
+    );
+    const { events } = await resumeExperiment(path, {
+      overrides: ['iterations=3'],
+      model: scripted(() => true),
+    });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 3 } });
+    expect(events.some(({ kind }) => kind === 'confirmed')).toBe(true);
+  });
+});
+
+describe('limits.rejections', () => {
+  it('is 10 unless the config says otherwise, and ends the run before the next call', async () => {
+    const model = scripted();
+    const { events, path } = await runExperimentFrom(base, { model });
+    expect(model.calls).toHaveLength(10);
+    expect(readManifest(path)).toMatchObject({
+      status: 'failed',
+      iterations: { done: 3, of: 6 },
+      reason: { kind: 'no-proposals', limit: 'rejections' },
+    });
+    expect(events.filter(({ kind }) => kind === 'iteration-finished')).toHaveLength(3);
+    expect(loadConfig({ file: join(path, 'config.yaml') }).config.limits.rejections).toBe(10);
+  });
+
+  it('counts no failed call, and nothing after the first accepted proposal', async () => {
+    const model = scripted((call) => call === 5);
+    const { path } = await runExperimentFrom({ ...base, limits: { rejections: 6 } }, { model });
+    expect(model.calls.length).toBeGreaterThan(20);
+    expect(readManifest(path).status).toBe('completed');
+  });
+
+  it('is checked after a round where several candidates are asked at once', async () => {
+    const model = scripted();
+    const config = { ...base, candidates: 4, limits: { rejections: 6 } };
+    const { path } = await runExperimentFrom(config, { model });
+    expect(model.calls).toHaveLength(8);
+    expect(readManifest(path)).toMatchObject({ iterations: { done: 1 }, status: 'failed' });
+    // The third of the second round is accepted: the round is judged as a whole.
+    const rescued = await runExperimentFrom(
+      { ...config, iterations: 1 },
+      { model: scripted((call) => call === 6) },
+    );
+    expect(readManifest(rescued.path)).toMatchObject({ status: 'completed', reason: { kind: 'iterations' } });
+  });
+
+  it('is off at 0', async () => {
+    const model = scripted();
+    const { path } = await runExperimentFrom({ ...base, limits: { rejections: 0 } }, { model });
+    expect(model.calls).toHaveLength(24);
+    expect(readManifest(path).reason).toEqual({ kind: 'no-proposals', message: expect.any(String) });
+  });
+
+  it('holds between iterations that are asked for at once, whoever answers first', async () => {
+    const config = { ...base, pipeline: 3, corrections: 1, limits: { rejections: 5 } } as const;
+    const server = await startFakeOpenAI({ reply: () => nonsense });
+    const model = { provider: 'openai', name: 'fake', baseUrl: server.url } as const;
+    try {
+      const { path } = await runExperimentFrom(
+        { ...config, model },
+        { model: createModel(parseConfig({ ...config, model }).model, {}, () => Promise.resolve()) },
+      );
+      expect(readManifest(path)).toMatchObject({
+        status: 'failed',
+        iterations: { done: 3 },
+        reason: { kind: 'no-proposals', limit: 'rejections' },
+      });
+      const replayed = await runExperimentFrom({ ...config, model: { provider: 'replayed', run: path } });
+      expect(readManifest(replayed.path)).toMatchObject({
+        status: 'failed',
+        iterations: { done: 3 },
+        reason: readManifest(path).reason,
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('survives a kill in the middle: the same calls, the same end', async () => {
+    const whole = await runExperimentFrom(base, { model: scripted() });
+    const stop = new AbortController();
+    const killed = await runExperimentFrom(base, {
+      model: scripted(),
+      finish: stop.signal,
+      onEvent: (event) => {
+        if (event.kind === 'call-finished' && event.call.iteration === 2 && event.call.attempt === 1)
+          stop.abort();
+      },
+    });
+    expect(readManifest(killed.path).status).toBe('interrupted');
+    await resumeExperiment(killed.path, { model: scripted() });
+    expect(readManifest(killed.path).reason).toEqual(readManifest(whole.path).reason);
+    expect(outcomes(killed.path)).toEqual(outcomes(whole.path));
+  });
+
+  it('can be raised for the same run', async () => {
+    const { path } = await runExperimentFrom(base, { model: scripted() });
+    const model = scripted((call) => call === 2);
+    await resumeExperiment(path, { overrides: ['limits.rejections=20'], model });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', iterations: { done: 6 } });
+  });
+
+  it('replays to the same end', async () => {
+    const { path } = await runExperimentFrom(base, { model: scripted() });
+    const replayed = await runExperimentFrom({ ...base, model: { provider: 'replayed', run: path } });
+    expect(readManifest(replayed.path).reason).toEqual(readManifest(path).reason);
+    expect(readManifest(replayed.path).usage.calls).toBe(10);
+  });
+
+  it('is not set in runs of earlier versions, which resume and replay as they began', async () => {
+    const stop = new AbortController();
+    const config = { ...base, iterations: 4 } as const;
+    const { path } = await runExperimentFrom(
+      { ...config, limits: { rejections: 0 } },
+      {
+        model: scripted(),
+        finish: stop.signal,
+        onEvent: (event) => {
+          if (event.kind === 'iteration-finished' && event.iteration === 3) stop.abort();
+        },
+      },
+    );
+    const file = join(path, 'config.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('limits:\n  rejections: 0\n', 'limits: {}\n'));
+    await resumeExperiment(path, { model: scripted(() => true) });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', usage: { calls: 13 } });
+    expect(readFileSync(file, 'utf8')).toContain('limits: {}');
+    const replay = { ...config, model: { provider: 'replayed', run: path } } as const;
+    const replayed = await runExperimentFrom(replay);
+    expect(readManifest(replayed.path)).toMatchObject({ status: 'completed', usage: { calls: 13 } });
+    const { config: filled } = await assemble(parseConfig(replay), {});
+    expect(filled.limits.rejections).toBe(0);
+  });
+});
+
+describe('a portfolio', () => {
+  const portfolio = {
+    ...quick,
+    iterations: 3,
+    corrections: 0,
+    model: {
+      provider: 'portfolio',
+      switch: 'turns',
+      members: [{ provider: 'openai', name: 'fake', baseUrl: '' }, { provider: 'random' }],
+    },
+  } as const;
+
+  it('completes where only a control was accepted, with a warning', async () => {
+    const server = await startFakeOpenAI({ reply: () => nonsense });
+    try {
+      const [model, control] = portfolio.model.members;
+      const members = [{ ...model, baseUrl: server.url }, control] as const;
+      const { events, path } = await runExperimentFrom({
+        ...portfolio,
+        model: { ...portfolio.model, members: [...members] },
+      });
+      expect(readManifest(path).status).toBe('completed');
+      expect(events).toContainEqual({
+        kind: 'warning',
+        message: expect.stringMatching(
+          /^the language model contributed nothing: all 2 of its replies were rejected, and every proposal is a control's; first reason: The reply/,
+        ),
+      });
+      const replayed = await runExperimentFrom({ ...portfolio, model: { provider: 'replayed', run: path } });
+      expect(readManifest(replayed.path).status).toBe('completed');
+      expect(replayed.events.filter(({ kind }) => kind === 'warning')).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('commands', () => {
+  const flags = { runsDir: 'buffers', quiet: true, json: false, slurm: false };
+
+  it('print the headline and the reason, and exit with 1', async () => {
+    const server = await startFakeOpenAI({ reply: () => nonsense });
+    try {
+      const cwd = temporaryDirectory();
+      const config = join(cwd, 'mine.yaml');
+      const model = { provider: 'openai', name: 'fake', baseUrl: server.url };
+      writeFileSync(config, JSON.stringify({ ...quick, model }));
+      const call = async (
+        command: (context: ReturnType<typeof recordingContext>['context']) => Promise<number>,
+      ) => {
+        const { context, noted, printed } = recordingContext(cwd);
+        return { code: await command(context), text: printed.join('\n'), noted };
+      };
+      const args = { ...flags, config, overrides: [], dryRun: false, runDir: 'buffers/mine' };
+      const run = await call((context) => runCommand(args as never, context));
+      expect(run.code).toBe(1);
+      expect(run.text).toContain('0 proposals accepted (stopped at the limit of rejections)');
+      expect(run.text).toMatch(/^because {5}The reply .* It begins: “I would lower/m);
+      expect(server.requests).toHaveLength(10);
+
+      const shown = await call((context) =>
+        showCommand({ run: 'mine', runsDir: 'buffers', top: 3, json: false } as never, context),
+      );
+      expect(shown.text).toMatch(/0 proposals accepted \(.*\); first reason: The reply/);
+      const listed = await call((context) =>
+        listCommand({ runsDir: 'buffers', json: false } as never, context),
+      );
+      expect(listed.text).toContain('failed: 0 proposals accepted');
+      const items = new Items([{ path: join(cwd, 'buffers'), prefix: '' }]);
+      items.look();
+      expect(items.all()).toEqual([
+        expect.objectContaining({ status: 'failed', fault: expect.stringMatching(/^0 proposals accepted/) }),
+      ]);
+
+      const again = (overrides: readonly string[]) =>
+        call((context) => resumeCommand({ ...flags, run: 'mine', overrides } as never, context));
+      await expect(again([])).rejects.toThrow(
+        /this run has ended: 0 proposals accepted.*limits\.rejections=…/s,
+      );
+      expect(server.requests).toHaveLength(10);
+      expect((await again(['limits.rejections=13'])).code).toBe(1);
+      expect(server.requests).toHaveLength(13);
+    } finally {
+      await server.close();
+    }
+  });
+});
