@@ -570,7 +570,7 @@ describe('overrides', () => {
       "override iterations: an override is written key=value
         remedy: for example iterations=50 or model.name=qwen3:8b
       override memory.bset=3: memory.bset: unknown key
-        one of: best, recent, order, tokens, trajectories, rows, ofGroup, revisions
+        one of: best, recent, order, tokens, digits, trajectories, rows, ofGroup, revisions
         remedy: did you mean \`best\`?"
     `);
   });

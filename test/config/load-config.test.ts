@@ -45,7 +45,7 @@ describe('a config of two lines', () => {
       warmup: { policies: 20 },
       evaluation: { episodes: 20, seeds: 'common', maxSteps: 1000, workers: 'auto' },
       confirmation: { candidates: 3, episodes: 100 },
-      memory: { order: 'chronological', tokens: 24_000, trajectories: 'none', rows: 10 },
+      memory: { order: 'chronological', trajectories: 'none', rows: 10 },
       prompts: { set: 'semantic', conversation: 'fresh' },
       record: 'first',
       render: {},

@@ -18,7 +18,7 @@ test('a local model: its device, and why each other one can’t be used', async 
 });
 
 test('a local model: how it samples, and where each setting comes from', () => {
-  const config = localSchema.parse({ provider: 'local', topK: 20 });
+  const config = localSchema.parse({ provider: 'local', format: 'text', topK: 20 });
   expect(samplingFindings(config)).toEqual([
     {
       level: 'ok',

@@ -58,7 +58,7 @@ test('a template that leaves the system message out is told apart, and is no pro
   expect(facts.problems).toEqual([]);
   const rows = new Map(modelRows(facts));
   expect(rows.get('template')).toMatch(/takes no system message: it is left out/);
-  expect(rows.get('sampling')).toBe(
+  expect(rows.get('free text')).toBe(
     "temperature 1 (generation_config.json); top-p 1, top-k 0, min-p 0, repetition penalty 1 (policyloop's default)",
   );
   expect(rows.get('verdict')).toBe('can be run');

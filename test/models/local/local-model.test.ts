@@ -27,7 +27,7 @@ const grammar = answerGrammar(parameters);
 
 function localModel(config: Partial<LocalConfig> = {}): LanguageModel {
   const model = createLocalModel(
-    localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config }),
+    localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', format: 'text', ...config }),
   );
   open.push(model);
   return model;
