@@ -10,7 +10,7 @@ handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).le
  * Plays an experiment to its end, in a run directory that the commands read (`list`, `show`, `evaluate`, `report`).
  * @param config as data, or the path of a YAML file or the name of a ready one; paths in data are relative to the
  *   working directory
- * @returns what the run reached; `status` is `failed` where the model gave no answers or the environment failed
+ * @returns what the run reached; `status` is `failed` if the model gave no answers, none of its proposals was accepted, or the environment failed
  * @throws UserError for what is wrong with the config or the objects, before anything is written
  */
 export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {

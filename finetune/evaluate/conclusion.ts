@@ -50,13 +50,13 @@ const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => stri
 export function cautions({ arms, runs }: Evaluation): readonly string[] {
   return arms.flatMap(({ name }) => {
     const complete = runs.flatMap(({ arm, figures }) =>
-      arm === name && figures?.status === 'completed' ? [figures] : [],
+      arm === name && figures?.isOver === true ? [figures] : [],
     );
     const early = complete.filter(({ stoppedEarly }) => stoppedEarly);
     const without = complete.filter(({ confirmed }) => confirmed === null);
     const proposals = complete.reduce((sum, figures) => sum + figures.proposals, 0);
     const lost = proposals - complete.reduce((sum, figures) => sum + figures.answered, 0);
-    const of = `of its ${plural(complete.length, 'complete run')}`;
+    const of = `of its ${plural(complete.length, 'run')}`;
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     return [
       ...(early.length === 0

@@ -73,7 +73,7 @@ export function evaluate(
     version: 1,
     kind: 'evaluation',
     policyloop: version(),
-    status: runs.every(({ figures }) => figures?.status === 'completed') ? 'completed' : 'incomplete',
+    status: runs.every(({ figures }) => figures?.isOver === true) ? 'completed' : 'incomplete',
     arms: arms.map(({ name, label, hash }) => ({ name, label, weights: hash })),
     seeds,
     trainedOn,
@@ -94,7 +94,7 @@ function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
-    return figures?.status === 'completed' ? figures : undefined;
+    return figures?.isOver === true ? figures : undefined;
   });
 }
 

@@ -17,12 +17,14 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunFacts['status'];
+  /** Whether it came to its end: without an accepted proposal it has failed, which says something of its model. */
+  readonly isOver: boolean;
   /** Why it is where it is, in words. */
   readonly reason: string;
   /** Highest mean return that was seen: selected on noise. */
   readonly observed: number | null;
   readonly iterations: number;
-  /** Whether it was complete before its last iteration: at a target, or at a limit of calls, tokens, cost or time. */
+  /** Whether it ended before its last iteration: at a target, or at a limit. */
   readonly stoppedEarly: boolean;
   /** Candidates that were asked for. */
   readonly proposals: number;
@@ -63,6 +65,7 @@ export function readFigures(path: string): RunFigures {
   return {
     environment: manifest.environment,
     status,
+    isOver: status === 'completed' || manifest.reason?.kind === 'no-proposals',
     reason: facts.ended,
     confirmed: status === 'completed' ? (facts.confirmed?.mean ?? null) : null,
     observed: facts.observed,

@@ -67,7 +67,7 @@ ${arms.map(
 }
 
 function progress({ runs, seeds, experiments }: Evaluation): string {
-  const done = runs.filter(({ figures }) => figures?.status === 'completed').length;
+  const done = runs.filter(({ figures }) => figures?.isOver === true).length;
   return `${done} of ${plural(runs.length, 'run')}: ${plural(experiments.length, 'experiment')}, ${plural(seeds.length, 'seed')}`;
 }
 

@@ -96,7 +96,7 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
   const figures = read.get(path) ?? readFigures(path);
-  if (figures.status === 'completed') read.set(path, figures);
+  if (figures.isOver) read.set(path, figures);
   return figures;
 }
 

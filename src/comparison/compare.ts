@@ -3,6 +3,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { headlineOf } from '../runs/facts.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
@@ -54,9 +55,12 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
   const kept = new Map<string, ComparedRun>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
-    const { ended, manifest, path, status } = run;
+    const { manifest, path, status } = run;
     if (status !== 'completed' && !unfinished) {
-      leftOut.push({ run: named(path), reason: `${ended} after ${manifest.iterations.done} iterations` });
+      leftOut.push({
+        run: named(path),
+        reason: `${headlineOf({ ...manifest, status })} after ${manifest.iterations.done} iterations`,
+      });
       continue;
     }
     const same = kept.get(identityOf(run));

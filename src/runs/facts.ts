@@ -30,7 +30,7 @@ export interface RunFacts {
   readonly status: RunStatus;
   /** Why it ended, in words. */
   readonly ended: string;
-  /** Complete before its last iteration: at a target, or at a limit of calls, tokens, cost or time. */
+  /** Ended before its last iteration: at a target, or at a limit. */
   readonly stoppedEarly: boolean;
   /** The chosen policy on seeds that chose nothing: what a run is judged by. */
   readonly confirmed: Confirmation | null;
@@ -49,7 +49,10 @@ export function factsOf(path: string, manifest = readManifest(path)): RunFacts {
     manifest,
     status,
     ended: describeReason({ status, ...(reason && { reason }) }).trim(),
-    stoppedEarly: status === 'completed' && reason?.kind !== 'iterations',
+    stoppedEarly:
+      reason?.kind === 'no-proposals'
+        ? reason.limit !== undefined
+        : status === 'completed' && reason?.kind !== 'iterations',
     confirmed: finalConfirmation(confirmations) ?? null,
     observed: best?.return ?? null,
     tokens: usage.promptTokens + usage.completionTokens,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
@@ -171,7 +172,7 @@ export function whatCompletes(
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
   const report = `; policyloop report ${path} writes its report anew`;
-  const same = (key: 'target' | 'limits') => JSON.stringify(was[key]) === JSON.stringify(now[key]);
+  const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit !== undefined) {
     return same('limits') ? `policyloop resume ${path} limits.${limit}=… (a higher one)${report}` : undefined;

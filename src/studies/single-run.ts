@@ -153,12 +153,16 @@ export function startRun(
 /** Opens a run to go on with it as `config` says; undefined where that leaves nothing to do. */
 export async function reopenRun(
   path: string,
-  config: Config,
+  wanted: Config,
   context: Outside & Pick<CommandContext, 'env'>,
   { durability, own }: Opening = {},
 ): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
+  // A config that says nothing of it had this filled in when the run began.
+  const { rejections } = was.limits;
+  const limits = { ...(rejections !== undefined && { rejections }), ...wanted.limits };
+  const config = { ...wanted, limits };
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readTakenOver(path, config), own);

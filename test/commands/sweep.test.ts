@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { linesOf, listRuns } from '../../src/archive/listing.js';
 import type { CommandContext } from '../../src/base/context.js';
+import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as run } from '../../src/commands/run.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
@@ -60,6 +61,44 @@ it('hands the page to the program that BROWSER names', async () => {
   await expect
     .poll(() => existsSync(opened) && readFileSync(opened, 'utf8').trim())
     .toBe(at('shown', 'report.html'));
+});
+
+it('has failed where a model contributed nothing, and names the run', async () => {
+  const answer = (value: number) =>
+    Array.from({ length: 10 }, (_, i) => `params[${i}]: ${(value + i / 10).toFixed(1)}`).join(', ');
+  let asked = 0;
+  const server = await startFakeOpenAI({
+    reply: ({ model }) => (model === 'mute' ? 'No idea.' : answer(asked++ % 5)),
+  });
+  try {
+    const model = `{ provider: openai, name: m, baseUrl: "${server.url}" }`;
+    writeFileSync(at('mute.yaml'), short.replace('{ provider: hill-climb }', model));
+    const again = () => sweep(['model.name=mute,able', 'seed=1'], { config: at('mute.yaml'), out: 'mute' });
+    const first = await again();
+    expect(first.code).toBe(1);
+    expect(first.last()).toMatchObject({
+      status: 'failed',
+      settings: [{ runs: 0, confirmed: null }, { runs: 1 }],
+      failures: [
+        {
+          run: 'name-mute/seed-1',
+          message: expect.stringMatching(/^0 proposals accepted.*“No idea\.”$/),
+        },
+      ],
+    });
+    // Nothing is asked again: with the same settings the run would end in the same way.
+    const spent = server.requests.length;
+    expect((await again()).code).toBe(1);
+    expect(server.requests).toHaveLength(spent);
+    const { context, printed } = recordingContext(place);
+    const flags = { runsDir: 'buffers', unfinished: false, json: true };
+    await compareCommand({ runs: [at('mute')], ...flags }, context);
+    expect(JSON.parse(printed.at(-1)!)).toMatchObject({
+      leftOut: [{ reason: '0 proposals accepted (stopped at the limit of rejections) after 3 iterations' }],
+    });
+  } finally {
+    await server.close();
+  }
 });
 
 it('plays every setting under every seed, and tells what the keys do; several at once to the same bytes', async () => {

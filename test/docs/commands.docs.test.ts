@@ -27,12 +27,13 @@ beforeAll(async () => {
   ollama = await startFakeOllama({
     // As slow as a model, so that a run can be steered meanwhile.
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
-    reply: () => {
+    // As many parameters as the prompt names.
+    reply: ({ messages }) => {
       answers++;
-      return Array.from(
-        { length: 10 },
-        (_, i) => `params[${i}]: ${((answers * (i + 1)) % 61) / 10 - 3}`,
-      ).join(', ');
+      const named = messages.flatMap(({ content }) => [...content.matchAll(/params\[(\d+)\]/g)]);
+      const count = 1 + Math.max(...named.map(([, index]) => Number(index)));
+      const value = (i: number) => (((answers * (i + 1)) % 61) / 10 - 3).toFixed(1);
+      return Array.from({ length: count }, (_, i) => `params[${i}]: ${value(i)}`).join(', ');
     },
   });
 });

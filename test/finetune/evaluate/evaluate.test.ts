@@ -250,7 +250,7 @@ describe('finetune evaluate', () => {
   it('tells of budgets that were not used up, and of runs that found nothing', async () => {
     const { result } = await run({ out: 'target', repeats: 1, overrides: ['target=5', 'iterations=2'] });
     expect(result.cautions).toEqual([
-      expect.stringMatching(/^base: 1 of its 1 complete run ended before the last .*target 5 reached/),
+      expect.stringMatching(/^base: 1 of its 1 run ended before the last .*target 5 reached/),
       expect.stringMatching(/^tuned: 1 of its 1/),
     ]);
     const silent = await run({
@@ -260,8 +260,14 @@ describe('finetune evaluate', () => {
       repeats: 1,
       overrides: [...served(), 'warmup=0', 'iterations=1', 'corrections=0'],
     });
+    // A run without an accepted proposal has failed, and is a result all the same.
+    expect(silent.code).toBe(1);
+    expect(silent.result).toMatchObject({
+      status: 'completed',
+      failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
+    });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 complete run found no policy to confirm; their pairs are left out',
+      'base: 1 of its 1 run found no policy to confirm; their pairs are left out',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
     const unreachable = await run({
