@@ -84,9 +84,7 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
 
 /** Shares with their intervals, a row each, from 0 to 100 %, next to the share of random search. */
 function forest({ contestants }: ModelsResult): Html {
-  const random = contestants.find(
-    ({ kind, name, improved }) => kind === 'baseline' && name === 'random' && improved.of > 0,
-  );
+  const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => percent(count / of);
   return html`<figure><ul class="forest" role="list">${contestants.map(({ improved, kind, label }) => {
     const [low, high] = improved.interval.map(percent);

@@ -17,11 +17,16 @@ import type { Plan, PlanEntry } from '../plan.js';
 import { refuseOverrides } from '../study.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '../sweep/settings.js';
 
+export type ContestantKind = 'model' | 'baseline';
+
+/** Random policies of the warm-up, or the evaluations of a recorded run. */
+export type HistoryKind = 'random' | 'recorded';
+
 export interface Contestant {
   /** The name of its directory. */
   readonly name: string;
   readonly label: string;
-  readonly kind: 'model' | 'baseline';
+  readonly kind: ContestantKind;
   /** Resolved; each run has the seed and the warm-up of its history. */
   readonly config: Config;
 }
@@ -29,8 +34,7 @@ export interface Contestant {
 export interface History {
   /** The name of its directory below that of each contestant. */
   readonly name: string;
-  /** Random policies of the warm-up, or the evaluations of a recorded run. */
-  readonly kind: 'random' | 'recorded';
+  readonly kind: HistoryKind;
   readonly seed: number;
   /** Of a recorded one. */
   readonly warmup?: Config['warmup'];
@@ -103,8 +107,9 @@ export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   const names = request.baselines.split(',').map((name) => name.trim());
   const baselines = [...new Set(names)].flatMap((text): Contestant[] => {
     if (text === '') return [];
-    const name = requireControl('--baselines', text);
-    const { label, overrides: own } = controlArm(name);
+    const { label, name: control, overrides: own } = controlArm(requireControl('--baselines', text));
+    // A model may be called `random`.
+    const name = `baseline-${control}`;
     return [{ name, label, kind: 'baseline', config: load([...own, 'proposal=', 'novelty=', ...others]) }];
   });
   const contestants = [...distinctly(models), ...baselines];

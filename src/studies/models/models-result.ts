@@ -11,7 +11,7 @@ import { shareInterval95 } from '../../statistics/distributions.js';
 import { comparePairs, summarize } from '../../statistics/paired.js';
 import { signTest } from '../../statistics/tests.js';
 import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
-import type { Contestant, History, ModelsPlan } from './models-plan.js';
+import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } from './models-plan.js';
 
 /** What one contestant made of one history. */
 export interface ModelProposal {
@@ -51,7 +51,7 @@ export interface Share {
 export interface ContestantFigures {
   readonly name: string;
   readonly label: string;
-  readonly kind: Contestant['kind'];
+  readonly kind: ContestantKind;
   /** Histories that it answered, with a proposal or without. */
   readonly histories: number;
   /** Proposals that were valid at once, and after a correction. */
@@ -61,7 +61,7 @@ export interface ContestantFigures {
   readonly failures: Readonly<Record<string, number>>;
   /** Proposals that return more than the best of their history; a history without a proposal counts as none. */
   readonly improved: Share;
-  readonly improvedBy: Readonly<Record<History['kind'], Share>>;
+  readonly improvedBy: { readonly random: Share; readonly recorded: Share };
   /** Mean share of the history's policies that a proposal beats; null without proposals. */
   readonly beats: { readonly mean: number; readonly interval: Interval | null } | null;
   readonly predictions: Predictions | null;
@@ -108,7 +108,7 @@ export interface ModelsResult {
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
-  readonly histories: readonly { readonly name: string; readonly kind: History['kind'] }[];
+  readonly histories: readonly { readonly name: string; readonly kind: HistoryKind }[];
   readonly contestants: readonly ContestantFigures[];
   readonly differences: readonly ModelDifference[];
   readonly proposals: readonly ModelProposal[];
@@ -222,7 +222,7 @@ function figuresOf(
   const answered = answers.filter((answer) => answer !== null);
   const proposals = answered.filter(({ accepted }) => accepted);
   const first = proposals.filter(({ replies }) => replies === 1).length;
-  const of = (wanted: History['kind']) =>
+  const of = (wanted: HistoryKind) =>
     answers.filter((answer, i) => answer !== null && histories[i]!.kind === wanted) as ModelProposal[];
   const improved = shareOf(answered);
   const beats = summarize(
