@@ -10,6 +10,7 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
+import { fewestForVerdict } from '../../statistics/verdict.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Intervals of few histories are wide: digits after the point would say nothing. */
@@ -106,7 +107,7 @@ export function conclusionOf({ contestants, differences }: ModelsResult): string
   if (found.length === 0) return undefined;
   const all = baselines.length === 1 ? baselines[0]! : 'every baseline';
   if (found.every(({ verdict }) => verdict === 'too-few'))
-    return 'Too few histories for a verdict: --histories 40 plays more.';
+    return `Too few histories for a verdict, which takes ${fewestForVerdict}: --histories adds some.`;
   const winners = models.filter((model) => {
     const own = found.filter(({ of }) => of === model);
     return own.length === baselines.length && own.every(({ verdict }) => verdict === 'higher');
