@@ -115,7 +115,7 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
   ['environments [id]', 'List the environments, or explain one', () => import('./commands/environments.js')],
   [
     'models',
-    'Local models: list what lies on this machine, explain what one is, and whether it can be run',
+    'List and check local models; compare models as proposers',
     [
       [
         'check [directory]',
@@ -126,6 +126,11 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
         'list',
         'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can be run',
         () => import('./commands/models/list.js'),
+      ],
+      [
+        'compare <config> [overrides..]',
+        'Let models and baselines propose from the same histories, and show which one improves most often',
+        () => import('./commands/models/compare.js'),
       ],
       [
         'pull <model>',

@@ -36,6 +36,9 @@ const warmupSchema = z.strictObject({
     .optional()
     .describe('Run directory whose replay buffer is taken over first')
     .meta({ format: 'path' }),
+  until: count(0)
+    .optional()
+    .describe('Last iteration of that run whose evaluations are taken over (default: all)'),
 });
 
 const confirmationSchema = z.strictObject({

@@ -199,7 +199,7 @@ const namedDemonstrations = (
 
 /** The policies of an earlier run, each once, in the order of their evaluation. */
 function importedParameters(
-  { policy, warmup: { from: path } }: Assembly['config'],
+  { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],
   family: PolicyFamily,
   environment: string,
 ): readonly ParameterVector[] {
@@ -226,9 +226,8 @@ function importedParameters(
     );
   }
   const { count, low, high } = family.parameters;
-  const distinct = new Map(
-    openLogs(path).entries.map((entry) => [vectorKey(entry.parameters), entry.parameters]),
-  );
+  const entries = openLogs(path).entries.filter(({ iteration }) => iteration <= until);
+  const distinct = new Map(entries.map(({ parameters }) => [vectorKey(parameters), parameters]));
   for (const parameters of distinct.values()) {
     if (parameters.length !== count) {
       throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);

@@ -10,6 +10,7 @@ export const planKinds = {
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
   sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
+  models: { record: planFile, lock: 'models.lock', name: 'a comparison of models' },
   collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
 } as const;
 

@@ -58,6 +58,23 @@ function testOf(
 }
 
 /**
+ * Two-sided exact sign test of pairs that differ; of yes and no, McNemar's exact test (1947).
+ * @param wins pairs in which the first is higher
+ * @param losses pairs in which it is lower
+ */
+export function signTest(wins: number, losses: number): number {
+  const pairs = wins + losses;
+  // In logarithms: 0.5^1100 is 0.
+  let logTerm = pairs * Math.log(0.5);
+  let tail = 0;
+  for (let k = 0; k <= Math.min(wins, losses); k++) {
+    tail += Math.exp(logTerm);
+    logTerm += Math.log((pairs - k) / (k + 1));
+  }
+  return Math.min(1, 2 * tail);
+}
+
+/**
  * Holm's step-down adjustment (1979), in the order given. Calling every result below α significant has at most the chance
  * α of any false one.
  */

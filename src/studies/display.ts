@@ -171,8 +171,14 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     const { arm, config, experiment, repeat } = entry;
     const line: StudyRunLine = { kind: 'run', experiment, arm, repeat, seed: config.seed, ...result };
     this.#progress.emit(line);
-    const { confirmed, iterations } = result;
-    const score = confirmed === null ? 'not confirmed' : `confirmed ${formatReturn(confirmed.mean)}`;
+    const { best, confirmed, iterations } = result;
+    const isObserved = config.confirmation.candidates === 0 && best !== null;
+    const score =
+      confirmed !== null
+        ? `confirmed ${formatReturn(confirmed.mean)}`
+        : isObserved
+          ? `best ${formatReturn(best.return)}`
+          : 'not confirmed';
     const place = `run ${this.#ended}/${plan.entries.length}`;
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }

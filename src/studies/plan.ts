@@ -19,7 +19,7 @@ export interface PlanEntry {
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
-  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'collection';
+  readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'models' | 'collection';
   /** In the order in which they begin. */
   readonly entries: readonly Entry[];
   /** Runs of the same directory that are not played here, and whose usage counts for `limits.total` too. */
@@ -59,6 +59,9 @@ export function requireJobs({ jobs }: PlayArguments): void {
  * crash of the machine has torn starts anew.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
+
+/** Models are compared by how often their replies are rejected, too: a run without a proposal is no failure there. */
+export const countsRejections = ({ kind }: Pick<Plan, 'kind'>) => kind === 'models';
 
 /** @throws UserError where the runs of a plan would ask a person */
 export function refusePersons(plan: Plan): void {

@@ -141,6 +141,8 @@ export interface Job {
   readonly config: Config;
   /** See `isBulk`. */
   readonly bulk: boolean;
+  /** See `countsRejections`. */
+  readonly countsRejections: boolean;
   /** Whether others are played at the same time: then it starts no threads of its own. */
   readonly beside: boolean;
   readonly notes: readonly string[];
@@ -195,15 +197,15 @@ export async function playRun(
     if (error instanceof Error && 'syscall' in error) throw error;
     return { kind: 'failed', message: `unexpected error: ${messageOf(error)}` };
   }
-  return endOf(path, played);
+  return endOf(job, played);
 }
 
-function endOf(path: string, played: boolean): RunEnd {
+function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
   const { reason, status } = readManifest(path);
   if (status === 'interrupted') return { kind: 'interrupted' };
-  if (status !== 'completed') {
-    if (reason?.kind === 'no-proposals')
-      return { kind: 'failed', message: describeReason({ reason, status }) };
+  const isRejected = reason?.kind === 'no-proposals';
+  if (status !== 'completed' && !(isRejected && countsRejections)) {
+    if (isRejected) return { kind: 'failed', message: describeReason({ reason, status }) };
     const message = reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
     return { kind: 'failed', message };
   }

@@ -12,7 +12,14 @@ import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
 import type { Part } from './part.js';
-import { isBulk, type Plan, type PlanEntry, type PlayArguments, refusePersons } from './plan.js';
+import {
+  countsRejections,
+  isBulk,
+  type Plan,
+  type PlanEntry,
+  type PlayArguments,
+  refusePersons,
+} from './plan.js';
 import { PlanControl } from './plan-control.js';
 import { isIn, type Job, limitsOf, playRun, type SharedLimits } from './play-run.js';
 import { type PlanEnd, writePartEnd } from './slurm/part-ends.js';
@@ -45,7 +52,7 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
 }
 
 /** The summary of failures that every command prints. */
-export const failureLines = ({ failures }: Played): readonly string[] =>
+export const failureLines = ({ failures }: Pick<Played, 'failures'>): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
 /** Whether a run's local model answers the calls of several runs in one batch, or is trained: by what this thread was handed. */
@@ -305,6 +312,7 @@ class Player<Entry extends PlanEntry> {
       path: join(this.#directory, entry.path),
       config: entry.config,
       bulk: isBulk(this.#plan),
+      countsRejections: countsRejections(this.#plan),
       beside: this.#atOnce() > 1,
       notes: this.#plan.notes ?? [],
     };

@@ -134,7 +134,11 @@ export function planStudy<Arm extends StudyArm>(request: {
   return { plan: studyPlan(request.kind, { arms, experiments, seeds }), notes: [...notes] };
 }
 
-function refuseOverrides(overrides: readonly string[], reserved: Readonly<Record<string, string>>): void {
+/** @throws UserError for an override of a key that the study decides */
+export function refuseOverrides(
+  overrides: readonly string[],
+  reserved: Readonly<Record<string, string>>,
+): void {
   for (const text of overrides) {
     const key = text.split('=', 1)[0]!;
     const remedy = Object.hasOwn(reserved, key) ? reserved[key] : undefined;

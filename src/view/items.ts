@@ -206,7 +206,7 @@ function holderItem({ name, names, path, within }: Sight): Item {
 function planKind(path: string): ItemKind {
   const plan = unlessDamaged(() => readJson(join(path, planFile)) as { readonly kind?: unknown } | null);
   const kind = typeof plan === 'object' ? plan?.kind : undefined;
-  return kind === 'evaluation' || kind === 'sweep' ? kind : 'controls';
+  return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }
 
 /** What holds runs is as far as these are. */
@@ -226,7 +226,14 @@ function addUp(found: Map<string, Known>): void {
   }
 }
 
-const holderKinds: readonly ItemKind[] = ['repeats', 'controls', 'collection', 'evaluation', 'sweep'];
+const holderKinds: readonly ItemKind[] = [
+  'repeats',
+  'controls',
+  'collection',
+  'evaluation',
+  'sweep',
+  'models',
+];
 
 const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 

@@ -8,7 +8,8 @@ export type ItemKind =
   | 'controls'
   | 'collection'
   | 'evaluation'
-  | 'sweep';
+  | 'sweep'
+  | 'models';
 
 /** A run, a training, or what holds several runs. */
 export interface Item {

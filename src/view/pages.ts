@@ -43,6 +43,7 @@ export async function pageOf({ item, path }: Place, trainingPage: TrainingPage):
     case 'controls':
     case 'evaluation':
     case 'sweep':
+    case 'models':
       return studyPage(item, path, planFile);
   }
 }

@@ -140,7 +140,7 @@ describe('values', () => {
       my.yaml:6:30: policy.bias: must be true or false
         got: "yes"
         remedy: write \`true\`, without quotes
-      my.yaml:7:9: warmup: must be a whole number of at least 0 or a mapping {policies, from}
+      my.yaml:7:9: warmup: must be a whole number of at least 0 or a mapping {policies, from, until}
         got: "many""
     `);
   });
@@ -215,7 +215,7 @@ describe('unions', () => {
   });
   it('of a value and a mapping: a wrong value', () => {
     expect(screen(`${valid}warmup: -1`)).toMatchInlineSnapshot(`
-      "my.yaml:3:9: warmup: must be a whole number of at least 0 or a mapping {policies, from}
+      "my.yaml:3:9: warmup: must be a whole number of at least 0 or a mapping {policies, from, until}
         got: -1"
     `);
   });
@@ -224,7 +224,7 @@ describe('unions', () => {
       "my.yaml:3:20: warmup.policies: must be a whole number of at least 0
         got: -1
       my.yaml:3:24: warmup.form: unknown key
-        one of: policies, from
+        one of: policies, from, until
         remedy: did you mean \`from\`? (elsewhere there is \`policy.form\` (kind: q-table) and \`proposal.form\`)"
     `);
   });

@@ -41,8 +41,8 @@ function checkConfig(
   const kind = kindOf[name] ?? 'experiment';
   if (kind !== 'experiment' || (name === 'check' && isLearningConfig(config, root)))
     openConfig(kind, config, options);
-  // The overrides of a sweep are lists, a run for each value.
-  else loadConfig({ file: config, overrides: name === 'sweep' ? [] : overrides, ...options });
+  // Those of a sweep, and of `models compare`, are lists: a run for each value.
+  else loadConfig({ file: config, overrides: /^(sweep|compare)$/.test(name) ? [] : overrides, ...options });
 }
 
 /** What is wrong with a command line, as its reader would see it; undefined where nothing is. */

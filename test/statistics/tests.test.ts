@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { mean } from '../../src/statistics/descriptive.js';
-import { holmAdjusted, pairedTest, welchTest } from '../../src/statistics/tests.js';
+import { holmAdjusted, pairedTest, signTest, welchTest } from '../../src/statistics/tests.js';
 
 /** Two examples of Welch's test: equal sizes, then 10 against 20. */
 const [a1, b1] = [
@@ -16,6 +16,15 @@ const [a2, b2] = [
     23.5, 21.5, 21.8,
   ],
 ];
+
+it('signTest is exact: twice the smaller tail of a fair coin, also of very many pairs', () => {
+  expect(signTest(0, 0)).toBe(1);
+  expect(signTest(6, 0)).toBeCloseTo(2 / 64, 12);
+  expect(signTest(2, 8)).toBeCloseTo((2 * (1 + 10 + 45)) / 1024, 12);
+  expect(signTest(5, 5)).toBe(1);
+  // The normal approximation with a correction for continuity: z = 2.0.
+  expect(signTest(5000, 5201)).toBeCloseTo(0.0477, 3);
+});
 
 describe('welchTest', () => {
   // The formulas of Welch and Satterthwaite in mpmath with 30 digits.

@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/sweep.js';
 import { repeatSeeds } from '../../random/seeds.js';
+import { planKinds } from '../../runs/plans.js';
 import { plainName } from '../../storage/files.js';
 import type { PlanPlace } from '../open.js';
 import type { Plan, PlanEntry } from '../plan.js';
@@ -158,7 +159,7 @@ export function sweepPlan(
 type ConfigHashes = Readonly<Record<string, string>>;
 
 /** By setting, of all that would change a result but for the seed. */
-const hashesOf = ({ settings }: Sweep): ConfigHashes =>
+const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
       const { evaluation, limits: _limits, repeats: _repeats, seed: _seed, ...rest } = config;
@@ -169,36 +170,53 @@ const hashesOf = ({ settings }: Sweep): ConfigHashes =>
 
 const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
+type Configured = Pick<SweepSetting, 'name' | 'config'>;
+
+interface Around {
+  readonly cwd: string;
+  /** Names the directory; undefined for one below `runsDir`. */
+  readonly out: string | undefined;
+  readonly runsDir: string;
+}
+
 /**
- * Where a sweep is played: the same command finds the place again. More settings and more seeds may join what is there.
- * @param out names it; undefined for one below `runsDir`
+ * Where a study is played: the same command finds the place again. More settings and more seeds may join what is there.
+ * @param name of the config's file
  */
-export function sweepPlace(
-  sweep: Sweep,
-  { cwd, out, runsDir }: { readonly cwd: string; readonly out: string | undefined; readonly runsDir: string },
+export function placeOf(
+  kind: 'sweep' | 'models',
+  { name, settings }: { readonly name: string; readonly settings: readonly Configured[] },
+  { cwd, out, runsDir }: Around,
 ): PlanPlace {
-  const hashes = hashesOf(sweep);
-  const own = `sweep-${sweep.name}-${hashOf(hashes).slice(0, 10)}`;
+  const hashes = hashesOf(settings);
+  const own = `${kind}-${name}-${hashOf(hashes).slice(0, 10)}`;
   const directory = resolve(cwd, out ?? join(runsDir, own));
   const record = (written: unknown) => ({
     version: 1,
-    kind: 'sweep',
-    settings: { ...compatible(written, hashes, directory), ...hashes },
+    kind,
+    settings: { ...compatible(kind, written, hashes, directory), ...hashes },
   });
   return { directory, record };
 }
 
+export const sweepPlace = (sweep: Sweep, around: Around): PlanPlace => placeOf('sweep', sweep, around);
+
 /** @throws UserError where a setting was another then */
-function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
+function compatible(
+  kind: 'sweep' | 'models',
+  written: unknown,
+  hashes: ConfigHashes,
+  directory: string,
+): ConfigHashes {
   if (written === undefined) return {};
-  const { kind, settings = {} } = (written ?? {}) as { kind?: unknown; settings?: ConfigHashes };
+  const { kind: there, settings = {} } = (written ?? {}) as { kind?: unknown; settings?: ConfigHashes };
   const changed = Object.entries(hashes).find(([name, hash]) => (settings[name] ?? hash) !== hash);
-  if (kind === 'sweep' && changed === undefined) return settings;
+  if (there === kind && changed === undefined) return settings;
   throw new UserError({
     field: '--out',
     message:
       changed === undefined
-        ? 'holds something else than a sweep'
+        ? `holds something else than ${planKinds[kind].name}`
         : `holds runs of ${changed[0]} with another config`,
     value: directory,
     remedy: 'name another directory, or none',

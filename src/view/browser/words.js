@@ -9,7 +9,7 @@ export const html = htm.bind(h);
 
 /** @param {Item} item */
 export const isHolder = ({ kind }) =>
-  ['repeats', 'controls', 'collection', 'evaluation', 'sweep'].includes(kind);
+  ['repeats', 'controls', 'collection', 'evaluation', 'sweep', 'models'].includes(kind);
 
 /** What stands in a field of a form. @param {HTMLFormElement} form @param {string} name */
 export const fieldOf = (form, name) => String(new FormData(form).get(name) ?? '');

@@ -1,0 +1,66 @@
+/** `policyloop models compare`: several models, and baselines, propose from the same histories. */
+import type { Argv } from 'yargs';
+import { type Arguments, common, kinds } from '../../base/command.js';
+import { type CommandContext, requireCount } from '../../base/context.js';
+import type { StudyRunLine } from '../../studies/display.js';
+import type { ModelsSummary } from '../../studies/models/compare-models.js';
+import { requireJobs } from '../../studies/plan.js';
+
+export const options = (y: Argv) =>
+  y
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config file, or the name of a ready one: the task, and what all models are told',
+    })
+    .positional('overrides', {
+      ...common.overrides,
+      describe: 'key=value, or key=a,b,c for a model each: model.path=a.gguf,b.gguf model.name=qwen3:8b',
+    })
+    .option('histories', {
+      ...kinds.number,
+      default: 20,
+      describe: 'Number of histories of random policies; each model proposes once from each',
+    })
+    .option('from', {
+      ...kinds.text,
+      describe:
+        'Add the histories of recorded runs: RUN for all of it, RUN@20 for its first 20 iterations; a,b',
+    })
+    .option('baselines', {
+      ...kinds.text,
+      default: 'random,hill-climb,gp',
+      describe: "Searches that propose from the same histories; '' for none",
+    })
+    .option('replay', { ...kinds.flag, describe: 'Show what is recorded, and ask no model' })
+    .option('out', {
+      ...kinds.text,
+      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
+    })
+    .option('runs-dir', common.runsDir)
+    .option('jobs', common.jobs)
+    .option('open', common.open)
+    .option('quiet', common.quiet)
+    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
+    .example(
+      '$0 models compare cartpole-semantic model.path=a.gguf,b.gguf model.name=qwen3:8b --histories 40',
+      'two files and a model of the provider of the config',
+    )
+    .example(
+      "$0 models compare cartpole-semantic 'model={provider: ollama, name: qwen3:8b},{provider: local, path: a.gguf}' --from latest@20,latest",
+      'models of two providers, with the history of a run too',
+    );
+
+type Args = Arguments<typeof options>;
+
+/** A line for each run, then what each model made of the histories. */
+export type Output = StudyRunLine | ModelsSummary;
+
+export const finishing = 'finishing the proposal (the same command continues; Ctrl-C again stops at once)';
+
+export async function execute(args: Args, context: CommandContext): Promise<number> {
+  requireJobs(args);
+  requireCount('--histories', args.histories, 0);
+  const { compareModels } = await import('../../studies/models/compare-models.js');
+  return compareModels(args, context);
+}

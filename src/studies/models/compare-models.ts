@@ -1,0 +1,140 @@
+/** Plays what is left of a comparison of models, and shows what it found. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { openPage } from '../../base/open-page.js';
+import { assemble, closeEnvironment } from '../../experiment/assemble.js';
+import { fitted } from '../../format/width.js';
+import { planFile, readManifest, runFiles, statusOf } from '../../runs/reader.js';
+import { replaceFile } from '../../storage/files.js';
+import type { PlayArguments } from '../plan.js';
+import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
+import { placeOf } from '../sweep/sweep-plan.js';
+import { modelsPage } from './models-page.js';
+import { type ModelRun, type ModelsPlan, type ModelsRequest, planModels, planOf } from './models-plan.js';
+import { type ModelsResult, modelsResult, proposalReader } from './models-result.js';
+import { modelsOnTerminal } from './models-table.js';
+
+interface ModelsArguments extends ModelsRequest, PlayArguments {
+  /** Directory of the comparison; left out, one below `runsDir` that depends on the contestants. */
+  readonly out?: string | undefined;
+  /** Whether only what is recorded is shown, and no model is asked. */
+  readonly replay: boolean;
+  /** Whether the page is shown in the browser in the end. */
+  readonly open?: boolean | undefined;
+}
+
+/** The last line of JSON. */
+export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
+  /** Of this call. */
+  readonly status: PlayedStatus;
+  /** Of the comparison as a whole. */
+  readonly result: ModelsResult['status'];
+  /** Its directory. */
+  readonly out: string;
+}
+
+const resultFile = 'models.json';
+
+/**
+ * Asks every contestant for what is left, and prints what it made of the histories. Returns the exit code.
+ * @throws UserError for what can't be played, before anything is
+ */
+export async function compareModels(args: ModelsArguments, context: CommandContext): Promise<number> {
+  const models = planModels(args, context.cwd);
+  for (const note of models.notes) context.note(note);
+  const { cwd } = context;
+  const settings = models.contestants;
+  const place = placeOf(
+    'models',
+    { name: models.name, settings },
+    { cwd, out: args.out, runsDir: args.runsDir },
+  );
+  const { directory } = place;
+  const read = proposalReader(directory);
+  const write = (failures: Played<ModelRun>['failures']): ModelsResult => {
+    const told = failures.map(({ entry, message }) => ({ run: entry.path, message }));
+    const result = modelsResult(models, { failures: told, now: context.now(), read });
+    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    replaceFile(join(directory, runFiles.report), modelsPage(result));
+    return result;
+  };
+  if (args.replay) {
+    requireRecorded(directory);
+    report(write([]), { status: 'completed', failures: [] }, directory, args, context);
+  } else {
+    await checkContestants(models, context);
+    const plan = planOf(models);
+    for (const { path } of plan.entries) removeUnanswered(join(directory, path));
+    const played = await playPlan(plan, place, args, context, write);
+    report(played.result!, played, directory, args, context);
+    if (played.status !== 'completed') return exitCodeOf(played.status);
+  }
+  if (args.open === true) await openPage(join(directory, runFiles.report), context);
+  return 0;
+}
+
+function requireRecorded(directory: string): void {
+  if (existsSync(join(directory, planFile))) return;
+  throw new UserError({
+    field: '--replay',
+    value: directory,
+    message: 'nothing is recorded there',
+    remedy: 'the same command without --replay asks the models; --out names another directory',
+  });
+}
+
+/** Contestants and recorded histories are opened once before a model is asked: what can't be used is found now. */
+async function checkContestants(
+  { contestants, histories }: ModelsPlan,
+  context: CommandContext,
+): Promise<void> {
+  const open = async (config: ModelRun['config'], what: string) => {
+    try {
+      await closeEnvironment(await assemble(config, context.env));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      throw new UserError(
+        error.problems.map((problem) => ({ ...problem, message: `${problem.message} (${what})` })),
+      );
+    }
+  };
+  for (const { config, label } of contestants) await open(config, label);
+  const { config } = contestants.at(-1)!;
+  for (const { name, warmup } of histories) if (warmup) await open({ ...config, warmup }, `history ${name}`);
+}
+
+/** A model that gave no answer at all, to a server that was down, say, is asked again. */
+function removeUnanswered(path: string): void {
+  if (!existsSync(join(path, runFiles.manifest))) return;
+  const manifest = readManifest(path);
+  const { calls, errors } = manifest.usage;
+  if (statusOf(path, manifest) === 'failed' && calls === errors) rmSync(path, { recursive: true });
+}
+
+function report(
+  result: ModelsResult,
+  { failures, limit, status: played }: Pick<Played, 'failures' | 'limit' | 'status'>,
+  directory: string,
+  { json }: ModelsArguments,
+  context: CommandContext,
+): void {
+  const out = shownPath(directory, context.cwd);
+  if (json) {
+    const { status, ...rest } = result;
+    const summary: ModelsSummary = { ...rest, status: played, result: status, out };
+    context.print(JSON.stringify(summary));
+    return;
+  }
+  const lines = [
+    modelsOnTerminal(result, context.columns),
+    '',
+    ...failureLines({ failures }),
+    ...(limit === undefined ? [] : [`stopped at the limit of ${limit}`]),
+    `runs        ${out}`,
+    `page        ${shownPath(join(directory, runFiles.report), context.cwd)}`,
+    ...(result.status === 'completed' ? [] : ['resume      with the same command']),
+  ];
+  context.print(fitted(lines.join('\n'), context.columns));
+}

@@ -1,0 +1,270 @@
+/**
+ * The plan of a comparison of models: each contestant proposes once from each history. A run with a single iteration does
+ * that, so the histories of one seed are the same for all, and so are the episodes that proposals are evaluated on.
+ */
+import { createHash } from 'node:crypto';
+import { basename, extname, join, relative, resolve } from 'node:path';
+import { findNamed } from '../../archive/names.js';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
+import { loadConfig } from '../../config/load.js';
+import type { ModelConfig } from '../../config/model.js';
+import { repeatSeeds } from '../../random/seeds.js';
+import { readEvaluations, readManifest } from '../../runs/reader.js';
+import { controlArm, findControl, requireControl } from '../../search/controls.js';
+import { plainName } from '../../storage/files.js';
+import type { Plan, PlanEntry } from '../plan.js';
+import { refuseOverrides } from '../study.js';
+import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '../sweep/settings.js';
+
+export type ContestantKind = 'model' | 'baseline';
+
+/** Random policies of the warm-up, or the evaluations of a recorded run. */
+export type HistoryKind = 'random' | 'recorded';
+
+export interface Contestant {
+  /** The name of its directory. */
+  readonly name: string;
+  readonly label: string;
+  readonly kind: ContestantKind;
+  /** Resolved; each run has the seed and the warm-up of its history. */
+  readonly config: Config;
+}
+
+export interface History {
+  /** The name of its directory below that of each contestant. */
+  readonly name: string;
+  readonly kind: HistoryKind;
+  readonly seed: number;
+  /** Of a recorded one. */
+  readonly warmup?: Config['warmup'];
+}
+
+export interface ModelsPlan {
+  /** The name of the config's file, without its extension. */
+  readonly name: string;
+  readonly contestants: readonly Contestant[];
+  readonly histories: readonly History[];
+  readonly notes: readonly string[];
+}
+
+export interface ModelsRequest {
+  readonly config: string;
+  /** `key=value`; a list of values gives a contestant for each. */
+  readonly overrides: readonly string[];
+  /** Number of random histories. */
+  readonly histories: number;
+  /** `RUN`, or `RUN@20` for its first 20 iterations, separated by commas. */
+  readonly from?: string | undefined;
+  /** Separated by commas; empty for none. */
+  readonly baselines: string;
+  readonly runsDir: string;
+}
+
+const oneProposal = 'each history gets one proposal; --histories says how many there are';
+
+const reserved: Readonly<Record<string, string>> = {
+  iterations: oneProposal,
+  candidates: oneProposal,
+  repeats: oneProposal,
+  'warmup.from': '--from RUN adds the history of a run',
+};
+
+/** What every run has: one proposal, evaluated in full, and nothing after it. */
+const fixed: readonly string[] = [
+  ...['iterations=1', 'candidates=1', 'repeats=1', 'confirmation.candidates=0', 'evaluation.racing='],
+  ...['target=', 'limits.evaluations=', 'screening=', 'pipeline=', 'critic=', 'feedback=', 'adapt='],
+];
+
+/** Sections that may differ between contestants: the others make the histories. */
+const varying = ['model', 'prompts', 'memory', 'proposal', 'novelty', 'corrections', 'demonstrations'];
+
+/** @throws UserError where a config can't be used, or contestants would not get the same histories */
+export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
+  const { config: file, overrides } = request;
+  refuseOverrides(overrides, reserved);
+  const swept = sweptBy(undefined, overrides);
+  if (swept.seeds !== undefined)
+    throw new UserError({
+      field: 'seed',
+      message: 'names the first history; the seeds of the others follow from it',
+      remedy: 'seed=1 --histories 20',
+    });
+  refuseOtherKeys(swept.keys);
+  const notes = new Set<string>();
+  let read = file;
+  const load = (texts: readonly string[]): Config => {
+    const loaded = loadConfig({ file, overrides: [...texts, ...fixed], cwd, forSweep: true });
+    for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
+    read = loaded.file;
+    return loaded.config;
+  };
+  const models = settingsFor(swept.keys, () => load(swept.fixed).model).map((setting) => {
+    const config = load(overridesOf(setting, swept.fixed));
+    return { setting, config, ...labelled(setting, config.model) };
+  });
+  const others = swept.fixed.filter((text) => !/^(model|proposal|novelty)[.=]/.test(text));
+  const names = request.baselines.split(',').map((name) => name.trim());
+  const baselines = [...new Set(names)].flatMap((text): Contestant[] => {
+    if (text === '') return [];
+    const { label, name: control, overrides: own } = controlArm(requireControl('--baselines', text));
+    // A model may be called `random`.
+    const name = `baseline-${control}`;
+    return [{ name, label, kind: 'baseline', config: load([...own, 'proposal=', 'novelty=', ...others]) }];
+  });
+  const contestants = [...distinctly(models), ...baselines];
+  const histories = historiesOf(request, contestants[0]!.config, cwd);
+  return {
+    name: plainName(basename(read, extname(read)), 'config'),
+    contestants,
+    histories,
+    notes: [...notes],
+  };
+}
+
+function refuseOtherKeys(keys: readonly SweptKey[]): void {
+  const other = keys.find(({ key }) => !varying.includes(key.split('.')[0]!));
+  if (other === undefined) return;
+  throw new UserError({
+    field: other.key,
+    message: "can't vary: all contestants get the same histories",
+    alternatives: varying,
+    remedy: 'policyloop sweep compares whole runs with other values of any key',
+  });
+}
+
+/**
+ * Every combination of values; but a model has a path or a name, so with both each of them is a model of its own.
+ * @param written the model of the config
+ */
+function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): readonly Setting[] {
+  const settings = (of: readonly SweptKey[]) => settingsOf({ method: 'grid', keys: {} }, of);
+  const isNamed = (name: string) => keys.some(({ key }) => key === name);
+  if (!isNamed('model.path')) return settings(keys);
+  const isLocal = 'path' in written() || written().provider === 'local';
+  const local = ({ name, values }: Setting): Setting =>
+    isLocal ? { name, values } : { name, values: { 'model.provider': 'local', ...values } };
+  const paths = settings(keys.filter(({ key }) => key !== 'model.name')).map(local);
+  return isNamed('model.name')
+    ? [...paths, ...settings(keys.filter(({ key }) => key !== 'model.path'))]
+    : paths;
+}
+
+interface Labelled {
+  readonly setting: Setting;
+  readonly config: Config;
+  /** What the model is called, and the values of keys that don't name it. */
+  readonly model: string;
+  readonly others: string;
+}
+
+function labelled({ values }: Setting, model: ModelConfig): Pick<Labelled, 'model' | 'others'> {
+  const others = Object.entries(values)
+    .filter(([key]) => !/^model(\.(path|name|provider))?$/.test(key))
+    .map(([key, value]) => `${key.slice(key.lastIndexOf('.') + 1)} ${value}`);
+  return { model: modelName(model), others: others.join(', ') };
+}
+
+function modelName(model: ModelConfig): string {
+  if ('name' in model && model.name !== undefined) return model.name;
+  if ('path' in model && model.path !== undefined) return basename(model.path);
+  return model.provider === 'local'
+    ? 'embedded model'
+    : (findControl(model.provider)?.label ?? model.provider);
+}
+
+/** A label is the name of the model, or the whole setting where that name is another's too; directories are named alike. */
+function distinctly(models: readonly Labelled[]): readonly Contestant[] {
+  const labels = models.map(({ model, others }) => (others === '' ? model : `${model}, ${others}`));
+  const names = models.map(({ setting }, i) => {
+    const [hash = ''] = /-[0-9a-f]{8}$/.exec(setting.name) ?? [];
+    return plainName(labels[i]!, 'model') + hash;
+  });
+  const chosen = (all: readonly string[], i: number) =>
+    all.filter((text) => text === all[i]).length === 1 ? all[i]! : models[i]!.setting.name;
+  return models.map(({ config }, i) => ({
+    ...{ name: chosen(names, i), label: chosen(labels, i) },
+    kind: 'model',
+    config,
+  }));
+}
+
+function historiesOf(
+  { from, histories, runsDir }: ModelsRequest,
+  { seed, warmup }: Config,
+  cwd: string,
+): readonly History[] {
+  const seeds = histories === 0 ? [] : repeatSeeds(seed, histories);
+  const random = seeds.map((own): History => ({ name: `seed-${own}`, kind: 'random', seed: own }));
+  const recorded = (from ?? '')
+    .split(',')
+    .flatMap((text) => (text.trim() === '' ? [] : recordedHistory(text.trim(), seed, { cwd, runsDir })));
+  const all = [...random, ...recorded];
+  if (all.length === 0)
+    throw new UserError({
+      field: '--histories',
+      message: 'there is no history to propose from',
+      value: histories,
+      remedy: '--histories 20, or --from RUN',
+    });
+  if (random.length > 0 && warmup.policies === 0)
+    throw new UserError({
+      field: 'warmup.policies',
+      value: 0,
+      message: 'is 0, so random histories hold nothing',
+      remedy: 'warmup=20, or --histories 0 --from RUN',
+    });
+  return [...new Map(all.map((history) => [history.name, history])).values()];
+}
+
+function recordedHistory(
+  text: string,
+  seed: number,
+  places: { readonly cwd: string; readonly runsDir: string },
+): History {
+  const [, run = text, iteration] = /^(.+)@(\d+)$/.exec(text) ?? [];
+  const { path } = findNamed(run, places, ['run']);
+  const manifest = readManifest(path);
+  const { done } = manifest.iterations;
+  const until = iteration === undefined ? done : Number(iteration);
+  const refuse = (message: string, remedy: string) =>
+    new UserError({ field: '--from', value: text, message, remedy });
+  if (until > done)
+    throw refuse(`that run has ${done} complete iterations`, `${run}@${done}, or ${run} for all of them`);
+  if (!readEvaluations(path, manifest).some((entry) => entry.iteration <= until))
+    throw refuse('that run has no evaluation so far', `a later iteration: ${run}@${done}`);
+  const name = plainName(`${relative(resolve(places.cwd, places.runsDir), path)}-${until}`, 'run');
+  // A seed of its own, whatever other histories there are.
+  const own = createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE();
+  return { name, kind: 'recorded', seed: own, warmup: { policies: 0, from: path, until } };
+}
+
+export interface ModelRun extends PlanEntry {
+  /** Name of its contestant. */
+  readonly arm: string;
+  /** Position of its history. */
+  readonly repeat: number;
+}
+
+/** All runs of a history come together: whenever the study is interrupted, what there is comes in pairs. */
+export function runsOf({ contestants, histories }: ModelsPlan): readonly ModelRun[] {
+  return histories.flatMap(({ name: history, seed, warmup }, repeat) =>
+    contestants.map(({ name: arm, config }) => ({
+      ...{ arm, repeat },
+      path: join(arm, history),
+      config: { ...config, seed, ...(warmup && { warmup }) },
+    })),
+  );
+}
+
+export function planOf(models: ModelsPlan): Plan<ModelRun> {
+  const entries = runsOf(models);
+  return {
+    kind: 'models',
+    entries,
+    sharesLimits: entries.some(({ config }) => config.limits.total !== undefined),
+    afterFailure: { label: 'arm', others: 'the other models' },
+    shape: `${models.contestants.length} × ${models.histories.length}: models and baselines, histories`,
+    notes: models.notes,
+  };
+}
