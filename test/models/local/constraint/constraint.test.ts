@@ -114,6 +114,36 @@ test('a model that talks on until the answer must begin has room for every value
   });
 });
 
+test('a whole answer starts at once, or after thinking where the model has a token for it', () => {
+  const given: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
+  const grammar = answerGrammar(given, { notation: 'json', whole: true, reason: 'none' });
+  const [brace] = tokenizer.encodeText('{"params": [');
+  const plain = createConstraint(grammar, vocabulary, false).start();
+  expect([...plain.mask(200).ids]).toEqual([brace]);
+
+  const thinkId = [...vocabulary.bytes.keys()].find((id) => vocabulary.bytes[id]!.length > 3)!;
+  const thinker = {
+    ...tokenizer,
+    bytes: {
+      ...tokenizer.bytes,
+      of: (id: number) => (id === thinkId ? Buffer.from('<think>') : tokenizer.bytes.of(id)),
+    },
+  };
+  const state = createConstraint(grammar, constraintVocabulary(thinker, 520, eos), false).start();
+  const say = (text: string) => {
+    for (const id of tokenizer.encodeText(text)) {
+      const mask = state.mask(200);
+      expect(mask.ids.includes(id), `${JSON.stringify(text)}: ${id}`).toBe(mask.kind === 'only');
+      state.take(id);
+    }
+  };
+  expect(state.mask(200).ids).toContain(thinkId);
+  expect(state.mask(200).ids).not.toContain(tokenizer.encodeText('x')[0]);
+  state.take(thinkId);
+  say('Let me see.</think>\n\n{"params": [1.5, -2]}');
+  expect([...state.mask(200).ids].every((id) => eos.has(id))).toBe(true);
+});
+
 test('fixed parts are spelled in ordinary tokens where there are some', () => {
   const ids = vocabularies['byte-fallback'].vocabulary.spell('\nparams[0]:');
   expect(ids.map((id) => byteFallbackTokenizer.bytes.isByte(id))).toEqual([

@@ -9,7 +9,7 @@ import {
 import { type ChatTokenizer, openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
 import { parseParameters } from '../../../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { type AnswerForm, answerGrammar, freeForm } from '../../../../src/prompting/answer/grammar.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import { byteFallbackModel, referenceDirectory } from '../fixture.js';
 
@@ -65,6 +65,7 @@ const habits = (of: ChatTokenizer) =>
 function randomReply(
   kind: keyof typeof vocabularies,
   given: ParameterSpec,
+  form: AnswerForm,
   thinking: boolean,
   extra: number,
   seed: number,
@@ -72,7 +73,7 @@ function randomReply(
   const { tokenizer, vocabulary } = vocabularies[kind];
   const size = vocabulary.bytes.length;
   const random = createGenerator(seed);
-  const constraint = createConstraint(answerGrammar(given), vocabulary, thinking);
+  const constraint = createConstraint(answerGrammar(given, form), vocabulary, thinking);
   const maxTokens = constraint.answerTokens + extra;
   const state = constraint.start();
   const ids: number[] = [];
@@ -96,6 +97,12 @@ function randomReply(
   return { text: tokenizer.decode(ids), finishReason: 'length' as const };
 }
 
+const forms: readonly AnswerForm[] = [
+  freeForm,
+  { notation: 'labels', whole: true, reason: 'none' },
+  { notation: 'json', whole: true, reason: 'none' },
+];
+
 /** @param numRuns replies of each kind of vocabulary */
 export const testSampledAnswers = (numRuns: number) =>
   test.each(['byte-level', 'byte-fallback'] as const)(
@@ -104,14 +111,21 @@ export const testSampledAnswers = (numRuns: number) =>
       fc.assert(
         fc.property(
           spec,
+          fc.constantFrom(...forms),
           fc.boolean(),
           fc.integer({ min: 0, max: 300 }),
           fc.nat(),
-          (given, thinking, extra, seed) => {
-            const { text, finishReason } = randomReply(kind, given, thinking, extra, seed);
+          (given, form, thinking, extra, seed) => {
+            const { text, finishReason } = randomReply(kind, given, form, thinking, extra, seed);
             const reply = thinking ? `<think>${text}` : text;
             const result = parseParameters(reply, given, { finishReason, constrained: true });
             expect(result, JSON.stringify(reply)).toMatchObject({ ok: true });
+            if (!form.whole) return;
+            const answer = text.slice(text.lastIndexOf(form.notation === 'json' ? '{' : 'params[0]'));
+            const before = text.slice(0, text.length - answer.length);
+            expect(thinking ? before.slice(before.indexOf('</think>') + 8).trim() : before).toBe('');
+            if (form.notation === 'json') expect(JSON.parse(answer).params).toHaveLength(given.count);
+            else expect(answer).toMatch(/^[^\n]*\d$/);
           },
         ),
         { numRuns },
