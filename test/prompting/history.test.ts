@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/format.js';
 import { tellingOf } from '../../src/prompting/answer/telling.js';
-import { createHistory, historyLine } from '../../src/prompting/context/history.js';
+import { createHistory, historyLine, scoreText } from '../../src/prompting/context/history.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
@@ -15,6 +15,18 @@ describe('history lines', () => {
     expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, telling)).toMatch(
       /f\(params\): 0\.00$/,
     );
+  });
+
+  it.each([
+    [131.349, '131.35'],
+    [-1.5, '-1.50'],
+    [0.05, '0.05'],
+    [0.333333, '0.333'],
+    [0.000123456, '0.000123'],
+    [-0.00004, '-0.00004'],
+    [0, '0.00'],
+  ])('show a score of %d with the digits that tell it from others: %s', (score, text) => {
+    expect(scoreText(score, 3)).toBe(text);
   });
 
   it('are formatted once', async () => {

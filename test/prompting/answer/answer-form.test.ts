@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import {
+  answerFormOf,
+  answerGrammar,
+  freeForm,
+  writtenAnswer,
+} from '../../../src/prompting/answer/grammar.js';
+
+const bare = { notation: 'json', whole: true, reason: 'none' };
+
+test.each([
+  [undefined, { set: 'semantic' }, freeForm],
+  [{ provider: 'local', format: 'text' }, { set: 'numeric' }, freeForm],
+  [{ provider: 'local', format: 'constrained' }, { set: 'numeric' }, freeForm],
+  [{ provider: 'local', format: 'auto' }, { set: 'numeric' }, bare],
+  [{ provider: 'local', format: 'auto' }, { set: 'compact' }, { ...bare, notation: 'labels' }],
+  [
+    { provider: 'local', format: 'auto' },
+    { set: 'numeric', answer: 'labels' },
+    { ...bare, notation: 'labels' },
+  ],
+  [
+    { provider: 'local', format: 'text' },
+    { set: 'numeric', answer: 'json' },
+    { ...bare, reason: 'last' },
+  ],
+  [{ provider: 'ollama', format: 'auto' }, { set: 'compact' }, { ...bare, reason: 'last' }],
+  [{ provider: 'openai', format: 'json' }, { set: 'numeric' }, { ...bare, reason: 'first' }],
+  [{ provider: 'openai', format: 'text' }, { set: 'numeric' }, freeForm],
+  [{ provider: 'module' }, { set: 'numeric' }, freeForm],
+] as const)('%j with prompts %j is asked for %j', (model, prompts, form) => {
+  expect(answerFormOf(model, prompts)).toEqual(form);
+});
+
+test('labels and closing text of a grammar make up a written answer', () => {
+  const spec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+  for (const form of [freeForm, { ...freeForm, whole: true }, bare as typeof freeForm]) {
+    const { closing = '', labels } = answerGrammar(spec, form);
+    const text = `${labels.map((label, i) => `${label}${i}.5`).join('')}${closing}`;
+    expect(text).toBe(writtenAnswer([0.5, 1.5, 2.5], spec, form));
+  }
+});
