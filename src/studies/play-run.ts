@@ -209,8 +209,8 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
     const message = reason !== undefined && 'message' in reason ? reason.message : 'the run failed';
     return { kind: 'failed', message };
   }
-  const isShared = reason?.kind === 'limit' && reason.limit.startsWith('total.');
-  return { kind: 'completed', played, ...(isShared && { limit: reason.limit }) };
+  const limit = reason !== undefined && 'limit' in reason ? reason.limit : undefined;
+  return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
 }
 
 /** A run whose files a crash of the machine has torn is not. */

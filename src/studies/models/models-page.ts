@@ -9,6 +9,7 @@ import { page } from '../../report/page/page.js';
 import { runFiles } from '../../runs/reader.js';
 import type { ModelsResult, Share } from './models-result.js';
 import {
+  askedText,
   conclusionOf,
   differenceColumns,
   effortColumns,
@@ -22,7 +23,7 @@ import {
 } from './models-table.js';
 
 export function modelsPage(result: ModelsResult): string {
-  const { contestants, differences, environment, failures, histories, name, status } = result;
+  const { contestants, differences, environment, failures, name, status } = result;
   const conclusion = conclusionOf(result);
   const predictions = predicting(result);
   const list = (lines: readonly string[]) => html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
@@ -31,7 +32,7 @@ export function modelsPage(result: ModelsResult): string {
     header: html`<header>
 <p class="kicker">policyloop models compare <b>${name}</b></p>
 <h1>Models as proposers <span class="by">in</span> ${environment}</h1>
-<p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${plural(contestants.length, 'contestant')}, one proposal from each of ${histories.length} histories</p>
+<p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${plural(contestants.length, 'contestant')}, ${askedText(result)}</p>
 ${conclusion !== undefined && html`<p class="verdict">${conclusion}</p>`}
 </header>`,
     sections: [

@@ -73,7 +73,16 @@ const reserved: Readonly<Record<string, string>> = {
 /** What every run has: one proposal, evaluated in full, and nothing after it. */
 const fixed: readonly string[] = [
   ...['iterations=1', 'candidates=1', 'repeats=1', 'confirmation.candidates=0', 'evaluation.racing='],
-  ...['target=', 'limits.evaluations=', 'screening=', 'pipeline=', 'critic=', 'feedback=', 'adapt='],
+  ...[
+    'target=',
+    'limits.evaluations=',
+    'limits.rejections=0',
+    'screening=',
+    'pipeline=',
+    'critic=',
+    'feedback=',
+    'adapt=',
+  ],
 ];
 
 /** Sections that may differ between contestants: the others make the histories. */
@@ -247,7 +256,7 @@ export interface ModelRun extends PlanEntry {
 }
 
 /** All runs of a history come together: whenever the study is interrupted, what there is comes in pairs. */
-export function runsOf({ contestants, histories }: ModelsPlan): readonly ModelRun[] {
+function runsOf({ contestants, histories }: ModelsPlan): readonly ModelRun[] {
   return histories.flatMap(({ name: history, seed, warmup }, repeat) =>
     contestants.map(({ name: arm, config }) => ({
       ...{ arm, repeat },

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../base/package.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { factsOf } from '../../runs/facts.js';
-import { openLogs, runFiles } from '../../runs/reader.js';
+import { openLogs, readManifest, runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, sum } from '../../statistics/descriptive.js';
 import { shareInterval95 } from '../../statistics/distributions.js';
@@ -14,7 +13,7 @@ import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdic
 import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } from './models-plan.js';
 
 /** What one contestant made of one history. */
-export interface ModelProposal {
+interface ModelProposal {
   readonly contestant: string;
   readonly history: string;
   /** Path of its run below the directory. */
@@ -75,7 +74,7 @@ export interface ContestantFigures {
 }
 
 /** Predicted and observed returns. */
-export interface Predictions {
+interface Predictions {
   readonly count: number;
   /** Mean of predicted minus observed. */
   readonly bias: number;
@@ -128,23 +127,27 @@ export function proposalReader(directory: string): ReadProposal {
   };
 }
 
-/** Undefined until the model has answered; a limit of all runs may cut its corrections short, which is no answer. */
+/** Undefined until the model has answered. */
 function readProposal(
   directory: string,
   run: string,
-  contestant: Contestant,
+  { config, name }: Contestant,
   history: History,
 ): ModelProposal | undefined {
   const path = join(directory, run);
   if (!existsSync(join(path, runFiles.manifest))) return undefined;
-  const { manifest } = factsOf(path);
-  const { iterations, reason, usage } = manifest;
+  const { iterations, usage } = readManifest(path);
   if (iterations.done === 0) return undefined;
-  const { calls, entries } = openLogs(path);
-  const replies = [...calls].filter(({ outcome }) => outcome.kind !== 'error');
+  const { calls: lines, entries } = openLogs(path);
+  const calls = [...lines];
+  const replies = calls.filter(({ outcome }) => outcome.kind !== 'error');
   const accepted = replies.map(acceptedOutcome).find((outcome) => outcome !== undefined);
-  const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
-  if (replies.length === 0 || (accepted === undefined && isCut)) return undefined;
+  // The limit of all runs came before the last correction, which might have been right.
+  const isCut =
+    config.limits.total !== undefined &&
+    calls.length <= config.corrections &&
+    calls.at(-1)?.outcome.kind === 'rejected';
+  if (replies.length === 0 || isCut) return undefined;
   const known = entries.filter(({ iteration }) => iteration === 0).map(({ score }) => score);
   const score = entries.find(({ iteration }) => iteration === 1)?.score;
   const failures: Record<string, number> = {};
@@ -153,7 +156,7 @@ function readProposal(
     failures[outcome.failure.kind] = (failures[outcome.failure.kind] ?? 0) + 1;
   }
   return {
-    contestant: contestant.name,
+    contestant: name,
     history: history.name,
     run,
     replies: replies.length,

@@ -75,7 +75,7 @@ export const predictionColumns: Columns = [
 ];
 
 /** Differences of shares, in percentage points. */
-export const formatPoints = (value: number): string =>
+const formatPoints = (value: number): string =>
   formatSigned(Math.round(100 * value), (points) => formatNumber(points));
 
 export const differenceColumns: readonly Column<ModelDifference>[] = [
@@ -95,8 +95,7 @@ export const differenceColumns: readonly Column<ModelDifference>[] = [
 export const predicting = ({ contestants }: ModelsResult) =>
   contestants.filter(({ predictions }) => predictions !== null);
 
-export const testedIn = ({ differences }: ModelsResult): number =>
-  differences.filter(({ p }) => p !== null).length;
+const testedIn = ({ differences }: ModelsResult): number => differences.filter(({ p }) => p !== null).length;
 
 /** Which models improve more often than every baseline, in a sentence; undefined without baselines. */
 export function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
@@ -124,6 +123,10 @@ export const readingOf = (result: ModelsResult): readonly string[] => [
   ...verdictRule(testedIn(result)),
 ];
 
+/** `one proposal from each of 20 histories of CartPole-v1`. */
+export const askedText = ({ environment, histories }: ModelsResult): string =>
+  `one proposal from ${histories.length === 1 ? 'one history' : `each of ${histories.length} histories`} of ${environment}`;
+
 /** @param width see `CommandContext` */
 export function modelsOnTerminal(result: ModelsResult, width?: number): string {
   const { contestants, differences, histories } = result;
@@ -131,7 +134,7 @@ export function modelsOnTerminal(result: ModelsResult, width?: number): string {
   const predictions = predicting(result);
   const conclusion = conclusionOf(result);
   return [
-    `${result.name}: one proposal from each of ${histories.length} histories of ${result.environment}`,
+    `${result.name}: ${askedText(result)}`,
     terminalTable(contestants, columns, width),
     ...(predictions.length === 0 ? [] : [terminalTable(predictions, predictionColumns, width)]),
     ...(differences.length === 0
