@@ -28,7 +28,7 @@ import { openDemonstrations } from './demonstrations/open-demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
 import { languageModelIn } from './proposer/proposer.js';
-import { withSampling } from './proposer/run-defaults.js';
+import { withDefaults, withSampling } from './proposer/run-defaults.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -121,13 +121,7 @@ export async function assemble(
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   // A run of an earlier version keeps the settings that it began with.
-  const settings =
-    taken === undefined
-      ? {
-          limits: { ...model.defaults.limits, ...config.limits },
-          memory: { ...model.defaults.memory, ...config.memory },
-        }
-      : {};
+  const settings = taken === undefined ? withDefaults(config, model.defaults) : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
   return {
     config: { ...config, ...settings },

@@ -1,10 +1,10 @@
 /** What a new run fills in where its config leaves something open, so that its own config states it. */
-import type { Config } from '../../config/config.js';
-import { languageModelOf } from '../../config/model.js';
+import { type Config, limitsSchema } from '../../config/config.js';
+import { languageModelOf, type ModelConfig } from '../../config/model.js';
 import { withDefaultSampling } from '../../models/local/default-sampling.js';
 import { localContext } from '../../models/local/process/local-model.js';
 import type { LocalConfig } from '../../models/local/settings.js';
-import { historyTokens } from '../../prompting/settings.js';
+import { historyTokens, memorySchema } from '../../prompting/settings.js';
 
 /** Settings of a new run that its config leaves open: those of the run that it replays, if it replays one. */
 export interface RunDefaults {
@@ -40,8 +40,16 @@ export function withSampling(config: Config): Config {
   };
 }
 
-function sampled<Model extends { readonly provider: string }>(model: Model): Model {
-  return isLocal(model) ? withDefaultSampling(model) : model;
+/** A member of a portfolio has its weight last. */
+function sampled<Model extends ModelConfig & { readonly weight?: number | undefined }>(model: Model): Model {
+  if (model.provider !== 'local') return model;
+  const { weight, ...own } = model;
+  const filled = withDefaultSampling(own as LocalConfig);
+  return { ...filled, ...(weight !== undefined && { weight }) } as Model;
 }
 
-const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';
+/** The settings of a config that a new run fills in, in the order of the schema, as a resumed run reads them. */
+export const withDefaults = ({ limits, memory }: Config, defaults: RunDefaults) => ({
+  limits: limitsSchema.parse({ ...defaults.limits, ...limits }),
+  memory: memorySchema.parse({ ...defaults.memory, ...memory }),
+});

@@ -1,20 +1,27 @@
 /** What a new run fills in: its config then states it, and later versions can't change it. */
 import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
-import {
-  architectureMetadata,
-  decoderTensors,
-  tokenizerMetadata,
-  writeTestGguf,
-} from '../../models/local/gguf/gguf-writer.js';
+import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
+import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
 import { quick, temporaryDirectory } from '../../support/experiments.js';
 
 const taken = { ...nothingRecorded, imported: [], demonstrations: [] };
 const of = async (model: object, more: object = {}, recorded?: typeof taken) =>
   (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded)).config;
+
+it('a new run has the fingerprint that its config has when it is resumed', async () => {
+  const model = { provider: 'local', path: referenceDirectory('qwen3-fp32') };
+  const members = [{ ...model, weight: 2 }, { provider: 'gp' }];
+  for (const section of [model, { provider: 'portfolio', members }]) {
+    const made = await assemble(parseConfig({ ...quick, model: section } as never), {});
+    const read = await assemble(parseConfig(parse(stringify(made.config))), {}, taken);
+    expect(read.fingerprint).toBe(made.fingerprint);
+  }
+});
 
 describe('a new run', () => {
   const path = referenceDirectory('qwen3-fp32');
@@ -37,8 +44,8 @@ describe('a new run', () => {
   });
 
   it('shows a history that takes half the context of its local model, or what the config says', async () => {
-    const model = { provider: 'local', path, contextTokens: 600 };
-    expect((await of(model)).memory).toMatchObject({ tokens: 300, digits: 3 });
+    const model = { provider: 'local', path, contextTokens: 400 };
+    expect((await of(model)).memory).toMatchObject({ tokens: 200, digits: 3 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
     expect((await of({ provider: 'ollama', name: 'x' })).memory).toMatchObject({ tokens: 24_000 });
   });
