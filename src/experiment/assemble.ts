@@ -129,8 +129,9 @@ export async function assemble(
         }
       : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
+  const whole = { ...config, ...settings };
   return {
-    config: { ...config, ...settings },
+    config: whole,
     environment,
     workers: workersFor(config),
     family,
@@ -139,7 +140,7 @@ export async function assemble(
     ...model,
     ...(critic && { critic }),
     ...(feedback && { feedback }),
-    fingerprint: fingerprint(config, hash, modules),
+    fingerprint: fingerprint(whole, hash, modules),
     ...(modules && { modules }),
     imported,
     demonstrations,

@@ -40,6 +40,45 @@ export function withSampling(config: Config): Config {
   };
 }
 
+/** The config that a run continues with: what it leaves open stays as the run filled it in when it began. */
+export function withDefaultsOf(was: Config, wanted: Config): Config {
+  const { critic, limits, memory, model } = wanted;
+  return {
+    ...wanted,
+    limits: { ...stated(was.limits, ['rejections']), ...limits },
+    memory: { ...stated(was.memory, ['digits', 'tokens']), ...memory },
+    model:
+      model.provider === 'portfolio' && was.model.provider === 'portfolio'
+        ? { ...model, members: membersAs(was.model.members, model.members) }
+        : sampledAs(was.model, model),
+    ...(critic?.model && { critic: { ...critic, model: sampledAs(was.critic?.model, critic.model) } }),
+  };
+}
+
+type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
+
+const membersAs = (was: Members, wanted: Members): Members =>
+  wanted.map((member, i) => sampledAs(was[i], member));
+
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+function sampledAs<Model extends { readonly provider: string }>(
+  was: { readonly provider: string } | undefined,
+  model: Model,
+): Model {
+  if (was === undefined || !isLocal(was) || !isLocal(model)) return model;
+  return { ...stated(was, samplingKeys), ...model };
+}
+
+/** The keys of a section that have a value. */
+function stated<Section extends object, Key extends keyof Section>(
+  section: Section,
+  keys: readonly Key[],
+): Partial<Pick<Section, Key>> {
+  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
+}
+
 function sampled<Model extends { readonly provider: string }>(model: Model): Model {
   return isLocal(model) ? withDefaultSampling(model) : model;
 }
