@@ -28,7 +28,7 @@ import { openDemonstrations } from './demonstrations/open-demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
 import { languageModelIn } from './proposer/proposer.js';
-import { withDefaults, withSampling } from './proposer/run-defaults.js';
+import { withSampling } from './proposer/run-defaults.js';
 
 /** Everything that a config names, made and checked: nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -121,10 +121,17 @@ export async function assemble(
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
   // A run of an earlier version keeps the settings that it began with.
-  const settings = taken === undefined ? withDefaults(config, model.defaults) : {};
+  const settings =
+    taken === undefined
+      ? {
+          limits: { ...model.defaults.limits, ...config.limits },
+          memory: { ...model.defaults.memory, ...config.memory },
+        }
+      : {};
   const modules = paths.length > 0 ? hashModules(paths) : undefined;
+  const whole = { ...config, ...settings };
   return {
-    config: { ...config, ...settings },
+    config: whole,
     environment,
     workers: workersFor(config),
     family,
@@ -133,7 +140,7 @@ export async function assemble(
     ...model,
     ...(critic && { critic }),
     ...(feedback && { feedback }),
-    fingerprint: fingerprint(config, hash, modules),
+    fingerprint: fingerprint(whole, hash, modules),
     ...(modules && { modules }),
     imported,
     demonstrations,

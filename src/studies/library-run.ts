@@ -9,6 +9,7 @@ import { checkedEnvironment, type UserEnvironment } from '../environments/catalo
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
 import { requirePerson } from '../experiment/feedback/assembly.js';
+import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
@@ -101,7 +102,7 @@ function reopen(
   outside: Outside,
 ): Promise<ReadyRun | undefined> {
   const was = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
-  const wanted = { ...config, policy: config.policy ?? was.policy };
+  const wanted = withDefaultsOf(was, { ...config, policy: config.policy ?? was.policy });
   refuseDifferences(was, wanted);
   return reopenRun(path, wanted, outside, { own });
 }

@@ -8,6 +8,7 @@ import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.j
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
 import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -159,10 +160,7 @@ export async function reopenRun(
 ): Promise<ReadyRun | undefined> {
   const file = join(path, runFiles.config);
   const was = loadConfig({ file: requireConfig(file), asWritten: true }).config;
-  // A config that says nothing of it had this filled in when the run began.
-  const { rejections } = was.limits;
-  const limits = { ...(rejections !== undefined && { rejections }), ...wanted.limits };
-  const config = { ...wanted, limits };
+  const config = withDefaultsOf(was, wanted);
   const manifest = readManifest(path);
   if (whatCompletes(manifest, was, config, path) !== undefined) return undefined;
   const assembly = await assemble(config, context.env, readTakenOver(path, config), own);

@@ -1,10 +1,10 @@
 /** What a new run fills in where its config leaves something open, so that its own config states it. */
-import { type Config, limitsSchema } from '../../config/config.js';
-import { languageModelOf, type ModelConfig } from '../../config/model.js';
+import type { Config } from '../../config/config.js';
+import { languageModelOf } from '../../config/model.js';
 import { withDefaultSampling } from '../../models/local/default-sampling.js';
 import { localContext } from '../../models/local/process/local-model.js';
 import type { LocalConfig } from '../../models/local/settings.js';
-import { historyTokens, memorySchema } from '../../prompting/settings.js';
+import { historyTokens } from '../../prompting/settings.js';
 
 /** Settings of a new run that its config leaves open: those of the run that it replays, if it replays one. */
 export interface RunDefaults {
@@ -40,16 +40,47 @@ export function withSampling(config: Config): Config {
   };
 }
 
-/** A member of a portfolio has its weight last. */
-function sampled<Model extends ModelConfig & { readonly weight?: number | undefined }>(model: Model): Model {
-  if (model.provider !== 'local') return model;
-  const { weight, ...own } = model;
-  const filled = withDefaultSampling(own as LocalConfig);
-  return { ...filled, ...(weight !== undefined && { weight }) } as Model;
+/** The config that a run continues with: what it leaves open stays as the run filled it in when it began. */
+export function withDefaultsOf(was: Config, wanted: Config): Config {
+  const { critic, limits, memory, model } = wanted;
+  return {
+    ...wanted,
+    limits: { ...stated(was.limits, ['rejections']), ...limits },
+    memory: { ...stated(was.memory, ['digits', 'tokens']), ...memory },
+    model:
+      model.provider === 'portfolio' && was.model.provider === 'portfolio'
+        ? { ...model, members: membersAs(was.model.members, model.members) }
+        : sampledAs(was.model, model),
+    ...(critic?.model && { critic: { ...critic, model: sampledAs(was.critic?.model, critic.model) } }),
+  };
 }
 
-/** The settings of a config that a new run fills in, in the order of the schema, as a resumed run reads them. */
-export const withDefaults = ({ limits, memory }: Config, defaults: RunDefaults) => ({
-  limits: limitsSchema.parse({ ...defaults.limits, ...limits }),
-  memory: memorySchema.parse({ ...defaults.memory, ...memory }),
-});
+type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
+
+const membersAs = (was: Members, wanted: Members): Members =>
+  wanted.map((member, i) => sampledAs(was[i], member));
+
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+function sampledAs<Model extends { readonly provider: string }>(
+  was: { readonly provider: string } | undefined,
+  model: Model,
+): Model {
+  if (was === undefined || !isLocal(was) || !isLocal(model)) return model;
+  return { ...stated(was, samplingKeys), ...model };
+}
+
+/** The keys of a section that have a value. */
+function stated<Section extends object, Key extends keyof Section>(
+  section: Section,
+  keys: readonly Key[],
+): Partial<Pick<Section, Key>> {
+  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
+}
+
+function sampled<Model extends { readonly provider: string }>(model: Model): Model {
+  return isLocal(model) ? withDefaultSampling(model) : model;
+}
+
+const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';

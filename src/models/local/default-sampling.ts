@@ -1,6 +1,6 @@
 /** How a local model samples, where the config leaves it open. */
 import { plainSampling } from '../language-model.js';
-import { type LocalConfig, localSchema, modelDirectory } from './settings.js';
+import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';
 import { familySampling } from './weights/family-sampling.js';
 import {
@@ -48,6 +48,7 @@ function ofFamily(path: string): readonly SamplingLayer[] {
 }
 
 /** The config of a new run states its sampling, so that it stays the same whatever later versions recommend. */
-export const withDefaultSampling = (model: LocalConfig): LocalConfig =>
-  // In the order of the schema, as a resumed run reads it.
-  localSchema.parse({ ...model, ...valuesOf(defaultSampling(model)) });
+export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
+  ...model,
+  ...valuesOf(defaultSampling(model)),
+});
