@@ -38,6 +38,7 @@ export const contents: readonly Chapter[] = [
   {
     title: 'Models',
     pages: [
+      'docs/providers.md',
       'docs/local-models.md',
       'docs/finetuning.md',
       'docs/real-model.md',

@@ -1,7 +1,7 @@
 /** What the section `model` is checked for, beside what its schema says: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
-import { isVariableName, noVariable } from '../models/hosted/openai-access.js';
+import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
 import { remedyOfReserved } from '../models/hosted/request-fields.js';
 import { adaptProblems } from './adapt-checks.js';
 import type { Config } from './config.js';
@@ -121,15 +121,12 @@ function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, va
   const field = `model.${key}`;
   const remedy = `put the address into the environment variable ${variable}, and remove ${field}`;
   const login = loginProblem(field, address, remedy);
-  if (login || address === undefined || new URL(address).search === '') return login;
-  return {
-    field,
-    message: 'has a query (?…), which is not sent',
-    remedy:
-      key === 'host'
-        ? 'give the address without it'
-        : 'give the address without it; a key belongs in the environment variable that model.apiKeyEnv names',
-  };
+  if (login || address === undefined) return login;
+  const url = new URL(address);
+  if (key === 'host' && url.search !== '') {
+    return { field, message: 'has a query (?…), which is not sent', remedy: 'give the address without it' };
+  }
+  return key === 'baseUrl' && hasSecretQuery(url) && { field, ...secretQuery };
 }
 
 function loginProblem(field: string, address: string | undefined, remedy: string): Found {

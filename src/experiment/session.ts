@@ -141,6 +141,14 @@ const bestOf = ({ iteration, candidate, score, parameters }: BufferEntry) => ({
 function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {
   const { manifest } = directory;
   switch (event.kind) {
+    case 'call-finished': {
+      const { completion, purpose } = event.call;
+      const format = completion?.format;
+      if (purpose === undefined && format !== undefined && format !== manifest.format) {
+        directory.update({ format });
+      }
+      break;
+    }
     case 'candidate-evaluated':
     case 'warmup-evaluated':
       if (manifest.best === undefined || event.entry.score > manifest.best.return) {

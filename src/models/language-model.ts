@@ -47,6 +47,12 @@ export interface Usage {
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
+/**
+ * How a provider was told the form of an answer: by a schema or grammar that it enforces, as any JSON, or by the prompt
+ * alone.
+ */
+export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
+
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
 
 /** One token of a completion. */
@@ -86,6 +92,8 @@ export interface Completion {
   readonly finishReason: FinishReason;
   /** Set where the answer was held to the grammar that was asked for: what stands around it is no part of it. */
   readonly constrained?: true;
+  /** What the provider did about the form that was asked for; absent where the config fixes it, or none was asked for. */
+  readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call, retries included, in milliseconds. */
   readonly latencyMs: number;
@@ -184,6 +192,8 @@ export interface ModelContext {
   readonly tokens: number;
   /** Set where the model is known to think unless it is told not to. */
   readonly thinks?: boolean;
+  /** What will keep the model from reading its prompts well, and the remedy. */
+  readonly warning?: string;
   /** Tokens of a prompt, where they can be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
 }
@@ -254,6 +264,8 @@ export interface LanguageModel {
 /** Why a try gave no completion. */
 export type ModelErrorKind =
   | 'rate-limit'
+  /** A rate limit that lasts longer than the config waits. */
+  | 'quota'
   | 'server'
   /** No connection. */
   | 'network'
@@ -278,7 +290,7 @@ export type ModelErrorKind =
 
 /** Whether a call that failed with this kind will fail again. */
 export const isFatal = (kind: ModelErrorKind): boolean =>
-  ['authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
+  ['quota', 'authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
 /** A fault of a completion. */
 export type ReplyFault =
@@ -299,7 +311,7 @@ export type ReplyFault =
 
 /** Whether the answer of a failed try may have been generated, and so be paid for, before it was lost. */
 export const mayBePaid = (kind: ModelErrorKind): boolean =>
-  ['cut', 'timeout', 'malformed', 'empty', 'aborted'].includes(kind);
+  ['cut', 'timeout', 'malformed', 'aborted'].includes(kind);
 
 /** How a call that gave no completion is recorded. */
 export interface FailedCall {

@@ -67,6 +67,21 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
+/** What a user can do about a reply without text; undefined for one with text. */
+export function silenceWarning(
+  { text, reasoning, finishReason }: Reply,
+  maxTokens: number | undefined,
+): string | undefined {
+  if (text.trim() !== '' || finishReason === 'content-filter') return undefined;
+  if (finishReason === 'length') {
+    const limit = maxTokens === undefined ? "the provider's limit of tokens" : `all ${maxTokens} tokens`;
+    return `the model used up ${limit} before it answered, mostly for its thoughts: raise model.maxTokens, or let it think less`;
+  }
+  return reasoning === undefined
+    ? 'the model gave an empty reply: a model that thinks may need a higher model.maxTokens, and a prompt may be too long for the server (memory.tokens)'
+    : 'the model thought, but gave no answer: raise model.maxTokens, or let it think less';
+}
+
 /** How much of a text's end is examined, and how much of that must be a loop, in characters. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** How often the phrase must occur there. */

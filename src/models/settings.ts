@@ -22,9 +22,11 @@ const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
   topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the provider's)"),
   format: z
-    .enum(['text', 'json'])
-    .default('text')
-    .describe('`json` asks for an answer that follows a JSON schema, where the provider has that'),
+    .enum(['auto', 'text', 'json'])
+    .default('auto')
+    .describe(
+      '`auto` asks for JSON, parameters first, and has the server enforce a schema if it can; `json` insists on a schema, reason first; `text` asks for a line of text',
+    ),
   concurrency: count(1).default(4).describe('Calls in flight at once, when `candidates` is above 1'),
   timeoutSeconds: positive.default(600).describe('Deadline of one call, its retries included'),
   maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
@@ -34,8 +36,8 @@ const sampling = {
       'Most requests a minute, retries included, over all runs and tasks of a command: they wait for their turn (default: any number)',
     ),
   maxRetryAfterSeconds: positive
-    .default(60)
-    .describe("The longest wait that a server's Retry-After may impose"),
+    .default(300)
+    .describe("The longest wait that a server's Retry-After may impose; one that asks for more ends the run"),
   price: price.optional(),
 };
 
@@ -47,7 +49,7 @@ export const openaiSchema = z.strictObject({
   baseUrl: httpUrl
     .optional()
     .describe(
-      'Any OpenAI-compatible server (default: OPENAI_BASE_URL, where a login may stand too; then api.openai.com)',
+      'Any OpenAI-compatible server, usually with `/v1` at its end (default: OPENAI_BASE_URL, where a login may stand too; then api.openai.com)',
     ),
   apiKeyEnv: text
     .default('OPENAI_API_KEY')

@@ -37,6 +37,7 @@ export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly
     ...(reader !== undefined ? memoryFindings(assembly, forecast) : []),
     ...lengthFindings(assembly, forecast, contexts),
     ...thoughtFindings(reader, contexts.model?.thinks),
+    ...contextFindings(contexts),
     ...limitFindings(assembly, forecast),
     estimateRun(assembly, forecast),
   ];
@@ -253,6 +254,12 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
   };
 }
 
+/** What servers said of their models. */
+const contextFindings = ({ critic, feedback, model }: Contexts): readonly Finding[] =>
+  [...new Set([model, critic, feedback].map((one) => one?.warning))]
+    .filter((message) => message !== undefined)
+    .map((message) => warning({ field: 'model.name', message }));
+
 /** Ollama asks a model that thinks twice where it enforces the form of the answer. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
   if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
@@ -262,7 +269,7 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
       value: model.think,
       message:
         'with format: json the thoughts and the answer may each take model.maxTokens, and Ollama counts the answer alone: thoughts are estimated',
-      remedy: 'model.think=false, or model.format=text',
+      remedy: 'model.think=false, or model.format=auto, which enforces no form on a model that thinks',
     }),
   ];
 }

@@ -244,7 +244,7 @@ export type RunEvent =
     }
   /** The user asks to stop, but calls are under way: for so long at most, where anything limits that. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
-  /** A request waits for its turn, for about so long: see `model.requestsPerMinute`. */
+  /** A request waits for its turn (`model.requestsPerMinute`), or as long as the server asks (Retry-After). */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
   /** `of`: measurements that follow, one more than candidates where one of several is chosen. */
   | {

@@ -7,6 +7,7 @@ import type { CallRecord } from './calls.js';
 /** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider refused further requests for now',
+  quota: 'the provider takes no requests for longer than `model.maxRetryAfterSeconds`',
   server: 'the provider failed',
   network: 'no connection',
   cut: 'the connection broke before the answer was complete',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type EnvironmentSpec, recordedSpace } from '../environments/environment.js';
+import type { AnswerFormat } from '../models/language-model.js';
 import type { ModuleHashes } from '../modules/sources.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
@@ -30,6 +31,8 @@ export interface Manifest {
   /** Only for an environment that is not built in, so that the run can be read without it. */
   readonly spec?: RecordedSpec;
   readonly model: string;
+  /** With `model.format: auto`: how the last proposal was held to its form; absent otherwise, and in older runs. */
+  readonly format?: AnswerFormat;
   /** SHA-256 of what must not change between a run and its resumption. */
   readonly fingerprint: string;
   /** The settings of the config that must not change either, by dotted key; absent in runs of older versions. */

@@ -34,7 +34,11 @@ const listSchema = z
     ...annotations,
   })
   .refine(({ minItems, maxItems }) => minItems === maxItems);
-const textSchema = z.strictObject({ type: z.literal('string'), ...annotations });
+const textSchema = z.strictObject({
+  type: z.literal('string'),
+  maxLength: z.int().min(0).optional(),
+  ...annotations,
+});
 const objectSchema = z.strictObject({
   $schema: z.string().optional(),
   type: z.literal('object'),
@@ -61,7 +65,7 @@ export function answerShape(schema: unknown): AnswerShape {
   )
     throw badRequest(
       'this schema can’t be enforced: an object can be that has one array of numbers (minItems = maxItems; items with ' +
-        'minimum and maximum, or enum) and at most one string, with no other keywords',
+        'minimum and maximum, or enum) and at most one string (maxLength), with no other keywords',
       'response_format.json_schema',
     );
   const field = `${schemaField}.properties.${list.name}`;
@@ -84,7 +88,10 @@ export function answerShape(schema: unknown): AnswerShape {
         .join('\n');
       return JSON.stringify(
         Object.fromEntries(
-          properties.map(([name, value]) => [name, value.type === 'array' ? values : remark]),
+          properties.map(([name, value]) => [
+            name,
+            value.type === 'array' ? values : remark.slice(0, value.maxLength),
+          ]),
         ),
       );
     },

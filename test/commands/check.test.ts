@@ -5,6 +5,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { bundledConfigs } from '../../src/config/file.js';
+import { loadConfig } from '../../src/config/load.js';
 import type { Finding } from '../../src/preflight/findings.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -48,11 +49,13 @@ const proposal = Array.from({ length: 10 }, (_, i) => `params[${i}]: 0.${i}`).jo
 
 describe('policyloop check', () => {
   const ready = bundledConfigs().filter(
-    (name) => name.endsWith('-semantic') || name.startsWith('providers/o'),
+    (name) => name.endsWith('-semantic') || (name.startsWith('providers/') && name !== 'providers/local'),
   );
 
   it.each(ready)('finds nothing wrong with %s', async (name) => {
-    const { context, printed } = recordingContext(temporaryDirectory(), { env: { OPENAI_API_KEY: 'sk-x' } });
+    const { config } = loadConfig({ file: name });
+    const key = 'apiKeyEnv' in config.model ? config.model.apiKeyEnv : 'OPENAI_API_KEY';
+    const { context, printed } = recordingContext(temporaryDirectory(), { env: { [key]: 'sk-x' } });
     const code = await checkCommand({ configs: [name], offline: true, strict: true, json: true }, context);
     const { configs } = JSON.parse(printed.join('')) as { configs: readonly Checked[] };
     expect(configs.flatMap(bad)).toEqual([]);

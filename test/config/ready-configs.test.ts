@@ -52,7 +52,7 @@ describe('the configs that come with the package', () => {
     for (const provider of providers) {
       expect(loadConfig({ file: `providers/${provider}` }).config.model.provider).toBe(provider);
     }
-    const { config } = loadConfig({ file: 'providers/openai-compatible' });
+    const { config } = loadConfig({ file: 'providers/llama-cpp' });
     expect(config.model).toMatchObject({ provider: 'openai', baseUrl: 'http://127.0.0.1:8080/v1' });
   });
 
@@ -96,7 +96,8 @@ describe('the configs that come with the package', () => {
       // The model of this one is for the user to download.
       const overrides = name === 'providers/local' ? [`model.path=${referenceDirectory('qwen3-fp32')}`] : [];
       const written = loadConfig({ file: name, overrides }).config;
-      const { config, family } = await assemble(written, { OPENAI_API_KEY: 'none' });
+      const key = 'apiKeyEnv' in written.model ? written.model.apiKeyEnv : 'OPENAI_API_KEY';
+      const { config, family } = await assemble(written, { [key]: 'none' });
       const stated = /(\d+) parameters$/m.exec(textOf(name))?.[1];
       expect(config).toMatchObject(written);
       expect(family.parameters.count).toBe(stated === undefined ? 10 : Number(stated));

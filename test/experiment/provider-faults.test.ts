@@ -67,6 +67,37 @@ function expectRightLedger({ path, manifest, counts }: Awaited<ReturnType<typeof
   expect(accepted.length).toBeGreaterThan(30);
 }
 
+it('ends at once where the server asks to wait for a day', async () => {
+  const server = await startFakeOpenAI({
+    reply: () => 'ok',
+    faults: { script: [{ kind: 'rate-limit', retryAfter: '86400' }] },
+  });
+  const model = { provider: 'openai', name: 'm', baseUrl: server.url } as const;
+  const { manifest, counts } = await run({ ...experiment, candidates: 1, model }, server);
+  await server.close();
+  expect(counts.requests).toBe(1);
+  expect(manifest).toMatchObject({
+    status: 'failed',
+    reason: {
+      kind: 'model-error',
+      message: expect.stringMatching(/Continue after .* with `policyloop resume/) as string,
+    },
+    usage: { calls: 1, faults: { quota: 1 } },
+  });
+});
+
+it('counts no tokens for replies without choices', async () => {
+  const server = await startFakeOpenAI({
+    reply: () => 'ok',
+    faults: { rate: 1, seed: 0, kinds: [{ kind: 'empty' }] },
+  });
+  const model = { provider: 'openai', name: 'm', baseUrl: server.url, maxTokens: 4000 } as const;
+  const { manifest } = await run({ ...experiment, iterations: 2, model }, server);
+  await server.close();
+  expect(manifest).toMatchObject({ status: 'failed', usage: { promptTokens: 0, completionTokens: 0 } });
+  expect(manifest.usage.unreported).toBeUndefined();
+});
+
 describe('a whole experiment while 30 % of the requests fail', () => {
   it('completes over the openai client, and its ledger is right', async () => {
     const server = await startFakeOpenAI({

@@ -120,7 +120,7 @@ describe.each(providers)('$name', ({ name, open }) => {
     [402, 'authentication', true],
     [403, 'authentication', true],
     [404, 'not-found', true],
-    [413, 'bad-request', true],
+    [413, 'too-long', false],
     [422, 'bad-request', true],
   ])('does not try again after HTTP %i: %s', async (status, kind, fatal) => {
     const { wait, waits } = recordWaits();
@@ -144,16 +144,33 @@ describe.each(providers)('$name', ({ name, open }) => {
     expect(server.counts.requests).toBe(1);
   });
 
-  it('waits as long as the server asks, up to the cap', async () => {
+  it('waits as long as the server asks, and says so', async () => {
     const { wait, waits } = recordWaits();
-    const asked = ['3', '0.5', '86400'].map((retryAfter) => ({ kind: 'rate-limit', retryAfter }) as const);
+    const told: number[] = [];
+    const asked = ['3', '0.5', '20'].map((retryAfter) => ({ kind: 'rate-limit', retryAfter }) as const);
     const { model } = await start({
       faults: { script: asked },
       policy: { maxRetryAfterSeconds: 20 },
       wait,
     });
-    expect(await ask(model, messages, options)).toMatchObject({ retries: 3 });
+    const onWait = (milliseconds: number) => void told.push(milliseconds);
+    expect(await ask(model, messages, { ...options, onWait })).toMatchObject({ retries: 3 });
     expect(waits).toEqual([3000, 500, 20_000]);
+    expect(told).toEqual([3000, 20_000]);
+  });
+
+  it('does not wait longer than the config allows, and says when to continue', async () => {
+    const { wait, waits } = recordWaits();
+    const { server, model } = await start({
+      faults: { script: [{ kind: 'rate-limit', retryAfter: '86400' }] },
+      wait,
+    });
+    const error = await failureOf(ask(model, messages, options));
+    expect(error).toMatchObject({ kind: 'quota', fatal: true, retries: 0 });
+    expect(error.message).toMatch(
+      /wait for 24 h, longer than model\.maxRetryAfterSeconds \(60\) allows\. Continue after \d{4}-\d\d-\d\d \d\d:\d\d with `policyloop resume/,
+    );
+    expect([waits, server.counts.requests]).toEqual([[], 1]);
   });
 
   it('backs off exponentially, the same for the same seed', async () => {
@@ -180,7 +197,7 @@ describe.each(providers)('$name', ({ name, open }) => {
 
   it('gives up at once when the next try would come after the deadline', async () => {
     const { model } = await start({
-      faults: { script: [{ kind: 'rate-limit', retryAfter: '3600' }] },
+      faults: { script: [{ kind: 'rate-limit', retryAfter: '50' }] },
       policy: { timeoutSeconds: 40 },
     });
     const error = await failureOf(ask(model, messages, options));

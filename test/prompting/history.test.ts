@@ -57,6 +57,7 @@ describe('a model that repeats its prompt', () => {
     ['CartPole-v1', { memory: { trajectories: 'rows' } } as const],
     ['FrozenLake-v1', { memory: { trajectories: 'summary' } } as const],
     ['Pendulum-v1', { model: { provider: 'openai', name: 'test', format: 'json' } } as const],
+    ['Pendulum-v1', { model: { provider: 'openai', name: 'test', format: 'auto' } } as const],
   ])('proposes nothing (%s, %j)', async (id, more) => {
     const { prompts, task, context, play, family } = await situation({ environment: id, ...more });
     const full = context(3, play(3));

@@ -22,7 +22,9 @@ export async function situation(
   input: Omit<ConfigInput, 'model'> & { readonly model?: ConfigInput['model'] },
   demonstrations: readonly Demonstration[] = [],
 ) {
-  const config = resolveConfig(configSchema.parse({ model: { provider: 'openai', name: 'test' }, ...input }));
+  const config = resolveConfig(
+    configSchema.parse({ model: { provider: 'openai', name: 'test', format: 'text' }, ...input }),
+  );
   const environment = await makeEnvironment(config.environment.id, config.environment.options);
   const table = environment.observationSpace.kind === 'discrete';
   const policy =

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { answerSchema, autoSchema } from '../../src/models/hosted/answer-schema.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/format.js';
 import { answerGrammar } from '../../src/prompting/answer/grammar.js';
@@ -158,6 +159,15 @@ test('a stream of an answer that follows a schema is that JSON', async () => {
   const { values } = JSON.parse(text) as { values: number[] };
   expect(values).toHaveLength(2);
   for (const value of values) expect(value >= 0 && value <= 1).toBe(true);
+});
+
+test('the schema that `format: auto` asks for is enforced, the length of its text included', async () => {
+  const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+  const schema = answerSchema(answerGrammar(spec), { ...autoSchema, longestReason: 5 });
+  const response_format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+  const { choices } = await complete({ max_tokens: 60, response_format });
+  const { content } = choices[0]!.message;
+  expect(content).toMatch(/^\{"params":\[-?\d(\.\d)?,-?\d(\.\d)?\],"reason":".{0,5}"\}$/);
 });
 
 test('requests that come together are each answered as if alone', async () => {

@@ -41,6 +41,10 @@ export function startFakeOllama(options: {
   readonly strict?: boolean;
   /** Whether its models think. */
   readonly thinks?: boolean;
+  /** Theirs, in the language of Go's templates. */
+  readonly template?: string;
+  /** Refuses every schema. */
+  readonly refusesSchema?: boolean;
 }): Promise<FakeServer> {
   return startFakeServer({
     faults: options.faults,
@@ -68,8 +72,12 @@ function answer(received: ReceivedRequest, options: Parameters<typeof startFakeO
       body: {
         model_info: { 'general.architecture': 'llama', 'llama.context_length': length },
         capabilities: ['completion', ...(options.thinks ? ['thinking'] : [])],
+        ...(options.template !== undefined && { template: options.template }),
       },
     };
+  }
+  if (options.refusesSchema && received.body.format !== undefined) {
+    return { status: 500, body: { error: 'failed to load model vocabulary required for format' } };
   }
   const reply = options.reply({
     messages: body.messages,

@@ -70,6 +70,9 @@ export interface ReceivedRequest {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text before the JSON. */
+  readonly before?: string;
   /** What is counted when the answer has been sent. */
   readonly counted?: Partial<Omit<Counts, 'requests' | 'succeeded' | 'faults'>>;
 }
@@ -130,7 +133,7 @@ export async function startFakeServer(options: {
     if (fault !== undefined) counts.faults[fault.kind]++;
 
     const answer = options.answer(request);
-    const json = JSON.stringify(answer.body);
+    const json = (answer.before ?? '') + JSON.stringify(answer.body);
     const send = (status: number, body: string, headers: Record<string, string> = {}) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(body);
@@ -142,7 +145,7 @@ export async function startFakeServer(options: {
           counts[name as 'promptTokens'] += amount;
         }
       }
-      send(answer.status, json);
+      send(answer.status, json, answer.headers);
     };
     switch (fault?.kind) {
       case undefined:

@@ -1,38 +1,76 @@
 import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
 interface SchemaOptions {
-  /** Numbers are listed where there are no more than so many: for servers that ignore bounds. */
+  /** Puts the numbers before the reason, so that neither a long reason nor a cut loses them. */
+  readonly numbersFirst?: boolean;
+  /** List the allowed numbers if there are no more than this: for servers that ignore bounds. */
   readonly longestList?: number;
   /** Characters of the reason. */
   readonly longestReason?: number;
+  /** False for servers that refuse bounds of numbers and lengths; true by default. */
+  readonly hasBounds?: boolean;
 }
 
+/** Under `format: auto`. Most servers ignore bounds of numbers, but keep to a list of them. */
+export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
+
 /**
- * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. The reason comes first,
- * so that a model can think before it commits itself to numbers. Strict schemas want every property required and no
- * others, and can't limit the decimals; the parser checks those.
+ * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. By default the reason
+ * comes first, so that a model can think before it commits itself to numbers. Strict schemas want every property required
+ * and no others, and can't limit the decimals; the parser checks those.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
-  { longestList = 0, longestReason }: SchemaOptions = {},
+  { hasBounds = true, longestList = 0, longestReason, numbersFirst = false }: SchemaOptions = {},
 ): Record<string, unknown> {
   const count = labels.length;
-  const items = valueSchema({ ...number, choices: number.choices ?? gridOf(number, longestList) });
+  const choices = number.choices ?? gridOf(number, longestList);
+  const items = hasBounds ? valueSchema({ ...number, choices }) : { type: typeOf(number) };
+  const length = hasBounds ? { minItems: count, maxItems: count } : {};
+  const reason = { reason: { type: 'string', ...(hasBounds && { maxLength: longestReason }) } };
+  const numbers = { [key]: { type: 'array', items, ...length } };
   return {
     type: 'object',
-    properties: {
-      reason: { type: 'string', maxLength: longestReason },
-      [key]: { type: 'array', items, minItems: count, maxItems: count },
-    },
-    required: ['reason', key],
+    properties: numbersFirst ? { ...numbers, ...reason } : { ...reason, ...numbers },
+    required: numbersFirst ? [key, 'reason'] : ['reason', key],
     additionalProperties: false,
   };
 }
 
+/** Whether a text is an answer of this schema: a server that ignores the schema gives another one sooner or later. */
+export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
+  const answer = parsedObject(text);
+  const numbers = answer?.[key];
+  return (
+    Array.isArray(numbers) &&
+    numbers.length === labels.length &&
+    numbers.every((value) => typeof value === 'number') &&
+    Object.keys(answer!).every((name) => name === key || name === 'reason')
+  );
+}
+
+/** A text without the thoughts at its beginning; '' if they don't end. */
+export const withoutThoughts = (text: string): string =>
+  text.replace(/^\s*<think(?:[\s\S]*<\/think[^>]*>|[\s\S]*$)/, '').trim();
+
+/** The object that a text is, thoughts aside; undefined where it is something else. */
+export function parsedObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(withoutThoughts(text));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 type Values = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };
 
+const typeOf = ({ decimals }: Pick<NumberKind, 'decimals'>) => (decimals === 0 ? 'integer' : 'number');
+
 function valueSchema({ choices, decimals, high, low }: Values): Record<string, unknown> {
-  const type = decimals === 0 ? 'integer' : 'number';
+  const type = typeOf({ decimals });
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 

@@ -5,9 +5,9 @@
  */
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { z } from 'zod';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
+import { describeBody, isWebPage, parseJson, refusalIn, type ServerError } from './server-error.js';
 
 interface Reply {
   readonly status: number;
@@ -92,10 +92,16 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
 /** The failure that a reply with another status than 2xx stands for. */
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
-  const error = serverError(body);
+  const error = refusalIn(body);
   const redirect = headers.location === undefined ? '' : ` to ${headers.location}: give that address instead`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
-  return new TryFailure(kindOf(status, error), message, retryAfter(headers));
+  const afterMs = retryAfter(headers);
+  const sentAt = Date.parse(headers.date ?? '');
+  return new TryFailure(
+    kindOf(status, error),
+    message,
+    afterMs === undefined ? undefined : { afterMs, sentAt },
+  );
 }
 
 /**
@@ -105,63 +111,21 @@ function failureOf(reply: Reply): TryFailure {
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
+/** The words by which servers refuse a prompt that is too long; waiting doesn't shorten it. */
+const lengthWords =
+  /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
+
 /** The kind of a failure with this HTTP status and this error of the server. */
-export function kindOf(status: number, { code, message }: ReturnType<typeof serverError>): ModelErrorKind {
+export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
   if (status === 451) return 'content-filter';
-  const isFiltered = filterWords.test(`${code ?? ''} ${message}`);
-  if ([400, 403, 422].includes(status) && isFiltered) return 'content-filter';
+  const words = `${code ?? ''} ${message}`;
+  if ([400, 403, 422].includes(status) && filterWords.test(words)) return 'content-filter';
+  if (status === 413 || ([400, 422, 429].includes(status) && lengthWords.test(words))) return 'too-long';
   // Servers report an empty account like a rate limit, but waiting doesn't fill it.
   if ([401, 402, 403].includes(status) || code === 'insufficient_quota') return 'authentication';
   if (status === 404) return 'not-found';
   if (status === 429) return 'rate-limit';
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
-}
-
-const errorObject = z.object({ message: z.string(), code: z.unknown(), type: z.unknown() }).partial();
-const errorBody = z.object({ error: z.union([z.string(), errorObject]), message: z.string() }).partial();
-
-/** The server's error, in any of the providers' forms. */
-export function serverError(body: string): {
-  readonly message: string;
-  readonly code?: string;
-  /** The status that the error itself names, as an error with HTTP 200 does. */
-  readonly status?: number;
-} {
-  const parsed = errorBody.safeParse(parseJson(body));
-  if (!parsed.success) return { message: body === '' ? '' : describeBody(body) };
-  const { error, message = '' } = parsed.data;
-  if (typeof error === 'string') return { message: shorten(error) };
-  const code = [error?.code, error?.type].find((value) => typeof value === 'string');
-  const status = Number(error?.code);
-  return {
-    message: shorten(error?.message ?? message),
-    ...(code !== undefined && { code }),
-    ...(status >= 400 && status <= 599 && { status }),
-  };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function describeBody(body: string): string {
-  if (body.trim() === '') return 'an empty body';
-  if (isWebPage(body)) {
-    const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
-    return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
-  }
-  return parseJson(body) === undefined ? `text that is no JSON: ${shorten(body)}` : shorten(body);
-}
-
-const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
-
-function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= 300 ? line : `${line.slice(0, 299)}…`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Reads replies of Ollama's `/api/chat`, as far as they can be trusted. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, ReplyFault, Usage } from '../language-model.js';
-import { checkUsage, mostTokensOf, replyFaults } from '../reply-faults.js';
+import { checkUsage, mostTokensOf, replyFaults, silenceWarning } from '../reply-faults.js';
 import { TryFailure } from './retry.js';
 
 const responseSchema = z.object({
@@ -50,6 +50,8 @@ export function readCompletion(response: Response, sent: Sent): Reading {
     finishReason: done_reason === 'stop' || done_reason === 'length' ? done_reason : 'other',
   } as const;
   const { faults, usage, warning } = usageOf(response, reply, sent);
+  const silence = silenceWarning(reply, sent.maxTokens);
+  const warnings = [warning, silence].filter((text) => text !== undefined);
   // Ollama ends a reply of more than thirty equal tokens so, without counts.
   const isLoop = done === false;
   const all = new Set<ReplyFault>([...replyFaults(reply), ...(isLoop ? (['loop'] as const) : []), ...faults]);
@@ -58,7 +60,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
     ...reply,
     usage,
     ...(all.size > 0 && { faults: [...all] }),
-    ...(warning !== undefined && { warnings: [warning] }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

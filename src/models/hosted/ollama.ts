@@ -12,7 +12,7 @@ import {
 import { imageTokens, mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
-import { answerSchema } from './answer-schema.js';
+import { answerSchema, autoSchema } from './answer-schema.js';
 import { createRate } from './create-rate.js';
 import { jsonFetch } from './json-fetch.js';
 import { contextRemedy, readCompletion, readResponse } from './ollama-reply.js';
@@ -24,13 +24,15 @@ import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
+  template: z.string().nullish(),
+  modelfile: z.string().nullish(),
 });
 
 /** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
 const contextStep = 2048;
 
 /** The server ignores bounds of numbers, but holds to a list of them. */
-const schemaLimits = { longestList: 1000, longestReason: 2000 } as const;
+const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
 /**
  * A model of an Ollama server.
@@ -47,11 +49,18 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   /** The model's own, once the server was asked. */
   let ownTokens: number | undefined;
   let thinks = false;
+  /** What is wrong with the model's template. */
+  let warning: string | undefined;
+  /** Whether the server takes a schema. */
+  let takesSchema = true;
+  /** A model that thinks is asked twice if the form is enforced, and its thoughts are counted nowhere. */
+  const isEnforced = () =>
+    config.format === 'json' || (config.format === 'auto' && takesSchema && !(config.think ?? thinks));
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
     // Thoughts become part of a second prompt where the form of the answer is enforced.
-    const isTwice = config.format === 'json' && (config.think ?? thinks);
+    const isTwice = isEnforced() && (config.think ?? thinks);
     const reply = (isTwice ? 2 : 1) * config.maxTokens;
     const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
     contextTokens = Math.max(contextTokens, needed);
@@ -83,21 +92,35 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     async context(signal) {
       if (ownTokens === undefined) {
         const { value } = await call({ seed: 0, signal }, (client) => client.show({ model: config.name }));
-        ownTokens = ownContext(value);
-        thinks = modelSchema.safeParse(value).data?.capabilities?.includes('thinking') ?? false;
+        const { data } = modelSchema.safeParse(value);
+        ownTokens = ownContext(data?.model_info);
+        thinks = data?.capabilities?.includes('thinking') ?? false;
+        if (data !== undefined && dropsSystem(data)) warning = templateWarning(config.name);
       }
       const tokens = lowestLimit(ownTokens, config.contextTokens);
-      return tokens === undefined ? undefined : { tokens, ...(thinks && { thinks }) };
+      if (tokens === undefined) return undefined;
+      return { tokens, ...(thinks && { thinks }), ...(warning !== undefined && { warning }) };
     },
     async generate(messages, options) {
       const { images = [], seeds, signal, mayTryAgain } = options;
       expect(mostTokens(messages) + images.length * imageTokens);
       const window = lowestLimit(contextTokens, ownTokens)!;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens)!;
-      const request = chatRequest({ ...config, maxTokens }, messages, options, window);
+      const requestNow = () => chatRequest({ ...config, maxTokens }, messages, options, window, isEnforced());
+      let request = requestNow();
       const { latencyMs, retries, failedTries, value } = await call(
         { seed: seeds[0]!, signal, mayTryAgain, rate, turns: options },
-        async (client) => readResponse(await client.chat(request)),
+        async (client) => {
+          request = requestNow();
+          try {
+            return readResponse(await client.chat(request));
+          } catch (error) {
+            if (config.format !== 'auto' || !refusesSchema(error, request)) throw error;
+            takesSchema = false;
+            request = requestNow();
+            return readResponse(await client.chat(request));
+          }
+        },
       );
       const reading = readCompletion(value, {
         ...{ messages, images: images.length, maxTokens, window },
@@ -114,15 +137,37 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       ) {
         floor.remember(messages, usage.promptTokens);
       }
-      const completion = { ...reading, latencyMs, retries, ...(failedTries.length > 0 && { failedTries }) };
+      // It may think without having said that it can.
+      if (reasoning !== undefined) thinks = true;
+      const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
+      const completion = {
+        ...reading,
+        ...(config.format === 'auto' && options.grammar && { format }),
+        ...{ latencyMs, retries, ...(failedTries.length > 0 && { failedTries }) },
+        ...(warning !== undefined && { warnings: [...(reading.warnings ?? []), warning] }),
+      };
       return [withoutSecrets(completion, secrets)];
     },
   };
 }
 
-function ownContext(shown: unknown): number | undefined {
-  const { data } = modelSchema.safeParse(shown);
-  const info = Object.entries(data?.model_info ?? {});
+/** Ollama falls back to a template of its own only where there is none at all; newer models have a renderer instead. */
+const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
+  (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
+
+const templateWarning = (name: string) =>
+  `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which holds the task. ` +
+  `Make the model again with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the present one)`;
+
+/** Whether the server fails at the schema that it was sent. */
+const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
+  format !== undefined &&
+  error instanceof TryFailure &&
+  ['bad-request', 'server'].includes(error.kind) &&
+  /format|grammar|schema/i.test(error.message);
+
+function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number | undefined {
+  const info = Object.entries(modelInfo);
   const length = info.find(([key]) => key.endsWith('.context_length'))?.[1];
   return typeof length === 'number' ? length : undefined;
 }
@@ -133,6 +178,7 @@ function chatRequest(
   messages: readonly ChatMessage[],
   { grammar, images = [], sampling, seeds, stop }: GenerateOptions,
   contextTokens: number,
+  isEnforced: boolean,
 ): ChatRequest & { stream: false } {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
   return {
@@ -146,7 +192,10 @@ function chatRequest(
     // A prompt that is too long is refused then, and a reply ends where the context does: nothing is lost unseen.
     truncate: false,
     shift: false,
-    format: config.format === 'json' && grammar ? answerSchema(grammar, schemaLimits) : undefined,
+    format:
+      isEnforced && grammar
+        ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
+        : undefined,
     think: config.think,
     // A number without a unit is one of seconds, which Ollama takes from numbers only.
     keep_alive: /^-?\d+$/.test(config.keepAlive ?? '') ? Number(config.keepAlive) : config.keepAlive,
@@ -171,8 +220,11 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   if (kind === 'network') {
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
   }
-  if (kind === 'bad-request' && /exceeds .*context/i.test(message)) {
+  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message))) {
     return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
+  }
+  if (kind === 'bad-request' && /does not support thinking/.test(message)) {
+    return new TryFailure(kind, `${message}; set model.think=false, or leave model.think out`);
   }
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)

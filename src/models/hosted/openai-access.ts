@@ -44,6 +44,8 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   const baseUrl = readBaseUrl(access, env);
   const login = loginOf(baseUrl);
   [baseUrl.username, baseUrl.password] = ['', ''];
+  const query = new URLSearchParams(baseUrl.search);
+  baseUrl.search = '';
   const apiKey = readApiKey(access, env);
   if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
@@ -51,9 +53,14 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
     baseUrl,
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
     settings: {
-      baseURL: baseUrl.href,
+      baseURL: baseUrl.href.replace(/\/$/, ''),
       apiKey: apiKey ?? 'none',
+      defaultQuery: Object.fromEntries(query),
       ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
+      // Azure takes a key by a header of its own, and only a token of Entra (a JWT) as others take keys.
+      ...(isAzure(baseUrl, query) &&
+        apiKey !== undefined &&
+        !apiKey.startsWith('eyJ') && { defaultHeaders: { 'api-key': apiKey, authorization: null } }),
       adminAPIKey: null,
       organization: env.OPENAI_ORG_ID ?? null,
       project: env.OPENAI_PROJECT_ID ?? null,
@@ -65,6 +72,9 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
     },
   };
 }
+
+const isAzure = ({ hostname }: URL, query: URLSearchParams) =>
+  hostname.endsWith('.azure.com') || query.has('api-version');
 
 function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
@@ -78,14 +88,25 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
     });
   }
   const url = new URL(given);
-  if (url.search === '') return url;
-  // The client would append the path to the query.
-  throw new UserError({
-    message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL has' : 'this address has'} a query (?…)`,
-    field: 'model.baseUrl',
-    remedy: `give the address without it; a key belongs in the environment variable that model.apiKeyEnv names`,
-  });
+  if (hasSecretQuery(url)) {
+    const variable = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
+    throw new UserError({
+      field: 'model.baseUrl',
+      ...secretQuery,
+      message: variable + secretQuery.message,
+    });
+  }
+  return url;
 }
+
+/** Whether the query of an address may hold a secret, unlike `?api-version=…`. */
+export const hasSecretQuery = ({ searchParams }: URL): boolean =>
+  [...searchParams.keys()].some((name) => /key|token|secret|sig|code/i.test(name));
+
+export const secretQuery = {
+  message: 'the address seems to hold a key in its query (?…)',
+  remedy: 'give the address without it; a key belongs in the environment variable that model.apiKeyEnv names',
+} as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
   if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });

@@ -1,9 +1,10 @@
 /** Reads chat completions of OpenAI and of compatible servers. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
-import { checkUsage, replyFaults } from '../reply-faults.js';
-import { kindOf, serverError } from './json-fetch.js';
+import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
+import { kindOf } from './json-fetch.js';
 import { TryFailure } from './retry.js';
+import { serverError } from './server-error.js';
 
 /** Part of a message's content where a server splits it (Mistral's reasoning models do). */
 const contentPart = z.object({
@@ -29,8 +30,12 @@ const usageSchema = z
     total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** DeepSeek's name for the cached tokens. */
+    /** The cached tokens of DeepSeek, of Mistral, and of Moonshot and others. */
     prompt_cache_hit_tokens: tokens,
+    num_cached_tokens: tokens,
+    cached_tokens: tokens,
+    /** SGLang's place for them. */
+    reasoning_tokens: tokens,
   })
   .nullish()
   .catch(undefined);
@@ -60,23 +65,33 @@ export type ChatCompletion = z.output<typeof responseSchema>;
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter, for one, reports errors with HTTP 200: in the place of choices, or in one.
-  const error = serverError(
-    JSON.stringify(parsed.success ? { error: parsed.data.choices[0]!.error } : response) ?? '',
-  );
+  const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
+  const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
   if (status !== undefined) {
     throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
   }
   if (parsed.success) return parsed.data;
+  // LM Studio's reply to a wrong path.
+  if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
+  if (isWithoutChoices(response)) {
+    const said =
+      message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
+    // With tokens on the bill, an answer was generated and lost.
+    const { data } = z
+      .object({ usage: z.object({ completion_tokens: z.number().min(1) }) })
+      .safeParse(response);
+    throw new TryFailure(data === undefined ? 'empty' : 'malformed', said);
+  }
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
-    isWithoutChoices(response) ? 'empty' : 'malformed',
-    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})${message === '' ? '' : `: ${message}`}`,
+    'malformed',
+    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 
 const isWithoutChoices = (response: unknown): boolean =>
-  z.object({ choices: z.array(z.unknown()).max(0).nullable() }).safeParse(response).success;
+  z.object({ choices: z.array(z.unknown()).max(0).nullish() }).safeParse(response).success;
 
 /** One completion a choice; usage, latency and retries of the whole call stand on the first. */
 export function completionsOf(
@@ -92,7 +107,8 @@ export function completionsOf(
   const counts = checkUsage(countsOf(response.usage), { ...sent, replies: choices });
   return choices.map((choice, i) => {
     const faults = [...replyFaults(choice), ...(i === 0 ? counts.faults : [])];
-    const said = [...(warnings ?? []), ...(counts.warning === undefined ? [] : [counts.warning])];
+    const silence = silenceWarning(choice, sent.maxTokens);
+    const said = [...(warnings ?? []), counts.warning, silence].filter((text) => text !== undefined);
     return {
       ...choice,
       ...(faults.length > 0 && { faults }),
@@ -112,7 +128,7 @@ function readChoice({
   const thinking = parts.flatMap((part) => part.thinking ?? []).map((part) => part.text ?? '');
   const text =
     typeof message.content === 'string' ? message.content : parts.map((part) => part.text ?? '').join('');
-  const reasoning = message.reasoning_content ?? message.reasoning ?? thinking.join('');
+  const reasoning = message.reasoning_content || message.reasoning || thinking.join('');
   return {
     text: text === '' ? (message.refusal ?? '') : text,
     ...(logprobs && { tokens: logprobs.content.map(readToken) }),
@@ -136,8 +152,12 @@ function readFinishReason(given: string): FinishReason {
 
 const countsOf = (usage: ChatCompletion['usage']) => ({
   prompt: usage?.prompt_tokens,
-  cached: usage?.prompt_tokens_details?.cached_tokens ?? usage?.prompt_cache_hit_tokens,
+  cached:
+    usage?.prompt_tokens_details?.cached_tokens ??
+    usage?.prompt_cache_hit_tokens ??
+    usage?.num_cached_tokens ??
+    usage?.cached_tokens,
   completion: usage?.completion_tokens,
-  reasoning: usage?.completion_tokens_details?.reasoning_tokens,
+  reasoning: usage?.completion_tokens_details?.reasoning_tokens ?? usage?.reasoning_tokens,
   total: usage?.total_tokens,
 });

@@ -11,22 +11,20 @@ import {
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
-import { answerSchema } from './answer-schema.js';
 import { createRate } from './create-rate.js';
+import {
+  adapt,
+  type Dialect,
+  type Fields,
+  formatOf,
+  newDialect,
+  refusedKey,
+  responseFormat,
+} from './dialect.js';
 import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
-
-/** Which parameters a server takes, as far as it is known yet. */
-interface Dialect {
-  /** Whether it takes a seed. */
-  seed: boolean;
-  /** Whether it gives several completions of one prompt (`n`). */
-  choices: boolean;
-  /** Its name for the longest completion. */
-  tokenLimit: 'max_tokens' | 'max_completion_tokens';
-}
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
@@ -36,11 +34,44 @@ const seedWarning = 'the server takes no seed: its replies can’t be reproduced
  */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
-  const client = new OpenAI({ ...settings, fetch: jsonFetch });
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
-  const dialect: Dialect = { seed: true, choices: true, tokenLimit: tokenLimitFor(baseUrl) };
+  const dialect = newDialect(baseUrl, config);
+
+  /** One request, made again without what the server refuses; `adapted` receives the kinds of the refusals. */
+  const request = async (
+    bodyOf: () => ChatCompletionCreateParamsNonStreaming,
+    hasImages: boolean,
+    signal: AbortSignal,
+    turn: () => Promise<void>,
+    adapted: ModelErrorKind[],
+  ) => {
+    for (;;) {
+      const before = { ...dialect };
+      const body = bodyOf();
+      const client = new OpenAI({
+        ...settings,
+        baseURL: `${settings.baseURL}${dialect.prefix}`,
+        fetch: jsonFetch,
+      });
+      try {
+        const response = readChatCompletion(await client.chat.completions.create(body, { signal }));
+        return { response, level: before.level };
+      } catch (error) {
+        const failure = causeOf(error);
+        const fields = { ...body };
+        if (
+          !adapt(dialect, config, fields, before, failure) &&
+          !addVersion(dialect, baseUrl, before, failure)
+        ) {
+          throw withHint(failure, { config, baseUrl, fields, hasImages, prefix: dialect.prefix });
+        }
+        adapted.push((failure as TryFailure).kind);
+        await turn();
+      }
+    }
+  };
 
   return {
     id,
@@ -49,9 +80,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     close: async () => rate?.close(),
     seesImages: true,
     async generate(messages, options) {
-      const { images = [], seeds, signal, mayTryAgain } = options;
+      const { grammar, images = [], seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
-      let adapted = 0;
+      const adapted: ModelErrorKind[] = [];
+      const bodyOf = () => requestBody({ ...config, maxTokens }, dialect, messages, options);
       const outcome = await callWithRetries({
         id,
         policy: config,
@@ -63,30 +95,23 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         mayTryAgain,
         rate,
         turns: options,
-        attempt: async (attemptSignal, turn) => {
-          for (; ; adapted++) {
-            const body = requestBody({ ...config, maxTokens }, dialect, messages, options);
-            try {
-              return readChatCompletion(
-                await client.chat.completions.create(body, { signal: attemptSignal }),
-              );
-            } catch (error) {
-              const failure = causeOf(error);
-              if (!adapt(dialect, body, failure)) throw withHint(failure, config, baseUrl, images.length > 0);
-              await turn();
-            }
-          }
-        },
+        attempt: (attemptSignal, turn) => request(bodyOf, images.length > 0, attemptSignal, turn, adapted),
       });
-      const failedTries = [...outcome.failedTries, ...new Array<ModelErrorKind>(adapted).fill('bad-request')];
+      const failedTries = [...outcome.failedTries, ...adapted];
       const sent = { messages, images: images.length, maxTokens };
-      const completions = completionsOf(outcome.value, sent, {
+      const { level, response } = outcome.value;
+      const completions = completionsOf(response, sent, {
         latencyMs: outcome.latencyMs,
         retries: failedTries.length,
         ...(failedTries.length > 0 && { failedTries }),
-        ...(!dialect.seed && { warnings: [seedWarning] }),
+        ...(dialect.refused.has('seed') && { warnings: [seedWarning] }),
       });
-      return completions.map((completion) => withoutSecrets(completion, secrets));
+      return completions.map((completion) => {
+        if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);
+        const format = formatOf(completion, level, grammar);
+        if (format !== level) dialect.level = format;
+        return withoutSecrets({ ...completion, format }, secrets);
+      });
     },
   };
 }
@@ -99,7 +124,18 @@ function requestBody(
   { grammar, images = [], logProbabilities, sampling, seeds, stop }: GenerateOptions,
 ): ChatCompletionCreateParamsNonStreaming {
   const { temperature, topP, topK, minP, repetitionPenalty } = chosenSampling(config, sampling);
-  const schema = config.format === 'json' && grammar ? answerSchema(grammar) : undefined;
+  const ours = {
+    seed: seeds[0]!,
+    n: seeds.length > 1 ? seeds.length : undefined,
+    temperature,
+    top_p: topP,
+    // These three are not OpenAI's; compatible servers such as vLLM name them so. A call's choice goes before `extra`.
+    ...(topK !== undefined && { top_k: topK }),
+    ...(minP !== undefined && { min_p: minP }),
+    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
+    logprobs: logProbabilities || undefined,
+  };
+  const taken = Object.entries(ours).filter(([field]) => !dialect.refused.has(field));
   return {
     ...config.extra,
     model: config.name,
@@ -107,20 +143,12 @@ function requestBody(
       role,
       content: i === messages.length - 1 && images.length > 0 ? withImages(content, images) : content,
     })),
-    seed: dialect.seed ? seeds[0]! : undefined,
-    n: dialect.choices && seeds.length > 1 ? seeds.length : undefined,
-    temperature,
-    top_p: topP,
-    // These three are not OpenAI's; compatible servers such as vLLM name them so. A call's choice goes before `extra`.
-    ...(topK !== undefined && { top_k: topK }),
-    ...(minP !== undefined && { min_p: minP }),
-    ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
+    ...Object.fromEntries(taken),
     stop: stop && [...stop],
-    logprobs: logProbabilities || undefined,
     [dialect.tokenLimit]: config.maxTokens,
     reasoning_effort: config.reasoningEffort,
-    response_format: schema && { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
-  } as ChatCompletionCreateParamsNonStreaming;
+    response_format: responseFormat(config, dialect, grammar),
+  } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
 /** The parts of a message that is about pictures. */
@@ -132,30 +160,6 @@ const withImages = (text: string, images: readonly Uint8Array[]) => [
   })),
 ];
 
-/**
- * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
- * some of them ignore the newer name, which would leave the completion unbounded.
- */
-function tokenLimitFor(baseUrl: URL): Dialect['tokenLimit'] {
-  const { hostname } = baseUrl;
-  return /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
-}
-
-/** Learns from the refusal of a parameter that we chose to send; false when there was none. */
-function adapt(dialect: Dialect, sent: ChatCompletionCreateParamsNonStreaming, failure: unknown): boolean {
-  if (!(failure instanceof TryFailure) || failure.kind !== 'bad-request') return false;
-  if (sent.seed !== undefined && /\bseed\b/i.test(failure.message)) {
-    dialect.seed = false;
-  } else if (sent.max_tokens !== undefined && failure.message.includes('max_completion_tokens')) {
-    dialect.tokenLimit = 'max_completion_tokens';
-  } else if (sent.n !== undefined) {
-    dialect.choices = false;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /** The SDK wraps what its `fetch` threw. */
 function causeOf(error: unknown): unknown {
   return error instanceof OpenAI.APIConnectionError && error.cause instanceof TryFailure
@@ -163,20 +167,63 @@ function causeOf(error: unknown): unknown {
     : error;
 }
 
+/** Most base URLs end in `/v1`; one without any version gets that, if it leads nowhere. */
+function addVersion(
+  dialect: Dialect,
+  { pathname }: URL,
+  before: Pick<Dialect, 'prefix'>,
+  failure: unknown,
+): boolean {
+  const isNowhere =
+    failure instanceof TryFailure && failure.kind === 'not-found' && !/model/i.test(failure.message);
+  if (!isNowhere || before.prefix !== '' || /\/v\d/.test(pathname)) return false;
+  dialect.prefix = '/v1';
+  return true;
+}
+
+/** Adds the key of the config that a failure is about, and what to do. */
 function withHint(
   failure: unknown,
-  { apiKeyEnv, extra = {} }: OpenAIConfig,
-  { origin, pathname }: URL,
-  hasImages: boolean,
+  request: {
+    readonly config: OpenAIConfig;
+    readonly baseUrl: URL;
+    readonly fields: Fields;
+    readonly hasImages: boolean;
+    readonly prefix: string;
+  },
 ): unknown {
   if (!(failure instanceof TryFailure)) return failure;
-  const { kind, message } = failure;
-  const refused = Object.keys(extra).find((field) => message.includes(field));
-  if (kind === 'bad-request' && refused !== undefined)
-    return new TryFailure(kind, `${message}; model.extra sends ${refused}`);
-  if (kind === 'bad-request' && hasImages)
-    return new TryFailure(kind, `${message}; pictures were sent: is it a model that reads them?`);
-  if (kind === 'authentication') return new TryFailure(kind, `${message}; the key was that of ${apiKeyEnv}`);
-  if (kind !== 'not-found') return failure;
-  return new TryFailure(kind, `${message}; check model.name, and model.baseUrl (${origin}${pathname})`);
+  const { kind, message, retryAfter } = failure;
+  const hint = hintFor(failure, request);
+  return hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, retryAfter);
+}
+
+function hintFor(
+  { kind, message }: TryFailure,
+  { baseUrl, config, fields, hasImages, prefix }: Parameters<typeof withHint>[1],
+): string | undefined {
+  const { apiKeyEnv } = config;
+  switch (kind) {
+    case 'bad-request': {
+      const key = refusedKey(config, fields, message);
+      if (key === 'model.format') return 'set model.format=auto, which asks for what the server supports';
+      if (key !== undefined)
+        return `${key} sends it: remove that key, or give a value that this model accepts`;
+      return hasImages ? 'pictures were sent: is it a model that reads them?' : undefined;
+    }
+    case 'too-long':
+      return 'show less (memory.tokens, memory.best, memory.recent), lower model.maxTokens, or serve the model with a larger context';
+    case 'authentication':
+      if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
+      return /quota|credit|balance|billing/i.test(message)
+        ? `add credit to the account of the key in ${apiKeyEnv}, then \`policyloop resume <run>\``
+        : `the key was that of ${apiKeyEnv}`;
+    case 'not-found': {
+      const base = `${baseUrl.origin}${baseUrl.pathname}`;
+      const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;
+      return `check model.name, and model.baseUrl (${base}${also})`;
+    }
+    default:
+      return undefined;
+  }
 }

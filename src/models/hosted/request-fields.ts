@@ -9,7 +9,7 @@ const own: Readonly<Record<string, string>> = {
   max_tokens: 'set model.maxTokens',
   max_completion_tokens: 'set model.maxTokens',
   reasoning_effort: 'set model.reasoningEffort',
-  response_format: 'set model.format: json',
+  response_format: 'set model.format',
 };
 
 const unreadable = 'take it out: the answer is read as one text, whole';

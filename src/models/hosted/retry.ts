@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
 import { redact } from '../../base/errors.js';
+import { formatDuration } from '../../format/numbers.js';
 import { createGenerator } from '../../random/generator.js';
 import {
   type GenerateOptions,
@@ -21,17 +22,23 @@ export const waitOnClock: Wait = async (milliseconds, signal) => {
   await delay(milliseconds, undefined, { signal });
 };
 
+/** The wait that a server asks for. */
+interface RetryAfter {
+  readonly afterMs: number;
+  /** The server's own time, in milliseconds since 1970; NaN if it gave none. */
+  readonly sentAt: number;
+}
+
 /** One try that gave no completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
-  /** The wait that the server asked for by Retry-After. */
-  readonly retryAfterMs: number | undefined;
+  readonly retryAfter: RetryAfter | undefined;
 
-  constructor(kind: ModelErrorKind, message: string, retryAfterMs?: number) {
+  constructor(kind: ModelErrorKind, message: string, retryAfter?: RetryAfter) {
     super(message);
     this.kind = kind;
-    this.retryAfterMs = retryAfterMs;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -169,8 +176,13 @@ class Tries<T> {
       if (!(tried instanceof TryFailure)) return tried;
       this.#failures.push(tried);
       const waitMs = backOff(tried, this.#retries, this.#call);
+      const { maxRetryAfterSeconds: most } = this.#call.policy;
+      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {
+        throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
+      }
       const obstacle = this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
+      if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
       await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
       await this.#unlessEnded(() => this.#turn(tried));
     }
@@ -258,14 +270,22 @@ class Tries<T> {
   }
 }
 
+/** What to do about a wait that is too long to sit out, by the local time. */
+function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): string {
+  const end = new Date(sentAt + afterMs);
+  const isDate = !Number.isNaN(end.getTime()) && end.getFullYear() < 9999;
+  const local = isDate && new Date(end.getTime() - 60_000 * end.getTimezoneOffset()).toISOString();
+  const at = local ? `after ${local.slice(0, 10)} ${local.slice(11, 16)}` : 'later';
+  const wait = isDate ? `for ${formatDuration(afterMs)}` : 'for a very long time';
+  return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
+}
+
 /**
- * Milliseconds before the next try: the server's request, up to the cap; else half a second, doubling up to
+ * Milliseconds before the next try: what the server asks for; else half a second, doubling up to
  * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
  */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
-  if (failure.retryAfterMs !== undefined) {
-    return Math.min(failure.retryAfterMs, call.policy.maxRetryAfterSeconds * 1000);
-  }
+  if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);
   return Math.min(500 * 2 ** retries, 8000) * spread;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfter, serverError } from '../../../src/models/hosted/json-fetch.js';
+import { retryAfter } from '../../../src/models/hosted/json-fetch.js';
+import { serverError } from '../../../src/models/hosted/server-error.js';
 
 describe('retryAfter', () => {
   it.each([

@@ -29,6 +29,60 @@ function history(lines: number): readonly ChatMessage[] {
   return [messages[0]!, { role: 'user', content: line.repeat(lines) }];
 }
 
+describe('format: auto', () => {
+  const reply = () => '{"params": [1, 2], "reason": "so"}';
+
+  it('has the server enforce a schema: listed numbers first, then a short reason', async () => {
+    const { server, model } = await start({ reply }, { format: 'auto' });
+    expect((await ask(model, messages, options)).format).toBe('json_schema');
+    const { properties } = server.requests[0]!.body.format as { properties: Record<string, object> };
+    expect(Object.keys(properties)).toEqual(['params', 'reason']);
+    expect(properties).toMatchObject({
+      params: { items: { enum: expect.arrayContaining([-6, -0.1, 6]) as unknown } },
+      reason: { maxLength: 300 },
+    });
+  });
+
+  it('sends no form where the caller has none', async () => {
+    const { server, model } = await start({ reply }, { format: 'auto' });
+    expect(await ask(model, messages, { seeds: [1] })).not.toHaveProperty('format');
+    expect(server.requests[0]!.body.format).toBeUndefined();
+  });
+
+  it('leaves a model free that thinks: by its config, by what the server says, or by its first reply', async () => {
+    const thinking = { text: 'params[0]: 1, params[1]: 2', thinking: 'hm' };
+    const configured = await start({ reply }, { format: 'auto', think: true });
+    expect((await ask(configured.model, messages, options)).format).toBe('text');
+    const shown = await start({ reply, thinks: true }, { format: 'auto' });
+    await shown.model.context!();
+    expect((await ask(shown.model, messages, options)).format).toBe('text');
+    const silent = await start({ reply: () => thinking }, { format: 'auto' });
+    expect((await ask(silent.model, messages, options)).format).toBe('json_schema');
+    expect((await ask(silent.model, messages, options)).format).toBe('text');
+  });
+
+  it('does without a schema that the server fails at', async () => {
+    const { server, model } = await start({ reply, refusesSchema: true }, { format: 'auto' });
+    expect((await ask(model, messages, options)).format).toBe('text');
+    await ask(model, messages, options);
+    expect(server.requests.map(({ body }) => body.format === undefined)).toEqual([false, true, true]);
+  });
+});
+
+it.each([
+  ['{{ .Prompt }}', true],
+  ['{{ if .System }}{{ .System }}{{ end }}{{ .Prompt }}', false],
+  ['{{ range .Messages }}{{ .Content }}{{ end }}', false],
+])('warns of a template that drops the system message: %s', async (template, isBad) => {
+  const { model } = await start({ reply: () => 'ok', template });
+  const context = await model.context!();
+  expect(context).toEqual({ tokens: 131_072, ...(isBad && { warning: expect.any(String) as string }) });
+  const { warnings = [] } = await ask(model, messages, options);
+  expect(warnings).toEqual(
+    isBad ? [expect.stringMatching(/\.System.*Modelfile.*ollama show/) as string] : [],
+  );
+});
+
 it('takes what the call asks for in place of what was configured', async () => {
   const { server, model } = await start({ reply: () => 'ok' }, { temperature: 0.7, topP: 0.9 });
   const sampling = { temperature: 0, topK: 5, minP: 0.1, repetitionPenalty: 1.2 };

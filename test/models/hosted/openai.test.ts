@@ -6,7 +6,7 @@ import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
 import { ask } from '../../support/ask.js';
 import { startFakeOpenAI } from '../../support/fake-openai.js';
-import type { FakeServer } from '../../support/fake-server.js';
+import { type FakeServer, startFakeServer } from '../../support/fake-server.js';
 import { grammar, messages, openaiConfig, options, recordWaits } from '../model-configs.js';
 
 const key = 'sk-test-0123456789abcdef';
@@ -71,7 +71,7 @@ describe('the request', () => {
 
   it('that the server refuses for an extra field, says where it comes from', async () => {
     const { model } = await start({ refuses: ['top_k'], reply: () => 'ok' }, { extra: { top_k: 20 } });
-    await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*model\.extra sends top_k/);
+    await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*model\.extra\.top_k sends it/);
   });
 
   it('asks for no form where the caller has none', async () => {
@@ -253,6 +253,94 @@ describe('a server that knows the newer name of the token limit only', () => {
     expect(await ask(model, messages, options)).toMatchObject({ text: 'ok', retries: 0 });
     expect(server.requests.map(({ body }) => body.max_tokens)).toEqual([50, undefined, undefined]);
     expect(server.requests[2]?.body.max_completion_tokens).toBe(50);
+  });
+});
+
+describe('format: auto', () => {
+  const reply = () => '{"params": [1, 2], "reason": "so"}';
+  const types = (server: FakeServer) =>
+    server.requests.map(({ body }) => (body.response_format as { type: string } | undefined)?.type);
+
+  it('asks for a schema, parameters first, as long as replies keep to it', async () => {
+    const replies = ['{"params": [1, 2], "reason": "so"}', 'Here you are: [1, 2]', 'params[0]: 1'];
+    const { server, model } = await start({ reply: () => replies.shift()! }, { format: 'auto' });
+    const formats: unknown[] = [];
+    for (let i = 0; i < 3; i++) formats.push((await ask(model, messages, options)).format);
+    expect(formats).toEqual(['json_schema', 'text', 'text']);
+    expect(types(server)).toEqual(['json_schema', 'json_schema', undefined]);
+    expect(JSON.stringify(server.requests[0]!.body.response_format)).toMatch(
+      /"properties":{"params":.*"enum":\[-6,-5\.9,.*"reason":{"type":"string","maxLength":300}/,
+    );
+  });
+
+  it.each([
+    ['{"params": [1, 2], "reas', 'json_schema'],
+    ['<think>So {"params"', 'json_schema'],
+    ['', 'json_schema'],
+    ['To improve the return, ', undefined],
+  ])('judges a cut reply by its beginning: %s', async (text, expected) => {
+    const { server, model } = await start(
+      { reply: () => ({ text, finishReason: 'length' }) },
+      { format: 'auto' },
+    );
+    for (let i = 0; i < 2; i++) await ask(model, messages, options);
+    expect(types(server)).toEqual(['json_schema', expected]);
+  });
+
+  it('goes down one step a refusal, however many calls are refused at once', async () => {
+    const refuses = (type: string) => ({
+      status: 400,
+      body: { error: { message: `response_format ${type} is unavailable` } },
+    });
+    const server = await startFakeServer({
+      faults: undefined,
+      empty: {},
+      answer: ({ body }) =>
+        JSON.stringify(body.response_format).includes('json_schema')
+          ? refuses('json_schema')
+          : { status: 200, body: { choices: [{ message: { content: reply() }, finish_reason: 'stop' }] } },
+    });
+    servers.push(server);
+    const model = createModel(openaiConfig({ baseUrl: `${server.url}/v1`, format: 'auto' }), {});
+    const all = await Promise.all(
+      [1, 2, 3, 4].map((seed) => ask(model, messages, { grammar, seeds: [seed] })),
+    );
+    expect(all.map(({ format }) => format)).toEqual(Array(4).fill('json_object'));
+  });
+
+  it('asks for no form where the caller has none', async () => {
+    const { server, model } = await start({ reply }, { format: 'auto' });
+    expect(await ask(model, messages, { seeds: [1] })).not.toHaveProperty('format');
+    expect(types(server)).toEqual([undefined]);
+  });
+
+  it('is the remedy where a schema was insisted on', async () => {
+    const { model } = await start({ reply, refuses: ['response_format'] }, { format: 'json' });
+    await expect(ask(model, messages, options)).rejects.toThrow('set model.format=auto');
+  });
+});
+
+describe('a base URL without a version', () => {
+  it('gets /v1, if it leads nowhere', async () => {
+    const server = await startFakeOpenAI({ reply: () => 'ok' });
+    servers.push(server);
+    const model = createModel(openaiConfig({ baseUrl: server.url.replace('/v1', '/') }), {});
+    for (let i = 0; i < 2; i++) expect((await ask(model, messages, options)).text).toBe('ok');
+    const paths = server.requests.map(({ path }) => path);
+    expect(paths).toEqual(['/chat/completions', '/v1/chat/completions', '/v1/chat/completions']);
+  });
+
+  it('is named with what was tried, if that leads nowhere either', async () => {
+    const server = await startFakeServer({
+      faults: undefined,
+      empty: {},
+      answer: () => ({ status: 404, body: { detail: 'Not Found' } }),
+    });
+    servers.push(server);
+    const call = ask(createModel(openaiConfig({ baseUrl: `${server.url}/api` }), {}), messages, options);
+    await expect(call).rejects.toThrow(
+      `Not Found; check model.name, and model.baseUrl (${server.url}/api, and ${server.url}/api/v1)`,
+    );
   });
 });
 

@@ -1,0 +1,164 @@
+/** Which parameters a server takes, learnt from what it refuses and from its first replies. */
+import type { AnswerGrammar, Completion } from '../language-model.js';
+import type { OpenAIConfig } from '../settings.js';
+import { answerSchema, autoSchema, followsSchema, parsedObject, withoutThoughts } from './answer-schema.js';
+import { TryFailure } from './retry.js';
+
+/** How the server is told the form of an answer under `format: auto`, the strictest way first. */
+const levels = ['json_schema', 'json_object', 'text'] as const;
+type Level = (typeof levels)[number];
+
+export interface Dialect {
+  /** Fields of ours that it refused. */
+  readonly refused: Set<string>;
+  /** Its name for the longest completion. */
+  tokenLimit: 'max_tokens' | 'max_completion_tokens';
+  level: Level;
+  /** Whether it takes schemas with bounds of numbers and lengths. */
+  hasBounds: boolean;
+  /** What is added to the base URL. */
+  prefix: '' | '/v1';
+}
+
+/** The fields of a request; one that is undefined is not sent. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
+ * some of them ignore the newer name, which would leave the completion unbounded.
+ */
+export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
+  refused: new Set(),
+  tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
+    ? 'max_completion_tokens'
+    : 'max_tokens',
+  level: format === 'text' ? 'text' : 'json_schema',
+  hasBounds: true,
+  prefix: '',
+});
+
+export function responseFormat(
+  { format }: Pick<OpenAIConfig, 'format'>,
+  { hasBounds, level }: Pick<Dialect, 'hasBounds' | 'level'>,
+  grammar: AnswerGrammar | undefined,
+): Fields | undefined {
+  if (grammar === undefined || level === 'text') return undefined;
+  if (level === 'json_object') return { type: 'json_object' };
+  const schema = answerSchema(grammar, format === 'auto' ? { ...autoSchema, hasBounds } : {});
+  return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
+}
+
+/** Where the user sets a field of a request. */
+const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  max_tokens: 'maxTokens',
+  max_completion_tokens: 'maxTokens',
+  reasoning_effort: 'reasoningEffort',
+};
+
+/** The fields that the user chose, with their keys in the config. */
+function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
+  const own = Object.entries(keys).filter(([, key]) => config[key] !== undefined);
+  return new Map([
+    ...own.map(([field, key]) => [field, `model.${key}`] as const),
+    ...(config.format === 'json' ? [['response_format', 'model.format'] as const] : []),
+    ...Object.keys(config.extra ?? {}).map((field) => [field, `model.extra.${field}`] as const),
+  ]);
+}
+
+/** Whether a message speaks of a field, in snake case or in camel case (xAI). */
+function names(message: string, field: string): boolean {
+  if (field === 'n') return /['"`]n['"`]/.test(message);
+  const camelCase = field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return new RegExp(`(?<![\\w-])(${field}|${camelCase})(?![\\w-])`, 'i').test(message);
+}
+
+const formatNames = /response_?format|json_?(schema|object)/i;
+/** Words of refusals that name no field. */
+const formatWords = /json|schema|structured output|grammar|samplers/i;
+const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
+
+/** The key of the config whose field a server refused, with its value; undefined if it named none. */
+export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
+  return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
+}
+
+/**
+ * Learns from the refusal of a parameter that the user did not choose; false if there was none.
+ * @param before what was known of the form when the request was sent: calls are concurrent
+ */
+export function adapt(
+  dialect: Dialect,
+  config: OpenAIConfig,
+  sent: Fields,
+  before: Pick<Dialect, 'level' | 'hasBounds'>,
+  failure: unknown,
+): boolean {
+  if (!(failure instanceof TryFailure)) return false;
+  const { kind, message } = failure;
+  const isAuto = config.format === 'auto' && sent.response_format !== undefined;
+  const chosen = chosenFields(config);
+  const refused = ours.filter(
+    (field) => sent[field] !== undefined && !chosen.has(field) && names(message, field),
+  );
+  const isFormat =
+    isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
+  // Some servers fail at a schema that they can't turn into a grammar.
+  if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
+  if (renameLimit(dialect, sent, message)) return true;
+  if (refusedKey(config, sent, message) !== undefined) return false;
+  for (const field of refused) dialect.refused.add(field);
+  const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
+  if (isFormat && !isKnown) stepDown(dialect, message);
+  if (refused.length > 0 || isFormat) return true;
+  // A refusal in other words: of what servers know least.
+  if (sent.n !== undefined) dialect.refused.add('n');
+  else if (isAuto) dialect.level = 'text';
+  else return false;
+  return true;
+}
+
+/** Fields that may be left out; those of the sampling only if the config doesn't set them. */
+const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
+
+/** Whether the longest completion has another name at this server. */
+function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
+  const [name, other] =
+    sent.max_tokens === undefined
+      ? (['max_completion_tokens', 'max_tokens'] as const)
+      : (['max_tokens', 'max_completion_tokens'] as const);
+  const isRefused =
+    sent[name] !== undefined &&
+    names(message, name === 'max_tokens' ? other : name) &&
+    !dialect.refused.has(other);
+  if (!isRefused) return false;
+  dialect.refused.add(name);
+  dialect.tokenLimit = other;
+  return true;
+}
+
+function stepDown(dialect: Dialect, message: string): void {
+  if (dialect.level === 'json_schema' && dialect.hasBounds && boundWords.test(message)) {
+    dialect.hasBounds = false;
+  } else {
+    dialect.level = levels[levels.indexOf(dialect.level) + 1] ?? 'text';
+  }
+}
+
+/**
+ * What a server made of the form that a reply was to have, under `format: auto`. One that ignores it is not sent it again.
+ * @param sent what it was sent
+ */
+export function formatOf(
+  { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
+  sent: Level,
+  grammar: AnswerGrammar,
+): Level {
+  const answer = withoutThoughts(text);
+  // A reply without an answer says nothing about it, a cut one shows how it begins.
+  if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
+  if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
+  const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parsedObject(text) !== undefined;
+  return isKept ? sent : 'text';
+}
