@@ -8,7 +8,7 @@ const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\
 /** An index alone is a key at the start of a line, or after a comma. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
+  String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:(?:is|to) )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
   'gimu',
 );
 /** What may stand before a key on its line if the values are one below the other. */
@@ -64,13 +64,8 @@ export function readAssignments(text: string, lists: readonly WrittenSet[], coun
 }
 
 /** Whether a value belongs to the set before it. */
-function continues(
-  { onLine, values }: Group,
-  index: number,
-  gap: string,
-  opens: boolean,
-  count: number,
-): boolean {
+function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
+  const { onLine, values } = group;
   const isComplete = values.size >= count;
   const isRepeated = values.has(index);
   if (!gap.includes('\n')) {

@@ -8,14 +8,11 @@ import { isPlaceholder, isWord } from './values.js';
 
 /** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
 export type ParseFailure = Readonly<
-  /** No parameters found at all. */
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
   /** Values outside the range, or not among the choices. */
   | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
-  /** More digits after the decimal point than allowed. */
   | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
-  /** An index was given twice with different values. */
   | { kind: 'duplicate-index'; indices: readonly number[] }
   /** NaN, Infinity, or something that is no number. */
   | { kind: 'not-finite'; values: readonly IndexedText[] }
@@ -79,6 +76,8 @@ export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'ki
   return items.join(', ');
 }
 
+type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
+
 /** Longest part of a reply that is read, in characters. */
 const longest = 2_000_000;
 
@@ -91,8 +90,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
   const { text, unclosedThinking } = answerText(held ?? reply.slice(0, longest));
   const { isUnfinished, sets } = findSets(text, spec.count);
-  const endsEarly = context.finishReason === 'length' && (held === undefined || reply.endsWith(held));
-  const isCut = unclosedThinking || endsEarly;
+  const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
   const indices = indicesBelow(spec.count);
   const isExample = ({ values }: NumberSet) => [...values.values()].every(isPlaceholder);
   const isLegend = ({ values }: NumberSet) => [...values.values()].some(isWord);
@@ -103,32 +101,29 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
   // Of those on lines of their own a valid one counts; of equal ones, the last.
   const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
-  const [chosen] = complete
+  const chosen = complete
     .filter((one) => !isKnown(one))
-    .toReversed()
-    .toSorted((a, b) => weight(b) - weight(a));
+    .toSorted((a, b) => weight(a) - weight(b))
+    .at(-1);
   // A number at the very end of a reply that was cut may lack digits.
-  const isTorn =
-    isCut && chosen !== undefined && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
-  if (chosen !== undefined && !isTorn) return chosen.result;
+  const isTorn = isCut && chosen && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
+  if (chosen && !isTorn) return chosen.result;
   if (isTorn || ((isCut || isUnfinished) && complete.length === 0)) return failed({ kind: 'truncated' });
   if (complete.length > 0) {
     const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
     return vectors.size === 1 ? complete[0]!.result : failed({ kind: 'echo' });
   }
-  const attempts = written.filter(
-    ({ naming, rank }) => naming === 'params' || (naming === 'none' && rank >= 2),
-  );
+  const isAttempt = ({ naming, rank }: NumberSet) => naming === 'params' || (naming === 'none' && rank >= 2);
+  const attempts = written.filter(isAttempt);
   const [largest] = attempts.toSorted((a, b) => b.values.size - a.values.size);
-  if (largest !== undefined) return failed(countFailure(largest, spec.count));
+  if (largest !== undefined) {
+    const absent = indices.filter((i) => !largest.values.has(i));
+    const unknown = [...largest.values.keys()].filter((i) => i >= spec.count).toSorted((a, b) => a - b);
+    return failed({ kind: 'count', expected: spec.count, found: largest.values.size, absent, unknown });
+  }
   if (sets.some((set) => isExample(set) || set.rank < 0)) return failed({ kind: 'echo' });
   const legend = sets.find(({ values }) => indices.every((i) => values.has(i)));
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
-}
-
-interface Candidate {
-  readonly set: NumberSet;
-  readonly result: ParseResult;
 }
 
 /** The list that a model wrote under `answerGrammar`, alone; it may follow free text, or a reason may follow it. */
@@ -143,12 +138,6 @@ function grammarAnswer(text: string, count: number): string | undefined {
 const failed = (failure: ParseFailure): { ok: false; failure: ParseFailure } => ({ ok: false, failure });
 
 const indicesBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
-
-function countFailure({ values }: NumberSet, count: number): ParseFailure {
-  const absent = indicesBelow(count).filter((i) => !values.has(i));
-  const unknown = [...values.keys()].filter((i) => i >= count).toSorted((a, b) => a - b);
-  return { kind: 'count', expected: count, found: values.size, absent, unknown };
-}
 
 function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;

@@ -31,9 +31,9 @@ export function readLists(text: string): { lists: readonly WrittenSet[]; isUnfin
       continue;
     }
     const lead = text.slice(Math.max(0, start - 80), start);
-    const isOperand =
-      before.test(lead) || foreignCall.test(lead) || after.test(text.slice(index + 1, index + 16));
-    const items = isOperand ? undefined : itemsOf(text.slice(start + 1, index));
+    if (before.test(lead) || foreignCall.test(lead) || after.test(text.slice(index + 1, index + 16)))
+      continue;
+    const items = itemsOf(text.slice(start + 1, index));
     if (items !== undefined) lists.push(setOf(items, lead.split('\n').at(-1)!, start, index + 1));
   }
   const last = open.at(-1);
@@ -49,13 +49,14 @@ function itemsOf(content: string): readonly Value[] | undefined {
 }
 
 const numberLines =
-  /^([^\n]*[:=])?[ \t"']*((?:[ \t]*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*["'})\]]*[.,]?[ \t]*(?:\n|$))+)/gm;
+  /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
 /** After `params[3]:` comes one value of a set, not a set. */
-const isKey = /(?:\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
+const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
 /** Lines that hold nothing but numbers; those below one another make one set, too. */
 export function readLines(text: string): readonly WrittenSet[] {
-  return [...text.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
+  const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, (score) => ' '.repeat(score.length));
+  return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
     const rows = body.trimEnd().split('\n').map(numbersOf);
     if (isKey.test(label) || rows.some((row) => row === undefined)) return [];
     const sets = rows.length === 1 ? rows : [...rows.filter((row) => row!.length > 1), rows.flat()];
@@ -82,11 +83,9 @@ export function readTables(text: string): readonly WrittenSet[] {
     const lines = table.trim().split('\n');
     const rows = lines.filter((line) => /[^\s:|+-]/.test(line)).map(cellsOf);
     const [titles = []] = rows;
-    const isAcross =
-      rows.length === 2 && titles.some((cell) => isName(cell) && /\D/.test(cell)) && isNumeric(rows[1]![0]!);
-    const [names = [], cells = []] = isAcross
-      ? rows
-      : columnsOf(titles, titles.some(isName) ? rows : rows.slice(1));
+    const isAcross = rows.length === 2 && titles.some(isName) && isNumeric(rows[1]![0]!);
+    const body = titles.some(isName) ? rows : rows.slice(1);
+    const [names = [], cells = []] = isAcross ? rows : columnsOf(titles, body);
     const values = new Map<number, Value>();
     names.forEach((cell, i) => {
       const value = cells[i] ?? '';
@@ -104,16 +103,9 @@ function columnsOf(titles: readonly string[], body: readonly (readonly string[])
   const valued = columns.filter(
     (one) => one !== names && !/^(?:#|no\.?|i|idx|index)$|%/i.test(one.title) && one.cells.every(isNumeric),
   );
-  const isMain = ({ title }: { title: string }) =>
-    valued.length === 1 || /new|propos|final|value/i.test(title);
-  const values = valued.findLast(isMain);
+  const values = valued.findLast(({ title }) => !valued[1] || /new|propos|final|value/i.test(title));
   return names === undefined || values === undefined ? [] : [names.cells, values.cells];
 }
 
-const cellsOf = (line: string): readonly string[] => {
-  const cells = line
-    .trim()
-    .replace(/^\||\|$/g, '')
-    .split('|', 4000);
-  return cells.map((cell) => cell.trim());
-};
+const cellsOf = (line: string): readonly string[] =>
+  `${line.trim()} `.replace(/^\|\s{0,80}|\s{0,80}\|? $/g, '').split(/\s{0,80}\|\s{0,80}/, 4000);

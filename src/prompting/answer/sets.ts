@@ -18,7 +18,7 @@ export function findSets(text: string, count: number): { sets: readonly NumberSe
   const { plain, fences } = prepared(text);
   const { lists, isUnfinished } = readLists(plain);
   const isValue = ({ start }: WrittenSet) =>
-    /\]["')]*\s*[:=]\s*$/.test(plain.slice(Math.max(0, start - 16), start));
+    /\[ ?\d+ ?\]["')]*\s*[:=]\s*$/.test(plain.slice(Math.max(0, start - 24), start));
   const found = [
     ...readAssignments(plain, lists, count),
     ...[...lists, ...readTables(plain), ...readLines(plain)].filter((set) => !isValue(set)),
@@ -30,7 +30,7 @@ export function findSets(text: string, count: number): { sets: readonly NumberSe
   for (const set of found) {
     while (fences[fence]! < set.start) fence++;
     const opensReply = previous === undefined && (lineEnd < 0 || set.start <= lineEnd);
-    const placed = inPlace(plain, set, previous, { opensReply, isFenced: fence % 2 === 1 });
+    const placed = inPlace(plain, set, previous, opensReply, fence % 2 === 1);
     // A pair in a sentence, or under another name, is as likely a range.
     const isRange = count <= 2 && set.naming !== 'params' && (!placed.isBlock || set.naming === 'other');
     if (isRange || set.values.size === 0) continue;
@@ -54,7 +54,8 @@ function inPlace(
   text: string,
   set: WrittenSet,
   previous: NumberSet | undefined,
-  { isFenced, opensReply }: { readonly isFenced: boolean; readonly opensReply: boolean },
+  opensReply: boolean,
+  isFenced: boolean,
 ): NumberSet {
   const { start, end, naming } = set;
   const before = text.slice(Math.max(0, start - 160), start);

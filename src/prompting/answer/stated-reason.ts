@@ -1,5 +1,5 @@
 import { answerText } from '../../models/answer-text.js';
-import { findSets, type NumberSet } from './sets.js';
+import { findSets } from './sets.js';
 
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
@@ -11,13 +11,9 @@ export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];
   if (inJson !== undefined) return oneLine(unescaped(inJson), limit);
-  const { sets } = findSets(text, 3);
-  const most = sets.reduce<NumberSet | undefined>(
-    (a, b) => (a !== undefined && a.rank >= b.rank ? a : b),
-    undefined,
-  );
-  if (most === undefined) return oneLine(text, limit);
-  return oneLine(`${text.slice(0, most.start)}\n${text.slice(most.end, most.end + 4 * limit)}`, limit);
+  const [set] = findSets(text, 3).sets.toSorted((a, b) => b.rank - a.rank);
+  const { end, start } = set ?? { end: text.length, start: text.length };
+  return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`, limit);
 }
 
 function unescaped(content: string): string {
@@ -30,9 +26,12 @@ function unescaped(content: string): string {
 
 /** One line, without what decorated the answer and without the label before the reason. */
 function oneLine(text: string, limit: number): string {
-  const parts = text.slice(0, 8 * limit).split('\n');
+  const parts = text
+    .slice(0, 8 * limit)
+    .split('\n')
+    .map((part) => part.trim());
   const line = parts
-    .flatMap((part) => (/[\p{L}\p{N}]/u.test(part) ? [part.trim()] : []))
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .join(' ')
     .replace(/^[\s*_`#>.,;|-]+/, '')
     .replace(/^(?:reason|reasoning|explanation|rationale)\s{0,4}[*_]{0,3}\s{0,4}:[*_\s]*/i, '')

@@ -21,7 +21,7 @@ export interface WrittenSet {
 
 const digits = String.raw`(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?`;
 const whole = new RegExp(String.raw`^(?!-0\.$)[+-]? {0,2}${digits}\.?$`);
-const leading = new RegExp(String.raw`["'(<{[]?([+-]? {0,2}${digits})`, 'y');
+const leading = new RegExp(`["'(<{[]?([+-]? {0,2}${digits})`, 'y');
 const pairs = `()<>{}[]""''`;
 const placeholder = /^(?:<[^<>\d][^<>]{0,40}>|\?+|\.{3}|\u2026|_{2,})$/;
 
@@ -40,7 +40,7 @@ const expected = '(?:predict|expect|estimat)(?:ed|s)?[ _]';
 const scored = String.raw`(?:f ?\( ?param\w* ?\)|f(?=["']?\s?[=:])|(?:scor|return|reward|fitness)\w*|${expected}\w+)["'*]{0,3}`;
 const amount = String.raw`(?:[\s:=\u2248~|]|\b(?:is|of|about|around)\b){0,8}([+-]?${digits})(?![\d.]*[-%\w])`;
 const score = new RegExp(
-  String.raw`^["'\s\]}),;|.\u2014-]{0,16}\(?(?:(?:with|an?|the|mean|${expected.slice(0, -4)})[ _]{1,4}){0,4}["']?${scored}(?:${amount})?`,
+  String.raw`^["'\s\]}),;|.\u2014\u2192>-]{0,16}\(?(?:(?:with|an?|the|mean|${expected.slice(0, -4)})[ _]{1,4}){0,4}["']?${scored}(?:${amount})?`,
   'i',
 );
 const prediction = new RegExp(
@@ -110,7 +110,7 @@ function spoils(tail: string, isLast: boolean, number: string): boolean {
 /** Whether words after a number belong to it: `3 cm`, `2 to 4`; a longer remark does not. */
 function isQuantity(text: string, isLast: boolean): boolean {
   const phrase = /^[^,;|:\n(#]*?(?=$|[,;|:\n(#]|[.!?](?:\s|$))/.exec(text)![0].trim();
-  if (phrase === 'and' && !isLast) return false;
+  if (/^(?:and|or)$/.test(phrase) && !isLast) return false;
   if (operation.test(phrase)) return true;
   if (/^[a-z]+(?:\/\w+)?$/i.test(phrase))
     return !isLast || !(text[phrase.length] === ':' || /^(?:next|now)$/i.test(phrase));

@@ -7,7 +7,7 @@ export interface ReadReply {
   readonly result: ParseResult;
 }
 
-export const agrees = ({ meant, result }: ReadReply): boolean =>
+const agrees = ({ meant, result }: ReadReply): boolean =>
   result.ok ? String(result.value) === String(meant) : meant === null;
 
 /** The share of replies that are read as they are meant; prints the others if `SHOW` is set. */

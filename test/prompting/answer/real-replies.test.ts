@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { FinishReason } from '../../../src/models/language-model.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/format.js';
-import { agrees, shareOf } from './agreement.js';
+import { shareOf } from './agreement.js';
 
 interface RealReplies {
   readonly model: string;
@@ -59,9 +59,5 @@ describe('replies of real models', () => {
       );
       expect(result.value.filter((value) => !numbers.has(value))).toEqual([]);
     }
-  });
-
-  it('are enough to tell', () => {
-    expect(read.filter((reply) => agrees(reply)).length).toBeGreaterThan(0);
   });
 });
