@@ -4,8 +4,8 @@ import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { answerText } from '../../src/models/answer-text.js';
 import { loadPlayConfig, type PlayConfig } from '../../src/play/play-config.js';
-import { answerText } from '../../src/prompting/answer/reply-text.js';
 import { estimatePromptTokens } from '../../src/prompting/token-estimate.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import type { GameRecord, GameTurn } from '../../src/runs/events.js';

@@ -1,7 +1,7 @@
 /** What a reply means as an action: in free text the last action that it names, or the last JSON object's. */
 import type { Action, Space } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { answerText } from '../prompting/answer/reply-text.js';
+import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
 import type { Choice } from './choices.js';
 

@@ -1,6 +1,7 @@
 /** Where an agent's replies come from: a model of any provider, or a sampler that keeps token ids. */
+
+import { answerText } from '../models/answer-text.js';
 import type { ChatMessage, LanguageModel } from '../models/language-model.js';
-import { answerText } from '../prompting/answer/reply-text.js';
 import type { Choice } from './choices.js';
 
 export interface Reply {

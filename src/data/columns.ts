@@ -85,6 +85,7 @@ export const tables = {
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),
     column('fault', 'VARCHAR', 'what was wrong with the reply, or the kind of the error'),
     column('moved', 'DOUBLE', 'where `novelty` moved the proposal away: how far it was from what was tried'),
+    column('predicted', 'DOUBLE', 'the return that an accepted reply predicts'),
     column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as the provider counts them'),
     column('cached_tokens', 'BIGINT', "part of them that came from the provider's cache"),
     column('completion_tokens', 'BIGINT', 'tokens of the reply'),

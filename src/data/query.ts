@@ -167,7 +167,7 @@ async function makeTables(
     episodes: () =>
       `SELECT run, iteration, candidate, (generate_subscripts(returns, 1) - 1)::INTEGER AS episode, unnest(returns) AS "return", unnest(lengths) AS length FROM ${lines('evaluations', evaluated)} WHERE iteration <= done UNION ALL SELECT run, iteration, candidate, episode, "return", length FROM ${lines('episodes', { ...place, episode: 'INTEGER', return: 'DOUBLE', length: 'INTEGER' }, runs.filter(isPlay))}`,
     calls: () =>
-      `SELECT run, iteration, candidate, attempt, time, coalesce(purpose, 'proposal') AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
+      `SELECT run, iteration, candidate, attempt, time, coalesce(purpose, 'proposal') AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
         'calls',
         {
           ...place,
@@ -177,7 +177,7 @@ async function makeTables(
           behind: 'INTEGER',
           time: 'TIMESTAMP',
           outcome:
-            'STRUCT(kind VARCHAR, failure STRUCT(kind VARCHAR), moved STRUCT(distance DOUBLE), error VARCHAR, latencyMs DOUBLE, retries INTEGER)',
+            'STRUCT(kind VARCHAR, failure STRUCT(kind VARCHAR), moved STRUCT(distance DOUBLE), predicted DOUBLE, error VARCHAR, latencyMs DOUBLE, retries INTEGER)',
           completion:
             'STRUCT("text" VARCHAR, usage STRUCT(promptTokens BIGINT, cachedTokens BIGINT, completionTokens BIGINT), latencyMs DOUBLE, retries INTEGER)',
           cost: 'DOUBLE',

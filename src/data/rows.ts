@@ -101,6 +101,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
                 ? outcome.error
                 : null,
           moved: (outcome.kind === 'accepted' ? outcome.moved?.distance : undefined) ?? null,
+          predicted: (outcome.kind === 'accepted' ? outcome.predicted : undefined) ?? null,
           prompt_tokens: completion?.usage.promptTokens ?? null,
           cached_tokens: completion?.usage.cachedTokens ?? null,
           completion_tokens: completion?.usage.completionTokens ?? null,

@@ -8,7 +8,7 @@ import { remembered } from '../prompting/context/history.js';
 import { medianEpisode } from '../rollout/behaviour.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
 import type { FeedbackQuestion, FeedbackResult } from '../runs/events.js';
 import { askWithin, type Underway } from './ask-group.js';
 import { askRound, finalError } from './budget/asking.js';
@@ -158,7 +158,7 @@ async function askInTurn(
         ...messages,
         // Some servers refuse a message without content.
         { role: 'assistant', content: completion?.text.trim() ? completion.text : '(no text)' },
-        { role: 'user', content: prompt.formatCorrection(outcome.failure) },
+        { role: 'user', content: prompt.formatCorrection(currentFailure(outcome.failure)) },
       ];
     } finally {
       round.release();

@@ -2,11 +2,11 @@
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
+import { answerText } from '../models/answer-text.js';
 import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/format.js';
 import { type AnswerForm, answerFormOf } from '../prompting/answer/grammar.js';
-import { answerText } from '../prompting/answer/reply-text.js';
 import { tellingOf } from '../prompting/answer/telling.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';

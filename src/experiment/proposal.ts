@@ -21,7 +21,7 @@ import {
 import { type AnswerForm, answerGrammar } from '../prompting/answer/grammar.js';
 import { parseTold, type Telling } from '../prompting/answer/telling.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
+import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/asking.js';
 
 /** The calls that one candidate took, in order; the last one decides. */
@@ -158,7 +158,9 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
           { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : noText },
           {
             role: 'user',
-            content: (request.branch?.(item.candidate) ?? request).formatCorrection(call.outcome.failure),
+            content: (request.branch?.(item.candidate) ?? request).formatCorrection(
+              currentFailure(call.outcome.failure),
+            ),
           },
         ];
       }
@@ -274,16 +276,19 @@ function outcomeOf(
   const text = receivedText(completion);
   const result = readProposal(request, call.candidate, text, context);
   if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
-  const { value } = result;
+  const { predicted, value } = result;
   const wrong = request.placed?.(value, [...accepted.values()], call);
   switch (wrong?.kind) {
     case undefined:
-      return { kind: 'accepted', parameters: value };
+      return { kind: 'accepted', parameters: value, ...(predicted !== undefined && { predicted }) };
     case 'refused':
       return { kind: 'rejected', failure: wrong.failure };
     case 'moved': {
       const { distance, parameters } = wrong;
-      return { kind: 'accepted', parameters, moved: { from: value, distance } };
+      return {
+        ...{ kind: 'accepted', parameters, moved: { from: value, distance } },
+        ...(predicted !== undefined && { predicted }),
+      };
     }
   }
 }

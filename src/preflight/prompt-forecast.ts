@@ -159,8 +159,7 @@ function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Lon
     });
   const { formatCorrection, messages } = promptOf(wide, 'wide');
   const said = `rating: 3\nremark: ${reason}`;
-  const failure = { kind: 'ambiguous', readings: [reason, reason] } as const;
-  const corrected = corrections(said, formatCorrection(failure), config.corrections);
+  const corrected = corrections(said, formatCorrection({ kind: 'no-feedback' }), config.corrections);
   const pictures = framesOf(config.feedback) * imageTokens;
   const answer = { most: estimateTokens(said), fewest: fewestOf('rating: 3') };
   const longest = longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count, pictures);

@@ -22,6 +22,7 @@ import { learningView } from './views/learning-view.js';
 import { memberView } from './views/member-view.js';
 import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
+import { predictionView } from './views/prediction-view.js';
 import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
@@ -43,11 +44,13 @@ export function runPage(data: RunData): Page {
   const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);
   const critic = data.config.critic && criticView(revisionFigures(data.events, data.calls));
   const feedback = data.config.feedback && feedbackView(feedbackFigures(data.events, data.calls));
+  const predictions = predictionView(proposals);
   const members = memberView(memberFigures(proposals));
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
     { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, shown.link) },
+    predictions && { id: 'predictions', title: 'Predicted returns', content: predictions },
     animations && { id: 'episodes', title: 'Episodes', content: animations },
     { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
     { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },

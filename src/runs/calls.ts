@@ -20,6 +20,15 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
 /** What a call is for that asks for no proposal. */
 export type CallPurpose = 'critic' | 'feedback';
 
+/** Why a reply was rejected, in older runs perhaps because the parser of that time could read it in two ways. */
+export type LoggedFailure =
+  | ParseFailure
+  | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
+
+/** The failure under a kind that the parser still has. */
+export const currentFailure = (failure: LoggedFailure): ParseFailure =>
+  failure.kind === 'ambiguous' ? { kind: 'missing' } : failure;
+
 /** One model call: a line of `calls.jsonl`. */
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
@@ -35,13 +44,15 @@ export interface CallRecord extends CallPosition {
         readonly kind: 'accepted';
         /** Empty for a reply that names an action of a game, and for feedback. */
         readonly parameters: ParameterVector;
+        /** The return that the reply predicts for them; absent if it predicts none. */
+        readonly predicted?: number;
         /** Where they were too close to what was tried: what the reply named, and how far that was. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly action?: Action;
         /** Where the actions were scored: all of them. */
         readonly scored?: readonly ScoredChoice[];
       }
-    | { readonly kind: 'rejected'; readonly failure: ParseFailure }
+    | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
   /** Completions that the one request of this call asked for, where they are several: their other calls follow. */
   readonly choices?: number;

@@ -1,10 +1,9 @@
 import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailureKind } from '../prompting/answer/format.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buffer.js';
-import type { CallRecord, Cap, LimitName, UsageTotals } from './calls.js';
+import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
 
 /** One turn of a game. */
 export interface GameTurn {
@@ -204,7 +203,7 @@ export type RunEvent =
       readonly kind: 'proposal-rejected';
       readonly iteration: number;
       readonly candidate: number;
-      readonly failures: readonly (ParseFailureKind | 'model-error')[];
+      readonly failures: readonly (LoggedFailure['kind'] | 'model-error')[];
     }
   | {
       readonly kind: 'candidate-evaluated';

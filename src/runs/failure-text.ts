@@ -1,8 +1,8 @@
 import { unreachable } from '../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
-import type { IndexedText, ParseFailure, ParseFailureKind } from '../prompting/answer/format.js';
-import type { CallRecord } from './calls.js';
+import type { IndexedText } from '../prompting/answer/format.js';
+import type { CallRecord, LoggedFailure } from './calls.js';
 
 /** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
@@ -31,7 +31,7 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
 };
 
 /** Kind of a failed call in the tables of the report. */
-export type FailureKind = ParseFailureKind | `error: ${ModelErrorKind}`;
+export type FailureKind = LoggedFailure['kind'] | `error: ${ModelErrorKind}`;
 
 /** The kind of what went wrong with a call; undefined where it was accepted. */
 export function failureKind(
@@ -51,10 +51,10 @@ export function failureKind(
 export function failureMeaning(kind: FailureKind): string {
   return kind.startsWith('error: ')
     ? faultMeaning[kind.slice('error: '.length) as ModelErrorKind]
-    : rejectionMeaning[kind as ParseFailureKind];
+    : rejectionMeaning[kind as LoggedFailure['kind']];
 }
 
-const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
+const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   missing: 'no parameters in the reply',
   count: 'indices absent, or too many',
   range: 'a value outside the range or not among the choices',
@@ -66,8 +66,8 @@ const rejectionMeaning: Readonly<Record<ParseFailureKind, string>> = {
   'too-far': 'a revision that changes more than it may (`critic.distance`)',
   'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
   truncated: 'the reply was cut at its token limit',
-  echo: 'the reply only quotes the prompt',
-  ambiguous: 'a reply that can be read in two ways',
+  echo: 'only sets that the prompt shows, or the example of the format',
+  ambiguous: 'a reply that an earlier version could read in two ways',
 };
 
 /** Why a reply was rejected, and its first characters in one line. */
@@ -80,7 +80,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
 }
 
 /** What was wrong with a reply, in one sentence. */
-export function explainFailure(failure: ParseFailure): string {
+export function explainFailure(failure: LoggedFailure): string {
   switch (failure.kind) {
     case 'missing':
       return 'The reply holds no parameters.';
@@ -118,7 +118,7 @@ export function explainFailure(failure: ParseFailure): string {
     case 'truncated':
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':
-      return 'The reply only quotes the prompt.';
+      return 'The reply holds only sets that the prompt shows, or the example of the format.';
     case 'ambiguous':
       return `The reply can be read in two ways: ${failure.readings.join('; or ')}.`;
     default:

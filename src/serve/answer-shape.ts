@@ -4,10 +4,10 @@
  * parameters.
  */
 import { z } from 'zod';
+import { answerText } from '../models/answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../models/language-model.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
 import { answerGrammar } from '../prompting/answer/grammar.js';
-import { answerText } from '../prompting/answer/reply-text.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {

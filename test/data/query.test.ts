@@ -6,6 +6,7 @@ import { changeLabels } from '../../src/archive/labels.js';
 import { execute as exportCommand } from '../../src/commands/runs/export.js';
 import { execute as queryCommand } from '../../src/commands/runs/query.js';
 import { tables } from '../../src/data/columns.js';
+import { formatValue } from '../../src/prompting/answer/format.js';
 import {
   quick,
   recordingContext,
@@ -13,6 +14,7 @@ import {
   seededModel,
   temporaryDirectory,
 } from '../support/experiments.js';
+import { createScriptedModel } from '../support/scripted-model.js';
 
 const root = resolve(import.meta.dirname, '../..');
 const cwd = temporaryDirectory();
@@ -106,6 +108,21 @@ describe('policyloop query', () => {
     const logged = readFileSync(join(path, 'calls.jsonl'), 'utf8').trim().split('\n');
     expect(calls.map(({ moved }) => moved)).toEqual(
       logged.map((line) => JSON.parse(line).outcome.moved.distance),
+    );
+  });
+
+  it('tells which returns the replies predict', async () => {
+    const place = temporaryDirectory();
+    const model = createScriptedModel(({ options }, index) => {
+      const { labels, number } = options.grammar!;
+      const answer = labels.map((label, i) => `${label} ${formatValue((index + i) % 5, number.decimals)}`);
+      return `${answer.join('')}; f(params): ${10 + index}.50`;
+    });
+    const config = { ...quick, iterations: 3, model: { provider: 'ollama', name: 'scripted' } } as const;
+    await runExperimentFrom(config, { path: join(place, 'buffers', 'run'), model });
+    const sql = "SELECT predicted FROM calls WHERE outcome = 'accepted' ORDER BY iteration";
+    expect(JSON.parse(await ask(sql, {}, place))).toEqual(
+      [10.5, 11.5, 12.5].map((predicted) => ({ predicted })),
     );
   });
 

@@ -202,14 +202,6 @@ describe('golden prompts', () => {
       ['count, absent', linear, { kind: 'count', expected: 10, found: 8, absent: [6, 8], unknown: [] }],
       ['count, unknown', linear, { kind: 'count', expected: 10, found: 12, absent: [], unknown: [10, 11] }],
       ['duplicate-index', linear, { kind: 'duplicate-index', indices: [1, 4] }],
-      [
-        'ambiguous',
-        linear,
-        {
-          kind: 'ambiguous',
-          readings: ['params[0]: 1.2, params[4]: 5.5', 'params[0]: 0.4, params[4]: 4.1'],
-        },
-      ],
       ['not-finite', linear, { kind: 'not-finite', values: [{ index: 2, text: 'NaN' }] }],
       [
         'range',

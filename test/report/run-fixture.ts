@@ -405,7 +405,6 @@ function someFailure(spec: ParameterSpec, random: () => number): ParseFailure | 
     { kind: 'echo' },
     { kind: 'duplicate-index', indices: [4] },
     { kind: 'not-finite', values: [{ index: 5, text: 'NaN' }] },
-    { kind: 'ambiguous', readings: ['params[0]: 1', 'params[0]: 2'] },
     'error',
   ];
   return kinds[Math.floor(random() * kinds.length)]!;

@@ -85,6 +85,31 @@ describe('renderReport', () => {
     );
   });
 
+  it('plots predicted against observed returns, if replies predict any', () => {
+    expect(text).not.toContain('Predicted returns');
+    const offsets = [-10, 10, 30];
+    const calls = [...data.calls].map((call) => {
+      const entry = [...data.entries].find(
+        ({ candidate, iteration }) => iteration === call.iteration && candidate === call.candidate,
+      );
+      if (call.outcome.kind !== 'accepted' || entry === undefined || offsets.length === 0) return call;
+      return { ...call, outcome: { ...call.outcome, predicted: entry.score + offsets.pop()! } };
+    });
+    const predicted = renderReport({ ...data, calls });
+    expect(visibleText(predicted)).toMatch(
+      /3 of \d+ proposals came with a prediction\. Mean absolute error 16\.67, mean error 10\.00/,
+    );
+    expect(predicted).toContain('aria-label="Predicted and observed returns of 3 proposals."');
+  });
+
+  it('explains a failure of a kind that only earlier versions have', () => {
+    const failure = { kind: 'ambiguous', readings: ['params[0]: 1', 'params[0]: 2'] } as const;
+    const calls = [...data.calls].map((call, i) =>
+      i > 0 ? call : { ...call, outcome: { kind: 'rejected' as const, failure } },
+    );
+    expect(visibleText(renderReport({ ...data, calls }))).toContain('params[0]: 1; or params[0]: 2');
+  });
+
   it('adds usage up', () => {
     const { usage } = data.manifest;
     const digits = text.replaceAll('\u202f', '');

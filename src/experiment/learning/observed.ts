@@ -2,7 +2,7 @@
 import type { ChatMessage, SampledTokens } from '../../models/language-model.js';
 import type { ParseFailureKind } from '../../prompting/answer/format.js';
 import type { BufferEntry, Evaluated } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { type CallRecord, currentFailure } from '../../runs/calls.js';
 
 /** An answer to a prompt, and what became of it. */
 export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
@@ -53,7 +53,7 @@ function observedAnswer(
   if (completion?.sampled === undefined) return undefined;
   const { sampled, text } = completion;
   if (outcome.kind === 'rejected')
-    return { text, sampled, kind: 'unreadable', failure: outcome.failure.kind };
+    return { text, sampled, kind: 'unreadable', failure: currentFailure(outcome.failure).kind };
   const entry = entries.find((one) => one.candidate === candidate);
   // What was evaluated is not what the answer says where the proposal was moved.
   if (outcome.kind !== 'accepted' || outcome.moved !== undefined || entry === undefined) return undefined;

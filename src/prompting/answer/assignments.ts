@@ -1,130 +1,84 @@
-/** Finds `params[3]: -1.5` and its kind on one line: a key, a separator, a value and what follows it. */
-import { readValue, type Tail, tailOf, type Value } from './values.js';
+/** Reads `params[3]: -1.5` and its kind: named values in a row, on one line or one below the other. */
+import { type Value, valueAt, type WrittenSet } from './values.js';
 
-/** How values are named: `params[0]`; another name with an index (`w0`, `state 3`); the index alone. */
-export type Naming = 'params' | 'name' | 'index';
-
-export interface Assignment {
-  /** The name without its index, in lower case; '' for an index alone. */
-  readonly stem: string;
-  /** Undefined for a name without an index, as `b`. */
-  readonly index: number | undefined;
-  readonly value: Value;
-}
-
-/** Assignments of one line with nothing but delimiters between them. */
-export interface Run {
-  readonly naming: Naming;
-  readonly assignments: readonly Assignment[];
-  /** Positions on the line. */
-  readonly start: number;
-  readonly end: number;
-  /** What the last value is followed by. */
-  readonly tail: Tail['kind'];
-}
-
-const params = 'params?|parameters?';
-const stems = `${params}|weights?|biases|bias|theta|θ|states?|cells?|w|x|p|q|s|b`;
-const index = String.raw` ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _]?\{?(?<c>\d{1,9})\}?`;
-const remark = String.raw`(?:\([^()]{0,80}\) {0,8})?`;
-const separator = String.raw`["']? {0,8}(?::=|==|=>|->|[:=\u2192\u21d2]) {0,8}(?:action {1,4}(?=\d))?`;
-/** `params:` heads a list; only a bias has no index. */
+const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8})?(?::=|==|=>|->|[:=\u2192\u21d2])[ \t]{0,8}(?:action[ \t]{1,4}(?=\d))?`;
+const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
+/** Words that are glued to the name belong to the text before it. */
+const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|b|bias(?:es)?|[wxpqs])`;
+/** An index alone is a key at the start of a line, or after a comma. */
+const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_.\-\]])["'(]?(?<stem>${stems})(?:${index}|(?<=\b(?:b|bias)))["')]? {0,8}${remark}${separator}`,
-  'giu',
+  String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:(?:is|to) )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
+  'gimu',
 );
-/** An index alone is a key only at the start of a line, or behind a comma. */
-const bareKey = new RegExp(
-  String.raw`(?<=^[ >"'({]{0,16}|[,;] ?)["']?(?<a>\d{1,9})["']? {0,4}${remark}${separator}`,
-  'gu',
-);
-const canonical = new RegExp(`^(?:${params})$`, 'i');
+/** What may stand before a key on its line if the values are one below the other. */
+const opening = /(?:^|\n)(?:[^\p{L}\n]*|[^\n]*[:=(]\s*["'(]*|[^\p{L}\n]*[a-z][.)] *)$/u;
 
-interface Key {
+interface Group {
   readonly stem: string;
-  readonly index: number | undefined;
+  readonly values: Map<number, Value>;
+  readonly conflicts: Set<number>;
   readonly start: number;
-  readonly end: number;
+  end: number;
+  /** How many keys are on its last line. */
+  onLine: number;
 }
 
-function keysOf(line: string): readonly Key[] {
-  const named = [...line.matchAll(key)].map((match) => {
-    const { stem = '', a, b, c } = match.groups!;
-    const digits = a ?? b ?? c;
-    const index = digits === undefined ? undefined : Number(digits);
-    return { stem: stem.toLowerCase(), index, ...span(match) };
-  });
-  if (named.length > 0 || !/^[ >"'({]*\d/.test(line)) return named;
-  return [...line.matchAll(bareKey)].map((match) => ({
-    stem: '',
-    index: Number(match.groups!.a),
-    ...span(match),
+/**
+ * Every set of named values.
+ * @param count how many make a complete one
+ */
+export function readAssignments(text: string, lists: readonly WrittenSet[], count: number): WrittenSet[] {
+  const groups: Group[] = [];
+  const rows = new Map(lists.map((list) => [list.start, list]));
+  const keys = [...text.matchAll(key)];
+  let lineEnd = -1;
+  for (const [i, { 0: found, groups: named = {}, index: start }] of keys.entries()) {
+    const at = start + found.length;
+    if (lineEnd < at) lineEnd = (text.indexOf('\n', at) + 1 || text.length + 1) - 1;
+    const next = keys[i + 1]?.index ?? text.length;
+    const list = rows.get(at);
+    const row = list !== undefined && list.values.size > 1 && list.values.size < count ? list : undefined;
+    const value = row === undefined ? valueAt(text, at, Math.min(next, lineEnd), next >= lineEnd) : undefined;
+    if (value?.text === '') continue;
+    const name = (named.stem ?? named.bias ?? '').toLowerCase().replace(/.*param.*/, 'params');
+    let group = groups.at(-1);
+    const gap = group === undefined ? '' : text.slice(group.end, start);
+    const isBias = /^b/.test(name) && group !== undefined && !/^$|param|^b/.test(group.stem);
+    const digits = named.a ?? named.b ?? named.c ?? named.d;
+    const own = isBias || digits === undefined ? (group?.values.size ?? 0) : Number(digits);
+    const opens = opening.test(text.slice(Math.max(0, start - 80), start));
+    if (!(isBias || name === group?.stem) || !continues(group!, own, gap, opens, count)) {
+      group = { stem: name, values: new Map(), conflicts: new Set(), start, end: 0, onLine: 0 };
+      groups.push(group);
+    }
+    const values = value === undefined ? [...row!.values.values()] : [value];
+    for (const [j, one] of values.entries()) put(group!, own * values.length + j, one);
+    group!.onLine = gap.includes('\n') ? 1 : group!.onLine + 1;
+    group!.end = (value ?? row!).end;
+  }
+  return groups.map(({ conflicts, stem: name, ...set }) => ({
+    ...{ ...set, conflicts: [...conflicts] },
+    naming: name === '' ? 'none' : 'params',
   }));
 }
 
-const span = (match: RegExpExecArray) => ({ start: match.index, end: match.index + match[0].length });
-
-function namingOf(stem: string): Naming {
-  if (stem === '') return 'index';
-  return canonical.test(stem) ? 'params' : 'name';
+/** Whether a value belongs to the set before it. */
+function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
+  const { onLine, values } = group;
+  const isComplete = values.size >= count;
+  const isRepeated = values.has(index);
+  if (!gap.includes('\n')) {
+    if (isComplete && isRepeated) return /^[)\]}"',;\s]*$/.test(gap);
+    return !/[.!?]\s+\p{L}|\d/u.test(gap.replace(/\([^()]*\)/g, ''));
+  }
+  const isApart = /\n\s*\n|\n[^\n]*\p{L}[^\n]*\n/u.test(gap);
+  if (isRepeated) return opens && onLine === 1 && !isApart && !(isComplete && index === 0);
+  return opens && !(isComplete && /\n[^\n]*\p{L}[^\n]*\n/u.test(gap));
 }
 
-/** The runs of a line in which nothing but marks and brackets has been blanked. */
-export function readRuns(line: string): readonly Run[] {
-  if (!/[:=>\u2192\u21d2]/.test(line) || !/[\d[]/.test(line)) return [];
-  const keys = keysOf(line);
-  const runs: Run[] = [];
-  let open: { naming: Naming; assignments: Assignment[]; start: number; opened: string } | undefined;
-  const close = (end: number, tail: Tail['kind']) => {
-    if (open !== undefined) runs.push({ ...open, end, tail });
-    open = undefined;
-  };
-  keys.forEach(({ stem, index, start, end }, i) => {
-    const read = readValue(line, end);
-    if (read === undefined) {
-      close(start, 'prose');
-      return;
-    }
-    const naming = namingOf(stem);
-    if (open !== undefined && open.naming !== naming) close(start, 'end');
-    open ??= { naming, assignments: [], start, opened: openedBefore(line, start, end) };
-    const next = keys[i + 1]?.start ?? line.length;
-    const segment = line.slice(read.end, Math.max(read.end, next));
-    const isWord = read.value.kind === 'word';
-    const tail: Tail = isWord
-      ? wordTail(segment)
-      : tailOf(segment, read.value, next === line.length, open.opened);
-    const spoiled = tail.kind === 'malformed' && read.value.kind === 'number';
-    const valueEnd = spoiled ? read.end + tail.at : read.end;
-    const value: Value = spoiled
-      ? {
-          kind: 'malformed',
-          text: line
-            .slice(read.end - writtenLength(read.value), valueEnd)
-            .trim()
-            .slice(0, 40),
-        }
-      : read.value;
-    open.assignments.push({ stem, index, value });
-    const continues = tail.kind === 'delimiter' || (spoiled && startsAnew(line, valueEnd, next));
-    if (!continues || next === line.length) close(valueEnd, spoiled && continues ? 'delimiter' : tail.kind);
-  });
-  return runs;
+function put({ conflicts, values }: Group, index: number, value: Value): void {
+  const own = values.get(index) ?? value;
+  values.set(index, own);
+  if (own.text !== value.text && own.number !== value.number) conflicts.add(index);
 }
-
-/** Signs that stand open before the first value; quotes around its key alone are closed. */
-function openedBefore(line: string, start: number, end: number): string {
-  const isQuotedKey = /["'].*["']/.test(line.slice(start, end));
-  return line.slice(Math.max(0, start - 64), isQuotedKey ? start : start + 1).replace(/[^"'>$]/g, '');
-}
-
-const writtenLength = (value: Value) => (value.kind === 'placeholder' ? 0 : value.text.length);
-
-/** Words end at a comma. */
-const wordTail = (segment: string): Tail => ({
-  kind: /^[^,;.]*(?:[,;]\s*|\s*)$/.test(segment) ? 'delimiter' : 'prose',
-});
-
-/** Whether only a delimiter stands between a spoiled value and the next key or the end of the line. */
-const startsAnew = (line: string, from: number, to: number) =>
-  /^[\s,;.)\]}"'|$]*(?:and)?\s*$/.test(line.slice(from, Math.min(to, from + 40))) && to - from <= 40;

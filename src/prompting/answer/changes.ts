@@ -26,33 +26,36 @@ export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGr
 
 const asChanges = (text: string) => text.replaceAll(/params(?=\[|": \[)/g, changeName);
 
-/**
- * The parent's parameters with the changes of a reply, read as strictly as parameters are; the sums must be in the range.
- * Parameters that a reply states beside its changes count for nothing.
- */
+/** The parent's parameters with the changes of a reply; the sums must be in the range. */
 export function parseChanges(
   reply: string,
   parent: ParameterVector,
   spec: ParameterSpec,
-  { seen, ...context }: ParseContext = {},
+  context: ParseContext = {},
 ): ParseResult {
   const { decimals, high, low } = spec;
-  const unbounded = { ...spec, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
-  const read = parseParameters(renamed(reply), unbounded, context);
+  const { seen } = context;
+  const sumsOf = (changes: ParameterVector) =>
+    changes.map((change, i) => Number((parent[i]! + change).toFixed(decimals)) + 0);
+  const read = parseParameters(
+    renamed(reply),
+    { ...spec, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+    { ...context, ...(seen && { seen: (changes: ParameterVector) => seen(sumsOf(changes)) }) },
+  );
   if (!read.ok) return read;
-  const value = read.value.map((change, i) => Number((parent[i]! + change).toFixed(decimals)) + 0);
+  const value = sumsOf(read.value);
   const outside = value.flatMap((sum, index) =>
     sum >= low && sum <= high
       ? []
       : [{ index, text: `${read.value[index]}, which makes params[${index}] ${formatValue(sum, decimals)}` }],
   );
-  if (outside.length > 0) return { ok: false, failure: { kind: 'range', values: outside, low, high } };
-  const before = seen?.(value);
-  return before === undefined ? { ok: true, value } : { ok: false, failure: { kind: 'repeated', ...before } };
+  return outside.length > 0
+    ? { ok: false, failure: { kind: 'range', values: outside, low, high } }
+    : { ...read, value };
 }
 
 /** Changes under the name that the reader of parameters knows, and parameters under one that it does not. */
 const renamed = (reply: string): string =>
   reply
-    .replaceAll(/\b(?:params?|parameters?)(?=["']?\s{0,4}[[(:=])/gi, 'old')
+    .replaceAll(/\b\w{0,24}params?(?=["']?\s{0,4}[[(:=])|\bparameters?(?=["']?\s{0,4}[[(:=])/gi, 'old')
     .replaceAll(/\b(?:deltas?|changes)(?=["']?\s{0,4}[[(:=])/gi, 'params');

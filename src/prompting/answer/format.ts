@@ -1,54 +1,34 @@
 /** How parameters are written in prompts and read from replies: the two are inverses. */
+
+import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import type { NumberSet } from './number-set.js';
-import { readAnswer } from './reading.js';
-import { answerText } from './reply-text.js';
-import type { Value } from './values.js';
+import { findSets, type NumberSet } from './sets.js';
+import { isPlaceholder, isWord } from './values.js';
 
-/**
- * Why a reply could not be taken as parameters. A model's bad reply is data, not an error: it is logged, counted,
- * and told back to the model by the format-correction prompt.
- */
-export type ParseFailure =
-  /** No parameters found at all. */
-  | { readonly kind: 'missing' }
-  /** Some indices are absent, or there are too many. */
-  | {
-      readonly kind: 'count';
-      readonly expected: number;
-      readonly found: number;
-      readonly absent: readonly number[];
-      readonly unknown: readonly number[];
-    }
-  /** A value outside the range, or not among the choices. */
-  | {
-      readonly kind: 'range';
-      readonly values: readonly IndexedText[];
-      readonly low: number;
-      readonly high: number;
-      readonly choices?: readonly number[];
-    }
-  /** More digits after the decimal point than allowed. */
-  | { readonly kind: 'decimals'; readonly values: readonly IndexedText[]; readonly decimals: number }
-  /** An index was given twice with different values. */
-  | { readonly kind: 'duplicate-index'; readonly indices: readonly number[] }
+/** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
+export type ParseFailure = Readonly<
+  | { kind: 'missing' }
+  | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
+  /** Values outside the range, or not among the choices. */
+  | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
+  | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
+  | { kind: 'duplicate-index'; indices: readonly number[] }
   /** NaN, Infinity, or something that is no number. */
-  | { readonly kind: 'not-finite'; readonly values: readonly IndexedText[] }
+  | { kind: 'not-finite'; values: readonly IndexedText[] }
   /** These parameters were evaluated before. */
-  | ({ readonly kind: 'repeated' } & SeenParameters)
-  /** They are closer to parameters that were evaluated, or proposed in the same group, than `novelty.distance`. */
-  | ({ readonly kind: 'too-close'; readonly distance: number; readonly least: number } & SeenParameters)
+  | ({ kind: 'repeated' } & SeenParameters)
+  /** They are closer to known parameters, or to others of the group, than `novelty.distance`. */
+  | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** They change more of what they revise than `critic.distance`. */
-  | { readonly kind: 'too-far'; readonly distance: number; readonly most: number }
+  | { kind: 'too-far'; distance: number; most: number }
   /** Feedback was asked for, and the reply holds neither a rating nor a remark. */
-  | { readonly kind: 'no-feedback' }
+  | { kind: 'no-feedback' }
   /** The reply was cut at its token limit before the answer was complete. */
-  | { readonly kind: 'truncated' }
-  /** The reply only quotes: history lines, the format example, or what it calls earlier parameters. */
-  | { readonly kind: 'echo' }
-  /** The reply can be read in two ways. */
-  | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
+  | { kind: 'truncated' }
+  /** The reply holds only sets that the prompt showed, or the example of the format. */
+  | { kind: 'echo' }
+>;
 
 export interface IndexedText {
   readonly index: number;
@@ -57,10 +37,10 @@ export interface IndexedText {
 
 export type ParseFailureKind = ParseFailure['kind'];
 
-type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: E };
-
-/** What a reply says. */
-export type ParseResult = Result<ParameterVector, ParseFailure>;
+/** The parameters of a reply, with the score that the model predicts for them if it does. */
+export type ParseResult =
+  | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
+  | { readonly ok: false; readonly failure: ParseFailure };
 
 /** What is known of parameters that were evaluated before. */
 export interface SeenParameters {
@@ -73,7 +53,7 @@ export interface ParseContext {
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /** Why the model stopped. */
   readonly finishReason?: FinishReason;
-  /** Whether the reply was held to `answerGrammar`: its list is the answer, whatever words stand around it. */
+  /** Whether the reply was held to `answerGrammar`: its list is the answer, whatever words are around it. */
   readonly constrained?: boolean | undefined;
 }
 
@@ -96,84 +76,88 @@ export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'ki
   return items.join(', ');
 }
 
+type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
+
+/** Longest part of a reply that is read, in characters. */
+const longest = 2_000_000;
+
 /**
- * Reads the parameters from a reply, strictly by index. It accepts a reply only where one reading is left: a set counts
- * that is a whole line, list, table or object and the answer by its place, and after each value only a delimiter may
- * come. Linear in the length of the reply; never throws; never gives a number that is not finite.
+ * Reads the parameters from a reply. Of complete sets that are not known yet, the one in the requested form and place
+ * counts, otherwise the last one. Linear in the length of the reply; never throws; never gives a number that is not finite
+ * or that the reply does not hold.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
-  const list = context.constrained ? grammarList(reply, spec.count) : undefined;
-  const { text, unclosedThinking } =
-    list === undefined ? answerText(reply) : { text: list, unclosedThinking: false };
-  const reading = readAnswer(text, spec.count);
-  const cut =
-    (context.finishReason === 'length' && (list === undefined || reply.endsWith(list))) || unclosedThinking;
-  if (reading.kind === 'none') {
-    if (cut) return failed({ kind: 'truncated' });
-    if (reading.largest !== undefined) return failed(countFailure(reading.largest, spec.count));
-    return failed({ kind: reading.echoes ? 'echo' : 'missing' });
-  }
+  const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
+  const { text, unclosedThinking } = answerText(held ?? reply.slice(0, longest));
+  const { isUnfinished, sets } = findSets(text, spec.count);
+  const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
+  const indices = indicesBelow(spec.count);
+  const isExample = ({ values }: NumberSet) => [...values.values()].every(isPlaceholder);
+  const isLegend = ({ values }: NumberSet) => [...values.values()].some(isWord);
+  const written = sets.filter((set) => !isExample(set) && !isLegend(set) && set.rank >= 0);
+  const complete = written
+    .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
+    .map((set) => ({ set, result: validate(set, spec, context) }));
+  const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
+  // Of those on lines of their own a valid one counts; of equal ones, the last.
+  const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
+  const chosen = complete
+    .filter((one) => !isKnown(one))
+    .toSorted((a, b) => weight(a) - weight(b))
+    .at(-1);
   // A number at the very end of a reply that was cut may lack digits.
-  if (cut && ['', '.'].includes(text.slice(reading.set.end, reading.set.end + 2)))
-    return failed({ kind: 'truncated' });
-  if (reading.kind === 'ambiguous') return failed({ kind: 'ambiguous', readings: reading.readings });
-  return validate(reading.set, spec, context);
+  const isTorn = isCut && chosen && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
+  if (chosen && !isTorn) return chosen.result;
+  if (isTorn || ((isCut || isUnfinished) && complete.length === 0)) return failed({ kind: 'truncated' });
+  if (complete.length > 0) {
+    const vectors = new Set(complete.map(({ set }) => indices.map((i) => set.values.get(i)!.number).join()));
+    return vectors.size === 1 ? complete[0]!.result : failed({ kind: 'echo' });
+  }
+  const isAttempt = ({ naming, rank }: NumberSet) => naming === 'params' || (naming === 'none' && rank >= 2);
+  const attempts = written.filter(isAttempt);
+  const [largest] = attempts.toSorted((a, b) => b.values.size - a.values.size);
+  if (largest !== undefined) {
+    const absent = indices.filter((i) => !largest.values.has(i));
+    const unknown = [...largest.values.keys()].filter((i) => i >= spec.count).toSorted((a, b) => a - b);
+    return failed({ kind: 'count', expected: spec.count, found: largest.values.size, absent, unknown });
+  }
+  if (sets.some((set) => isExample(set) || set.rank < 0)) return failed({ kind: 'echo' });
+  const legend = sets.find(({ values }) => indices.every((i) => values.has(i)));
+  return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/** The list that a model wrote under `answerGrammar`, alone. */
-function grammarList(text: string, count: number): string | undefined {
-  const start = text.lastIndexOf('params[0]:');
-  const label = `params[${count - 1}]:`;
-  const last = start < 0 ? -1 : text.indexOf(label, start);
-  const value =
-    last < 0 ? null : /^ ?-?\d+(?:\.\d+)?/.exec(text.slice(last + label.length, last + label.length + 64));
-  return value === null ? undefined : text.slice(start, last + label.length + value[0].length);
+/** The list that a model wrote under `answerGrammar`, alone; it may follow free text, or a reason may follow it. */
+function grammarAnswer(text: string, count: number): string | undefined {
+  const [first, last] = ['params[0]:', `params[${count - 1}]:`];
+  const start = text.trimStart().startsWith(first) ? text.indexOf(first) : text.lastIndexOf(first);
+  const at = start < 0 ? -1 : text.indexOf(last, start) + last.length;
+  const value = at < last.length ? null : /^ ?-?\d+(?:\.\d+)?/.exec(text.slice(at, at + 64));
+  return value === null ? undefined : text.slice(start, at + value[0].length);
 }
 
-const failed = (failure: ParseFailure): Result<never, ParseFailure> => ({ ok: false, failure });
+const failed = (failure: ParseFailure): { ok: false; failure: ParseFailure } => ({ ok: false, failure });
 
 const indicesBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** The vector of a complete run, where all its values are numbers. */
-function numbersOf(run: NumberSet, count: number): ParameterVector | undefined {
-  if (run.conflicts.length > 0) return undefined;
-  const values = indicesBelow(count).map((i) => run.values.get(i));
-  return values.every((value) => value?.kind === 'number') ? values.map(({ value }) => value) : undefined;
-}
-
-function countFailure({ found, unknown, values }: NumberSet, count: number): ParseFailure {
-  const absent = indicesBelow(count).filter((i) => !values.has(i));
-  return { kind: 'count', expected: count, found, absent, unknown };
-}
-
-function validate(
-  run: NumberSet,
-  spec: ParameterSpec,
-  context: ParseContext,
-): Result<ParameterVector, ParseFailure> {
+function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): ParseResult {
   const { low, high, decimals, choices } = spec;
-  if (run.conflicts.length > 0) {
-    return failed({ kind: 'duplicate-index', indices: run.conflicts.toSorted((a, b) => a - b) });
-  }
-  const notFinite = textsWhere(run, ({ kind }) => kind !== 'number');
+  const { conflicts, predicted } = set;
+  if (conflicts.length > 0)
+    return failed({ kind: 'duplicate-index', indices: conflicts.toSorted((a, b) => a - b) });
+  const written = indicesBelow(spec.count).map((index) => ({ index, ...set.values.get(index)! }));
+  const textsWhere = (test: (number: number) => boolean): readonly IndexedText[] =>
+    written.flatMap(({ index, number = Number.NaN, text }) => (test(number) ? [{ index, text }] : []));
+  const [notFinite, outside, tooFine] = [
+    textsWhere(Number.isNaN),
+    textsWhere((number) => (choices ? !choices.includes(number) : number < low || number > high)),
+    textsWhere((number) => Number(number.toFixed(decimals)) !== number),
+  ];
   if (notFinite.length > 0) return failed({ kind: 'not-finite', values: notFinite });
-  const textsOf = (test: (value: number) => boolean) =>
-    textsWhere(run, (value) => value.kind === 'number' && test(value.value));
-  const outside = textsOf((value) => (choices ? !choices.includes(value) : value < low || value > high));
-  if (outside.length > 0) {
+  if (outside.length > 0)
     return failed({ kind: 'range', values: outside, low, high, ...(choices && { choices }) });
-  }
-  const tooFine = textsOf((value) => Number(value.toFixed(decimals)) !== value);
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
-  const vector = numbersOf(run, spec.count)!;
-  const seen = context.seen?.(vector);
-  return seen === undefined ? { ok: true, value: vector } : failed({ kind: 'repeated', ...seen });
-}
-
-/** The values, as the reply wrote them, for which `test` holds, by ascending index. */
-function textsWhere(run: NumberSet, test: (value: Value) => boolean): readonly IndexedText[] {
-  return [...run.values]
-    .filter(([, value]) => test(value))
-    .map(([index, value]) => ({ index, text: value.kind === 'placeholder' ? '?' : value.text }))
-    .toSorted((a, b) => a.index - b.index);
+  const value = written.map(({ number }) => number!);
+  const before = seen?.(value);
+  if (before !== undefined) return failed({ kind: 'repeated', ...before });
+  return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

@@ -1,57 +1,111 @@
-/** Reads lines of numbers alone: `1.2, -0.5`, a column of them, a numbered list, the rows of a grid. */
-import { numberAt, numberValue, type Value } from './values.js';
+/** Lists in brackets, lines of numbers, and tables with one column of values. */
+import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from './values.js';
 
-export interface NumberLine {
-  /** What stands before the numbers, up to its colon or equals sign. */
-  readonly label: string;
-  readonly values: readonly Value[];
-  /** A dash or a plus sign and a space stand before its number: a bullet or a sign. */
-  readonly dashed: boolean;
-  /** Number of the item in a numbered list. */
-  readonly item?: number;
-  /** The one number is written with a sign of its own. */
-  readonly signed: boolean;
-}
+const named =
+  /(?:param\w*|policy|weights?|theta|\u03b8|answer|final|vector|table)["']?\s*(?:\[[\d: ]*\]\s*)?(?:[:=]|is|are)?\s*(?:[a-z.]{1,20}\()?\s*["']?$/i;
+const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
+/** What makes a list part of an expression, or an index of it. */
+const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
+const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
+const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;
+/** Deepest nesting that is read. */
+const deepest = 16;
 
-const labelled = /^(?<label>(?=[^:=]*\p{L})[^:=]{1,160}[:=])\s*(?=[([{]?[+-]?[.\d])/u;
-const numbered = /^\s*(\d{1,4})[.)]\s+(?=\S)/;
-const dash = /^\s*[-+] +(?=[+-]?[.\d])/;
+const setOf = (values: readonly Value[], label: string, start: number, end: number): WrittenSet => ({
+  ...{ values: new Map(values.map((value, i) => [i, value])), conflicts: [], start, end },
+  naming: named.test(label) ? 'params' : labelled.test(label) ? 'other' : 'none',
+});
 
-/** @returns undefined where the line holds anything but numbers, one way of setting them apart, and brackets around them */
-export function readNumberLine(line: string): NumberLine | undefined {
-  const label = labelled.exec(line)?.groups?.label ?? '';
-  let at = label.length;
-  const item = numbered.exec(line.slice(at, at + 24));
-  const dashed = item === null && dash.test(line.slice(at, at + 24));
-  at += item?.[0].length ?? (dashed ? dash.exec(line.slice(at, at + 24))![0].length : 0);
-  while (/[ \t>\u2022"']/.test(line[at] ?? '')) at++;
-  const values: Value[] = [];
-  let separator: string | undefined;
-  const signed = /[+-]/.test(line[at] ?? '');
-  for (;;) {
-    const text = numberAt(line, at, true);
-    if (text === undefined) return undefined;
-    values.push(numberValue(text));
-    at += text.length;
-    const from = at;
-    while (/[ \t,;|]/.test(line[at] ?? '')) at++;
-    if (/^[\s)\]}"'$]*\.?[\s)\]}"'$]*$/.test(line.slice(at, at + 16)) && line.length - at <= 16) break;
-    const between = line.slice(from, at).trim();
-    if (at === from || between.length > 1) return undefined;
-    if (separator !== undefined && separator !== between) return undefined;
-    separator = between;
+/** Every list of numbers; one of lists counts as their items in a row. */
+export function readLists(text: string): { lists: readonly WrittenSet[]; isUnfinished: boolean } {
+  const lists: WrittenSet[] = [];
+  let open: number[] = [];
+  for (const { 0: sign, index } of text.matchAll(/[[\]()]/g)) {
+    if (sign === '[' || sign === '(') {
+      open = open.length < deepest ? [...open, index] : [];
+      continue;
+    }
+    const start = open.pop() ?? index;
+    if (!['[]', '()'].includes(`${text[start]}${sign}`)) {
+      open = [];
+      continue;
+    }
+    const lead = text.slice(Math.max(0, start - 80), start);
+    if (before.test(lead) || foreignCall.test(lead) || after.test(text.slice(index + 1, index + 16)))
+      continue;
+    const items = itemsOf(text.slice(start + 1, index));
+    if (items !== undefined) lists.push(setOf(items, lead.split('\n').at(-1)!, start, index + 1));
   }
-  return { label, values, dashed, signed, ...(item !== null && { item: Number(item[1]) }) };
+  const last = open.at(-1);
+  return { lists, isUnfinished: last !== undefined && /^[\s\d.,+-]{2,}$/.test(text.slice(last + 1)) };
 }
 
-/** Lines of numbers that follow one another, as one list; `certain` is false where a dash may be a bullet or a sign. */
-export function joinLines(
-  lines: readonly NumberLine[],
-): { values: readonly Value[]; certain: boolean } | undefined {
-  const items = lines.map(({ item }) => item);
-  if (items.some((item) => item !== undefined) && items.some((item, i) => item !== i + 1)) return undefined;
-  const dashes = lines.filter(({ dashed }) => dashed);
-  const certain =
-    dashes.length === 0 || (dashes.length === lines.length && dashes.some(({ signed }) => signed));
-  return { values: lines.flatMap(({ values }) => values), certain };
+function itemsOf(content: string): readonly Value[] | undefined {
+  if (!/^[\s[(]*(?:["'+-]? ?\.?\d|<)/.test(content.slice(0, 200))) return undefined;
+  const flat = content.replace(/(?:#|\/\/)[^\n]*|[[\]()]/g, ' ').trim();
+  const items = flat.replace(/\s*[,;]$/, '').split(/[,;]/.test(flat) ? /[,;]/ : /\s+/);
+  const values = items.map(wholeValue);
+  return values.some((value) => value.number !== undefined || isPlaceholder(value)) ? values : undefined;
 }
+
+const numberLines =
+  /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
+/** After `params[3]:` comes one value of a set, not a set. */
+const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
+
+/** Lines that hold nothing but numbers; those below one another make one set, too. */
+export function readLines(text: string): readonly WrittenSet[] {
+  const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, (score) => ' '.repeat(score.length));
+  return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
+    const rows = body.trimEnd().split('\n').map(numbersOf);
+    if (isKey.test(label) || rows.some((row) => row === undefined)) return [];
+    const sets = rows.length === 1 ? rows : [...rows.filter((row) => row!.length > 1), rows.flat()];
+    return sets.map((values) =>
+      setOf(values as Value[], label, index + label.length, index + all.trimEnd().length),
+    );
+  });
+}
+
+function numbersOf(line: string): readonly Value[] | undefined {
+  const items = line.replace(/^\s*(?:[-*+\u2022>|]\s+|\d{1,3}[.)]\s+)?/, '').replace(/["'.,;|\s})\]]+$/, '');
+  const values = items.split([';', '|', ','].find((sign) => items.includes(sign)) ?? /\s+/).map(wholeValue);
+  return values.every(({ number }) => number !== undefined) ? values : undefined;
+}
+
+const name =
+  /^["']?(?:param\w*|weights?|theta|\u03b8|states?|cells?|[wxpsq])?[ _[({]{0,2}(\d{1,9})[\])}]?["']?(?: ?\([^()]*\))?$/i;
+const isName = (cell: string) => name.test(cell);
+const isNumeric = (cell: string) => /^[+-]? ?\.?\d/.test(cell);
+
+/** Tables that name their parameters in one column and give one of values, or that have a column per parameter. */
+export function readTables(text: string): readonly WrittenSet[] {
+  return [...text.matchAll(/(?:^[ \t]*\|[^\n]*(?:\n|$))+/gm)].map(({ 0: table, index: start }) => {
+    const lines = table.trim().split('\n');
+    const rows = lines.filter((line) => /[^\s:|+-]/.test(line)).map(cellsOf);
+    const [titles = []] = rows;
+    const isAcross = rows.length === 2 && titles.some(isName) && isNumeric(rows[1]![0]!);
+    const body = titles.some(isName) ? rows : rows.slice(1);
+    const [names = [], cells = []] = isAcross ? rows : columnsOf(titles, body);
+    const values = new Map<number, Value>();
+    names.forEach((cell, i) => {
+      const value = cells[i] ?? '';
+      if (isName(cell)) values.set(Number(name.exec(cell)![1]), valueAt(value, 0, value.length, true));
+    });
+    return { values, conflicts: [], start, end: start + table.trimEnd().length, naming: 'params' };
+  });
+}
+
+/** The column of names and the one of values. */
+function columnsOf(titles: readonly string[], body: readonly (readonly string[])[]) {
+  const columns = titles.map((title, i) => ({ title, cells: body.map((row) => row[i] ?? '') }));
+  const naming = columns.filter(({ cells }) => cells.every(isName));
+  const names = naming.find(({ cells }) => /\D/.test(cells[0] ?? '')) ?? naming[0];
+  const valued = columns.filter(
+    (one) => one !== names && !/^(?:#|no\.?|i|idx|index)$|%/i.test(one.title) && one.cells.every(isNumeric),
+  );
+  const values = valued.findLast(({ title }) => !valued[1] || /new|propos|final|value/i.test(title));
+  return names === undefined || values === undefined ? [] : [names.cells, values.cells];
+}
+
+const cellsOf = (line: string): readonly string[] =>
+  `${line.trim()} `.replace(/^\|\s{0,80}|\s{0,80}\|? $/g, '').split(/\s{0,80}\|\s{0,80}/, 4000);

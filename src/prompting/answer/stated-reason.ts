@@ -1,49 +1,36 @@
-import { readRuns } from './assignments.js';
-import { readAnswer } from './reading.js';
-import { answerText, undecorated } from './reply-text.js';
+import { answerText } from '../../models/answer-text.js';
+import { findSets } from './sets.js';
 
-/** Keys under which JSON answers give their reason. */
-const reasonKey = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"/i;
+const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
 /**
- * What the model wrote beside the parameters, as one line of at most `limit` characters; empty where it wrote nothing.
+ * What the model wrote besides the parameters, as one line of at most `limit` characters; empty if it wrote nothing.
  * Reports and datasets show it; no result depends on it.
  */
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
-  const inJson = reasonKey.exec(text);
-  if (inJson !== null) return oneLine(jsonString(text, inJson.index + inJson[0].length), limit);
-  const indices = undecorated(text)
-    .split('\n')
-    .flatMap((line) =>
-      readRuns(line).flatMap(({ assignments }) => assignments.map(({ index }) => index ?? 0)),
-    );
-  const reading = readAnswer(
-    text,
-    indices.reduce((most, index) => Math.max(most, index + 1), 0),
-  );
-  const set = reading.kind === 'none' ? reading.largest : reading.set;
-  if (set === undefined) return oneLine(text, limit);
-  return oneLine(`${text.slice(0, set.start)}\n${text.slice(set.end, set.end + 4 * limit)}`, limit);
+  const inJson = jsonReason.exec(text)?.[1];
+  if (inJson !== undefined) return oneLine(unescaped(inJson), limit);
+  const [set] = findSets(text, 3).sets.toSorted((a, b) => b.rank - a.rank);
+  const { end, start } = set ?? { end: text.length, start: text.length };
+  return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`, limit);
 }
 
-/** The content of the JSON string that starts at `from`, even when the text ends within it. */
-function jsonString(text: string, from: number): string {
-  let end = from;
-  while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+function unescaped(content: string): string {
   try {
-    return JSON.parse(`"${text.slice(from, end)}"`) as string;
+    return JSON.parse(`"${content}"`) as string;
   } catch {
-    return text.slice(from, end);
+    return content;
   }
 }
 
 /** One line, without what decorated the answer and without the label before the reason. */
 function oneLine(text: string, limit: number): string {
-  const line = text
+  const parts = text
     .slice(0, 8 * limit)
     .split('\n')
-    .map((part) => part.trim())
+    .map((part) => part.trim());
+  const line = parts
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .join(' ')
     .replace(/^[\s*_`#>.,;|-]+/, '')

@@ -36,15 +36,12 @@ export function tellingOf(spec: ParameterSpec, set: string): Telling {
   };
 }
 
-/** Reads an answer as `parseParameters` does; parameters were seen before where what the answer means was. */
-export function parseTold(
-  reply: string,
-  { meant, spec }: Telling,
-  { seen, ...context }: ParseContext = {},
-): ParseResult {
-  const read = parseParameters(reply, spec, context);
-  if (!read.ok) return read;
-  const value = meant(read.value);
-  const before = seen?.(value);
-  return before === undefined ? { ok: true, value } : { ok: false, failure: { kind: 'repeated', ...before } };
+/** Reads an answer as `parseParameters` does; parameters were seen before if what the answer means was. */
+export function parseTold(reply: string, { meant, spec }: Telling, context: ParseContext = {}): ParseResult {
+  const { seen } = context;
+  const read = parseParameters(reply, spec, {
+    ...context,
+    ...(seen && { seen: (told: ParameterVector) => seen(meant(told)) }),
+  });
+  return read.ok ? { ...read, value: meant(read.value) } : read;
 }

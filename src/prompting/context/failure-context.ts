@@ -49,10 +49,6 @@ export function failureContext(failure: ParseFailure, name: string): FailureCont
       return { ...nothing, decimals: { text: valuesText(failure.values) } };
     case 'not-finite':
       return { ...nothing, notFinite: { text: valuesText(failure.values) } };
-    case 'ambiguous': {
-      const [first, second] = failure.readings;
-      return { ...nothing, ambiguous: { first, second } };
-    }
     case 'duplicate-index':
       return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
     case 'repeated':

@@ -1,9 +1,9 @@
 /** Feedback on an episode: how it is typed, how a model's reply is read, and how a prompt tells it. */
 
+import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { Feedback } from '../../rollout/replay-buffer.js';
 import type { ParseFailure } from '../answer/format.js';
-import { answerText } from '../answer/reply-text.js';
 
 /** Characters that a remark may have: it stands in every later prompt. */
 export const longestRemark = 500;
@@ -68,25 +68,17 @@ type Reading =
 
 /**
  * Reads a model's reply: the lines `rating: 4` and `remark: …`, in any order, with words around them and one of the two left
- * out. What is too long of a remark is cut.
+ * out. The first of several counts. What is too long of a remark is cut.
  */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
-  const values = (name: string) => [
-    ...new Set(
-      [...text.matchAll(new RegExp(`^[\\s*_#>-]*${name}[\\s*_]*[:=][\\s*_]*(.*)$`, 'gim'))].map(([, value]) =>
-        oneLine(value!)
-          .replaceAll(/^[*_]+|[*_]+$/g, '')
-          .trim(),
-      ),
-    ),
-  ];
+  const values = (name: string) =>
+    [...text.matchAll(new RegExp(`^[\\s*_#>-]*${name}[\\s*_]*[:=][\\s*_]*(.*)$`, 'gim'))].map(([, value]) =>
+      oneLine(value!)
+        .replaceAll(/^[*_]+|[*_]+$/g, '')
+        .trim(),
+    );
   const [ratings, remarks] = [values('rating'), values('remark').filter((remark) => remark !== '')];
-  for (const several of [ratings, remarks]) {
-    const [first, second] = several;
-    if (second !== undefined)
-      return { ok: false, failure: { kind: 'ambiguous', readings: [first!, second] } };
-  }
   const rating = /^([1-5])(?:\.0+)?(?:\s*(?:\/|of|out of)\s*5)?\W*$/i.exec(ratings[0] ?? '')?.[1];
   const [remark] = remarks;
   // A rating beyond the scale tells that the question was not understood.

@@ -159,7 +159,7 @@ const seenSchema = z.strictObject({
 export const failureSchema = z.strictObject({
   missing: flag.describe('The reply held no parameters'),
   truncated: flag.describe('The reply was cut before the parameters were complete'),
-  echo: flag.describe('The reply only quoted history lines or the example'),
+  echo: flag.describe('The reply held only sets that the prompt shows, or the example of the format'),
   count: z
     .strictObject({
       found: count.describe('How many values it gave'),
@@ -191,7 +191,7 @@ export const failureSchema = z.strictObject({
   ambiguous: z
     .strictObject({ first: text.describe('The one reading'), second: text.describe('The other') })
     .nullable()
-    .describe('The reply can be read in two ways'),
+    .describe('Always null: prompt sets of earlier versions name it'),
 });
 
 /** What stays the same during a run. */

@@ -23,6 +23,8 @@ export interface LoggedProposal extends Place {
   /** Of another call than a proposal: what it was for. */
   readonly purpose: CallPurpose | undefined;
   readonly attempts: readonly LoggedAttempt[];
+  /** The return that the accepted reply predicts. */
+  readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
   /** Whether its score passed everything before it. */
   readonly improved: boolean;
@@ -33,6 +35,7 @@ interface Mutable extends Place {
   readonly member: string | undefined;
   readonly purpose: CallPurpose | undefined;
   readonly attempts: LoggedAttempt[];
+  predicted: number | undefined;
   entry: BufferEntry | undefined;
   improved: boolean;
 }
@@ -58,7 +61,10 @@ export function loggedProposals(
     { iteration, candidate, member, purpose }: Place & Pick<CallRecord, 'member' | 'purpose'>,
     attempts: LoggedAttempt[],
   ): Mutable => {
-    const made = { iteration, candidate, member, purpose, attempts, entry: undefined, improved: false };
+    const made = {
+      ...{ iteration, candidate, member, purpose, attempts },
+      ...{ predicted: undefined, entry: undefined, improved: false },
+    };
     proposals.set(keyOf(made), made);
     return made;
   };
@@ -68,9 +74,9 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const known = proposals.get(keyOf(call));
-    if (known === undefined) add(call, [attempt]);
-    else known.attempts.push(attempt);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, []);
+    proposal.attempts.push(attempt);
+    if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
     onCall?.(call, index++);
   }
   let best = Number.NEGATIVE_INFINITY;

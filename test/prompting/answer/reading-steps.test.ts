@@ -21,6 +21,11 @@ const units = [
   'Wait, no. ',
   'params[0]: 1 to ',
   'params[0]: 1\n\n',
+  'params[0]: 1, params[1]: 2, params[2]: 3\n',
+  '[1,2,3],',
+  'f(params): ',
+  '"reason": "',
+  ' ',
 ];
 
 afterEach(() => {

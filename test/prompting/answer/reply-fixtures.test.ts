@@ -48,7 +48,7 @@ describe('replies as models write them', () => {
       ...(expectation.finishReason && { finishReason: expectation.finishReason }),
     });
     if ('parameters' in expectation.expect) {
-      expect(result).toEqual({ ok: true, value: expectation.expect.parameters });
+      expect(result).toMatchObject({ ok: true, value: expectation.expect.parameters });
     } else {
       const { failure: kind, indices, ...rest } = expectation.expect;
       expect(result).toMatchObject({ ok: false, failure: { kind, ...rest } });

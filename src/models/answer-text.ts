@@ -1,0 +1,95 @@
+/** The answer in a model's text: without its thinking, the marks of its chat template, and its channels. */
+
+const names = (text: string) => new Set(text.split(' '));
+/** Blocks of thinking, under the names that models use; `begin_of_` and the like are gone from a name. */
+const thinking = names(
+  'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
+);
+/** Elements whose content is the answer: their names become labels. */
+const answers = names('answer final final_answer solution response output result params parameters proposal');
+const formatting = names('b i em strong code pre p br div span center li ul ol u');
+/** Names in the example of the format, which have no end. */
+const placeholders = names('number integer value reason why explanation');
+/** Marks of a chat template. */
+const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
+
+/** `<name>`, `</name>`, `<|name|>`, the same in other angle brackets, and `[NAME]`; bounded, so a search is linear. */
+const tag =
+  /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
+const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
+const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
+
+/**
+ * The answer part of a reply. A block under any name that opens a line or spans lines counts as thinking, unless its
+ * name says that it holds the answer; so does the text before the end of a block that never began, because chat
+ * templates open it in the prompt.
+ */
+export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
+  if (isJson(reply)) return { text: reply, unclosedThinking: false };
+  const { text, unclosed } = finalMessage(reply);
+  const tags = [...text.matchAll(tag)].map((match) => {
+    const full = (match[2] ?? match[4])!.toLowerCase();
+    const closes = edge.exec(full)?.[1] !== undefined || [match[1], match[3]].includes('/');
+    return { name: full.replace(edge, ''), closes, start: match.index, end: match.index + match[0].length };
+  });
+  const lastEnd = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
+  /** Elements within a line, whose ends end nothing else. */
+  const inline = new Set<string>();
+  let [kept, from, lineEnd] = ['', 0, -1];
+  let hidden: string | undefined;
+  for (const { closes, end, name, start } of tags) {
+    const isThought = thinking.has(name);
+    if (hidden !== undefined) {
+      if (closes && (name === hidden || (isThought && thinking.has(hidden))))
+        [from, hidden] = [end, undefined];
+      continue;
+    }
+    const opensLine = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, start - 40), start));
+    const until = lastEnd.get(name) ?? -1;
+    if (lineEnd < end) lineEnd = (text.indexOf('\n', end) + 1 || text.length + 1) - 1;
+    let shown: string | undefined;
+    if (answers.has(name)) shown = closes ? '\n' : `\n${name}: `;
+    else if (formatting.has(name)) shown = ' '.repeat(end - start);
+    else if (boundaries.has(name) || (name === 's' && (start === 0 || text.length - end < 3))) shown = '\n';
+    else if (closes && (isThought || !inline.has(name))) {
+      const isEnd = opensLine || /^[ \t]*(?:\n|$)/.test(text.slice(end, end + 40));
+      if (isThought || (text[start] !== '[' && isEnd)) [kept, from] = ['', end];
+      continue;
+    } else if (!isThought) {
+      // `[sic]` is no block; a pair such as `[PLAN]`, `[/PLAN]` is.
+      const isBlock = text[start] === '[' ? until > start : opensLine || until > lineEnd;
+      if (!isBlock || closes || (until < start && placeholders.has(name))) {
+        if (text[start] !== '[') inline.add(name);
+        continue;
+      }
+    }
+    // A block that is left out within a line leaves a sign after which no value is whole.
+    kept += text.slice(from, start) + (shown ?? (opensLine ? '\n' : '\u0000\n'));
+    from = end;
+    if (shown === undefined) hidden = name;
+  }
+  if (hidden === undefined) kept += text.slice(from);
+  return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
+}
+
+/** The last final message of a reply with channels; what comes before the first channel if none is final. */
+function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
+  const channel = reply.indexOf('<|channel|>');
+  // The same without its control tokens begins with `analysis`.
+  const isBare = channel < 0 && /^analysis(?! )/.test(reply);
+  const [before = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
+  const last = finals.at(-1);
+  if (last !== undefined) return { text: last, unclosed: false };
+  return {
+    text: isBare ? '' : channel < 0 ? before : before.slice(0, channel),
+    unclosed: isBare || channel >= 0,
+  };
+}
+
+function isJson(reply: string): boolean {
+  try {
+    return /^\s{0,40}\{/.test(reply) && typeof JSON.parse(reply) === 'object';
+  } catch {
+    return false;
+  }
+}
