@@ -24,10 +24,7 @@ interface Group {
   onLine: number;
 }
 
-/**
- * Every set of named values.
- * @param count how many make a complete one
- */
+/** Every set of named values; `count` make a complete one. */
 export function readAssignments(text: string, lists: readonly WrittenSet[], count: number): WrittenSet[] {
   const groups: Group[] = [];
   const rows = new Map(lists.map((list) => [list.start, list]));

@@ -14,11 +14,9 @@ export type ParseFailure = Readonly<
   | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
   | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
   | { kind: 'duplicate-index'; indices: readonly number[] }
-  /** NaN, Infinity, or something that is no number. */
   | { kind: 'not-finite'; values: readonly IndexedText[] }
-  /** These parameters were evaluated before. */
   | ({ kind: 'repeated' } & SeenParameters)
-  /** They are closer to known parameters, or to others of the group, than `novelty.distance`. */
+  /** Closer to known parameters, or to others of the group, than `novelty.distance`. */
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** They change more of what they revise than `critic.distance`. */
   | { kind: 'too-far'; distance: number; most: number }
@@ -30,10 +28,7 @@ export type ParseFailure = Readonly<
   | { kind: 'echo' }
 >;
 
-export interface IndexedText {
-  readonly index: number;
-  readonly text: string;
-}
+export type IndexedText = Readonly<{ index: number; text: string }>;
 
 export type ParseFailureKind = ParseFailure['kind'];
 
@@ -43,15 +38,11 @@ export type ParseResult =
   | { readonly ok: false; readonly failure: ParseFailure };
 
 /** What is known of parameters that were evaluated before. */
-export interface SeenParameters {
-  readonly iteration?: number;
-  readonly score?: number;
-}
+export type SeenParameters = Readonly<{ iteration?: number; score?: number }>;
 
 export interface ParseContext {
   /** Tells whether these parameters were evaluated before, or proposed in the same group. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
-  /** Why the model stopped. */
   readonly finishReason?: FinishReason;
   /** Whether the reply was held to `answerGrammar`: its list is the answer, whatever words are around it. */
   readonly constrained?: boolean | undefined;

@@ -1,4 +1,5 @@
 /** Lists in brackets, lines of numbers, and tables with one column of values. */
+import { blank } from './plain-text.js';
 import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from './values.js';
 
 const named =
@@ -8,9 +9,6 @@ const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
 const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
 const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
 const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;
-/** Deepest nesting that is read. */
-const deepest = 16;
-
 const setOf = (values: readonly Value[], label: string, start: number, end: number): WrittenSet => ({
   ...{ values: new Map(values.map((value, i) => [i, value])), conflicts: [], start, end },
   naming: named.test(label) ? 'params' : labelled.test(label) ? 'other' : 'none',
@@ -22,7 +20,7 @@ export function readLists(text: string): { lists: readonly WrittenSet[]; isUnfin
   let open: number[] = [];
   for (const { 0: sign, index } of text.matchAll(/[[\]()]/g)) {
     if (sign === '[' || sign === '(') {
-      open = open.length < deepest ? [...open, index] : [];
+      open = open.length < 16 ? [...open, index] : [];
       continue;
     }
     const start = open.pop() ?? index;
@@ -55,7 +53,7 @@ const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
 /** Lines that hold nothing but numbers; those below one another make one set, too. */
 export function readLines(text: string): readonly WrittenSet[] {
-  const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, (score) => ' '.repeat(score.length));
+  const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank);
   return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
     const rows = body.trimEnd().split('\n').map(numbersOf);
     if (isKey.test(label) || rows.some((row) => row === undefined)) return [];
@@ -80,8 +78,10 @@ const isNumeric = (cell: string) => /^[+-]? ?\.?\d/.test(cell);
 /** Tables that name their parameters in one column and give one of values, or that have a column per parameter. */
 export function readTables(text: string): readonly WrittenSet[] {
   return [...text.matchAll(/(?:^[ \t]*\|[^\n]*(?:\n|$))+/gm)].map(({ 0: table, index: start }) => {
-    const lines = table.trim().split('\n');
-    const rows = lines.filter((line) => /[^\s:|+-]/.test(line)).map(cellsOf);
+    const rows = table
+      .split('\n')
+      .filter((line) => /[^\s:|+-]/.test(line))
+      .map(cellsOf);
     const [titles = []] = rows;
     const isAcross = rows.length === 2 && titles.some(isName) && isNumeric(rows[1]![0]!);
     const body = titles.some(isName) ? rows : rows.slice(1);

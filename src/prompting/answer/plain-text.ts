@@ -22,7 +22,7 @@ function undecorated(text: string): string {
     .replace(/\\(.)/gs, (all, next: string) => ('"\'\\'.includes(next) ? all : ` ${next}`));
 }
 
-const blank = (text: string) => text.replace(/[^\n]/g, ' ');
+export const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
 /** The text as sets are looked for in it, without fences, comments and the strings of objects; and where fences are. */
 export function prepared(raw: string): { plain: string; fences: readonly number[] } {

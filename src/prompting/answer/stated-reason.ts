@@ -10,18 +10,10 @@ const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];
-  if (inJson !== undefined) return oneLine(unescaped(inJson), limit);
+  if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
   const [set] = findSets(text, 3).sets.toSorted((a, b) => b.rank - a.rank);
   const { end, start } = set ?? { end: text.length, start: text.length };
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`, limit);
-}
-
-function unescaped(content: string): string {
-  try {
-    return JSON.parse(`"${content}"`) as string;
-  } catch {
-    return content;
-  }
 }
 
 /** One line, without what decorated the answer and without the label before the reason. */

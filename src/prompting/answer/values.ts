@@ -58,11 +58,7 @@ export function scoreAt(text: string): number | null | undefined {
 /** The score that a text says its set will have: `Expected return: 95`, `"score": 24`. */
 export const predictionIn = (text: string): number | undefined => numberOf(prediction.exec(text)?.[1]);
 
-/**
- * The value at a place.
- * @param next where the next key begins, or the line ends
- * @param isLast whether no value follows on the line
- */
+/** The value at a place; `next` is where the next key begins, or the line ends if this value is its last. */
 export function valueAt(text: string, at: number, next: number, isLast: boolean): Value & { end: number } {
   leading.lastIndex = at;
   const found = leading.exec(text);
