@@ -8,7 +8,7 @@ const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\
 /** An index alone is a key at the start of a line, or after a comma. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:(?:is|to) )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
+  String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:is )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
   'gimu',
 );
 /** What may stand before a key on its line if the values are one below the other. */
@@ -19,9 +19,10 @@ interface Group {
   readonly values: Map<number, Value>;
   readonly conflicts: Set<number>;
   readonly start: number;
+  /** Whether only a bullet or a label is before it on its line. */
+  readonly opens: boolean;
   end: number;
-  /** How many keys are on its last line. */
-  onLine: number;
+  keysOnLine: number;
 }
 
 /** Every set of named values; `count` make a complete one. */
@@ -46,31 +47,33 @@ export function readAssignments(text: string, lists: readonly WrittenSet[], coun
     const own = isBias || digits === undefined ? (group?.values.size ?? 0) : Number(digits);
     const opens = opening.test(text.slice(Math.max(0, start - 80), start));
     if (!(isBias || name === group?.stem) || !continues(group!, own, gap, opens, count)) {
-      group = { stem: name, values: new Map(), conflicts: new Set(), start, end: 0, onLine: 0 };
+      group = { stem: name, values: new Map(), conflicts: new Set(), start, opens, end: 0, keysOnLine: 0 };
       groups.push(group);
     }
     const values = value === undefined ? [...row!.values.values()] : [value];
     for (const [j, one] of values.entries()) put(group!, own * values.length + j, one);
-    group!.onLine = gap.includes('\n') ? 1 : group!.onLine + 1;
+    group!.keysOnLine = gap.includes('\n') ? 1 : group!.keysOnLine + 1;
     group!.end = (value ?? row!).end;
   }
-  return groups.map(({ conflicts, stem: name, ...set }) => ({
-    ...{ ...set, conflicts: [...conflicts] },
+  return groups.map(({ conflicts, end, start, stem: name, values }) => ({
+    ...{ values, start, end, conflicts: [...conflicts] },
     naming: name === '' ? 'none' : 'params',
   }));
 }
 
 /** Whether a value belongs to the set before it. */
 function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
-  const { onLine, values } = group;
+  const { keysOnLine, values } = group;
   const isComplete = values.size >= count;
   const isRepeated = values.has(index);
   if (!gap.includes('\n')) {
     if (isComplete && isRepeated) return /^[)\]}"',;\s]*$/.test(gap);
     return !/[.!?]\s+\p{L}|\d/u.test(gap.replace(/\([^()]*\)/g, ''));
   }
+  // A mention in a sentence is no part of a set below it.
+  if (!group.opens && !/^[,;\s]*$/.test(gap)) return false;
   const isApart = /\n\s*\n|\n[^\n]*\p{L}[^\n]*\n/u.test(gap);
-  if (isRepeated) return opens && onLine === 1 && !isApart && !(isComplete && index === 0);
+  if (isRepeated) return opens && keysOnLine === 1 && !isApart && !(isComplete && index === 0);
   return opens && !(isComplete && /\n[^\n]*\p{L}[^\n]*\n/u.test(gap));
 }
 

@@ -65,7 +65,9 @@ export function readLines(text: string): readonly WrittenSet[] {
 }
 
 function numbersOf(line: string): readonly Value[] | undefined {
-  const items = line.replace(/^\s*(?:[-*+\u2022>|]\s+|\d{1,3}[.)]\s+)?/, '').replace(/["'.,;|\s})\]]+$/, '');
+  const items = line
+    .replace(/^\s*(?:[-*+\u2022>|]\s+|\d{1,3}[.)]\s+)?["']?/, '')
+    .replace(/["'.,;|\s})\]]+$/, '');
   const values = items.split([';', '|', ','].find((sign) => items.includes(sign)) ?? /\s+/).map(wholeValue);
   return values.every(({ number }) => number !== undefined) ? values : undefined;
 }

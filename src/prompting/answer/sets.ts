@@ -5,11 +5,9 @@ import { prepared } from './plain-text.js';
 import { predictionIn, scoreAt, type WrittenSet } from './values.js';
 
 export interface NumberSet extends WrittenSet {
-  /** Whether it is on lines of its own. */
   readonly isBlock: boolean;
   /** How much its form and place speak for it; below 0 it only quotes. */
   readonly rank: number;
-  /** The score that the reply gives it. */
   readonly predicted: number | undefined;
 }
 

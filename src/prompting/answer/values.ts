@@ -12,7 +12,6 @@ export interface WrittenSet {
   readonly values: ReadonlyMap<number, Value>;
   /** Indices that are given twice with different values. */
   readonly conflicts: readonly number[];
-  /** Positions in the text. */
   readonly start: number;
   readonly end: number;
   /** `params`: values have names, or the list has the one that the prompt uses; `other`: a list under another name. */
@@ -29,7 +28,6 @@ export const isPlaceholder = ({ text }: Value): boolean => placeholder.test(text
 export const isWord = ({ number, text }: Value): boolean =>
   number === undefined && /^(?!(?:nan|inf|null|none)\b)(?:\p{L}|\d+(?:st|nd|rd|th)\b)/iu.test(text);
 
-/** The value that a text holds and nothing else. */
 export function wholeValue(text: string): Value {
   const inner = text.trim().replace(/^(["'])(.*)\1$/s, '$2');
   const number = whole.test(inner) ? Number(inner.replaceAll(' ', '')) : Number.NaN;
