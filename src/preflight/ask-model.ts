@@ -210,8 +210,9 @@ function answerText(name: string, { latencyMs, usage }: Completion): string {
 
 const longerAnswer = 'raise model.maxTokens: a reasoning model may spend all of it before it answers';
 
-const warningsOf = ({ warnings = [] }: Completion, field: string): readonly Finding[] =>
-  warnings.map((message) => warning({ field, message }));
+/** An empty reply has a finding of its own. */
+const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
+  text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
 /** A check tells at once what a run would wait for. */
 function impatient(config: SingleModelConfig): SingleModelConfig {

@@ -37,7 +37,7 @@ const complete = async (more: object): Promise<Body> =>
 test('our own openai provider gets the text that the model gives in-process, for one answer and for several', async () => {
   const sampling = { temperature: 0.9, topP: 0.95, maxTokens: 24 };
   const served = createModel(openaiConfig({ baseUrl: server.url, name: 'tiny', ...sampling }), {});
-  const local = createLocalModel(localConfig(sampling));
+  const local = createLocalModel(localConfig({ ...sampling, format: 'text' }));
   try {
     for (const seed of [3, 4]) {
       const [a, b] = await Promise.all(
