@@ -119,6 +119,8 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
 
 /** The list that a model wrote under `answerGrammar`, alone; it may follow free text, or a reason may follow it. */
 function grammarAnswer(text: string, count: number): string | undefined {
+  const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
+  if (json !== undefined) return json;
   const [first, last] = ['params[0]:', `params[${count - 1}]:`];
   const start = text.trimStart().startsWith(first) ? text.indexOf(first) : text.lastIndexOf(first);
   const at = start < 0 ? -1 : text.indexOf(last, start) + last.length;

@@ -131,7 +131,7 @@ function bestAndRecent(
 }
 
 /** An evaluation as two turns of a conversation. */
-export interface HistoryTurn {
+interface HistoryTurn {
   /** The parameters, as an answer of the model. */
   readonly answer: string;
   /** What came of them. */

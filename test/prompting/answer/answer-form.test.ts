@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseParameters } from '../../../src/prompting/answer/format.js';
 import {
   answerFormOf,
   answerGrammar,
@@ -39,4 +40,14 @@ test('labels and closing text of a grammar make up a written answer', () => {
     const text = `${labels.map((label, i) => `${label}${i}.5`).join('')}${closing}`;
     expect(text).toBe(writtenAnswer([0.5, 1.5, 2.5], spec, form));
   }
+});
+
+test('of a constrained answer in JSON only its list counts, whatever its reason mentions', () => {
+  const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
+  const seen = ([first]: readonly number[]) => (first === 1 ? { iteration: 3 } : undefined);
+  const reply = (params: string) =>
+    `{"params": ${params}, "reason": "not \\"params\\": [2, 2] nor [3.0, 3.0]"}`;
+  const context = { constrained: true, seen };
+  expect(parseParameters(reply('[0.5, -1]'), spec, context)).toEqual({ ok: true, value: [0.5, -1] });
+  expect(parseParameters(reply('[1, 1]'), spec, context)).toMatchObject({ failure: { kind: 'repeated' } });
 });
