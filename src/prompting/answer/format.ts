@@ -69,9 +69,6 @@ export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'ki
 
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
-/** Longest part of a reply that is read, in characters. */
-const longest = 2_000_000;
-
 /**
  * Reads the parameters from a reply. Of complete sets that are not known yet, the one in the requested form and place
  * counts, otherwise the last one. Linear in the length of the reply; never throws; never gives a number that is not finite
@@ -79,7 +76,7 @@ const longest = 2_000_000;
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
-  const { text, unclosedThinking } = answerText(held ?? reply.slice(0, longest));
+  const { text, unclosedThinking } = answerText(held ?? reply.slice(0, 2_000_000));
   const { isUnfinished, sets } = findSets(text, spec.count);
   const isCut = unclosedThinking || (context.finishReason === 'length' && reply.endsWith(held ?? ''));
   const indices = indicesBelow(spec.count);
