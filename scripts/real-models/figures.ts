@@ -45,3 +45,16 @@ export function proposalFigures({ calls, entries }: Pick<WholeRun, 'calls' | 'en
     seconds: Math.round(milliseconds / 100) / 10,
   };
 }
+
+/** A finished run. */
+export interface Row extends ProposalFigures {
+  /** The model, or the baseline. */
+  readonly with: string;
+  /** The prompt set; `-` of a baseline. */
+  readonly set: string;
+  readonly task: string;
+  readonly arm: string;
+  readonly seed: number;
+  /** Mean of the best policy on 100 fresh episodes; absent if no proposal was ever accepted. */
+  readonly return?: number;
+}

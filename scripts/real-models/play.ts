@@ -16,9 +16,8 @@ import { packageRoot } from '../../src/base/package.js';
 import { finalConfirmation } from '../../src/runs/events.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { appendRow, readRows } from '../controls/rows.js';
-import { proposalFigures } from './figures.js';
+import { proposalFigures, type Row } from './figures.js';
 import { arms, common, controls, models, sets, tasks } from './plan.js';
-import type { Row } from './report.js';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
