@@ -40,6 +40,7 @@ export const contents: readonly Chapter[] = [
     pages: [
       'docs/providers.md',
       'docs/local-models.md',
+      'docs/real-models.md',
       'docs/finetuning.md',
       'docs/real-model.md',
       'docs/reinforcement.md',

@@ -115,10 +115,14 @@ describe('policyloop query', () => {
     const place = temporaryDirectory();
     const model = createScriptedModel(({ options }, index) => {
       const { labels, number } = options.grammar!;
-      const answer = labels.map((label, i) => `${label} ${formatValue((index + i) % 5, number.decimals)}`);
+      const answer = labels.map((label, i) => `${label}${formatValue((index + i) % 5, number.decimals)}`);
       return `${answer.join('')}; f(params): ${10 + index}.50`;
     });
-    const config = { ...quick, iterations: 3, model: { provider: 'ollama', name: 'scripted' } } as const;
+    const config = {
+      ...quick,
+      iterations: 3,
+      model: { provider: 'ollama', name: 'scripted', format: 'text' },
+    } as const;
     await runExperimentFrom(config, { path: join(place, 'buffers', 'run'), model });
     const sql = "SELECT predicted FROM calls WHERE outcome = 'accepted' ORDER BY iteration";
     expect(JSON.parse(await ask(sql, {}, place))).toEqual(
