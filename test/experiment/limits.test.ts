@@ -37,7 +37,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
         billed.cost += (prompt * price.cachedInput + completion * price.output) / 1e6;
         await new Promise((resolve) => setImmediate(resolve));
         if (random.random() < 0.2) {
-          const kind = random.choice(['cut', 'malformed', 'empty', 'timeout'] as const);
+          const kind = random.choice(['cut', 'malformed', 'timeout'] as const);
           const isOver = kind === 'timeout' || failedTries.length === 3 || mayTryAgain?.(kind) === false;
           if (isOver) {
             billed.calls++;

@@ -15,17 +15,16 @@ const config = {
   candidates: 4,
   warmup: 5,
   proposal: { form: 'delta', beam: 2 },
-  model: { provider: 'ollama', name: 'scripted' },
+  model: { provider: 'ollama', name: 'scripted', format: 'text' },
 } as const satisfies ConfigInput;
 
 /** Small steps that depend on nothing but the seed; a fifth of the answers is broken. */
 const stepping = () =>
   createScriptedModel(({ options }) => {
     const random = createGenerator(options.seeds[0]!);
-    const { labels, number } = options.grammar!;
-    const answer = labels
-      .map((label) => `${label} ${formatValue(random.uniform(-1, 1), number.decimals)}`)
-      .join('');
+    const { closing = '', labels, number } = options.grammar!;
+    const values = labels.map((label) => `${label}${formatValue(random.uniform(-1, 1), number.decimals)}`);
+    const answer = `${values.join('')}${closing}`;
     return random.random() < 0.2 ? 'I do not know.' : answer;
   });
 
@@ -133,7 +132,7 @@ it('controls propose as they do without parents', async () => {
 });
 
 it('a language model in a portfolio answers with changes, the controls beside it do not', async () => {
-  const members = [{ provider: 'ollama', name: 'scripted' }, { provider: 'mix' }] as const;
+  const members = [{ provider: 'ollama', name: 'scripted', format: 'text' }, { provider: 'mix' }] as const;
   const own: ConfigInput = {
     ...config,
     model: { provider: 'portfolio', members: [...members], switch: 'turns' },
@@ -182,17 +181,16 @@ describe('parameters of the set compact in another box', () => {
     candidates: 2,
     prompts: { set: 'compact' },
     policy: { kind: 'linear', low: -1, high: 1, decimals: 2 },
-    model: { provider: 'ollama', name: 'scripted' },
+    model: { provider: 'ollama', name: 'scripted', format: 'text' },
   } as const satisfies ConfigInput;
 
   /** Answers within what it is told, so that most lies outside the box itself. */
   const wide = () =>
     createScriptedModel(({ options }) => {
       const random = createGenerator(options.seeds[0]!);
-      const { labels, number } = options.grammar!;
-      return labels
-        .map((label) => `${label} ${formatValue(random.uniform(-6, 6), number.decimals)}`)
-        .join('');
+      const { closing = '', labels, number } = options.grammar!;
+      const values = labels.map((label) => `${label}${formatValue(random.uniform(-6, 6), number.decimals)}`);
+      return `${values.join('')}${closing}`;
     });
 
   it('are told and answered from -6.0 to 6.0, and evaluated in the box; a replay is the same', async () => {

@@ -79,7 +79,7 @@ describe('the sampler', () => {
     await opened({ ...written, agent: { maxTokens: 24 } }, async ({ sampler, parameters }) => {
       sampler.refresh(parameters);
       const number = { low: -6, high: 6, decimals: 1 };
-      const grammar = { labels: ['params[0]:', ', params[1]:'], number, mention: 'param', key: 'params' };
+      const grammar = { labels: ['params[0]: ', ', params[1]: '], number, mention: 'param', key: 'params' };
       const messages = [{ role: 'user', content: 'next' }] as const;
       const [held, free] = await sampler.answer([
         { messages, grammar, seed: 1 },

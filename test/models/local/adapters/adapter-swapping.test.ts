@@ -228,6 +228,7 @@ test('models that share a process say what each says in a process of its own, at
     threads: 1,
     device: 'cpu',
     maxTokens: 16,
+    format: 'text',
     temperature: 1,
   });
   const shared = openLocalModels(config, [trained!, other!]);
