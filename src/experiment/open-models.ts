@@ -91,7 +91,8 @@ export async function openModel(
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
-  const shared = { counted, countedBeside, defaults: recording?.defaults ?? defaultsOf(config) };
+  // Once the model is open: what is wrong with its files has been reported then.
+  const shared = () => ({ counted, countedBeside, defaults: recording?.defaults ?? defaultsOf(config) });
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
@@ -105,16 +106,16 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), ...shared };
+    return { model: createPortfolio(config.model, proposers), ...shared() };
   }
   const model = await open(config.model);
   // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, ...shared };
+  if (counted.provider !== 'portfolio') return { model, ...shared() };
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, ...shared };
+  return { model: { ...replayed, id: model.id }, ...shared() };
 }
 
 /** Reports the problems of a model under the field of the portfolio that names it. */
