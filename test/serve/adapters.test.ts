@@ -41,7 +41,7 @@ test('the name chooses the adapter: the text is that of the adapter alone, by ou
   const texts = new Set<string>();
   for (const [name, adapter] of Object.entries(adapters)) {
     const local = createLocalModel(
-      localConfig({ temperature: 0.9, maxTokens: 24, ...(adapter && { adapter }) }),
+      localConfig({ format: 'text', temperature: 0.9, maxTokens: 24, ...(adapter && { adapter }) }),
     );
     const served = createModel(
       openaiConfig({ baseUrl: server.url, name, temperature: 0.9, maxTokens: 24 }),
