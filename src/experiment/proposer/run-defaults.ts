@@ -12,9 +12,11 @@ export interface RunDefaults {
   readonly memory: Pick<Config['memory'], 'digits' | 'tokens'>;
 }
 
-export function defaultsOf({ adapt, model }: Config): RunDefaults {
+export function defaultsOf({ adapt, memory, model }: Config): RunDefaults {
   const reader = languageModelOf(model);
-  const context = reader?.provider === 'local' ? localContext(reader) : undefined;
+  // What `best` and `recent` choose is meant to be shown whole.
+  const isOpen = memory.best === undefined && memory.recent === undefined;
+  const context = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   return {
     limits: { rejections: adapt === undefined ? 10 : 0 },
     memory: {

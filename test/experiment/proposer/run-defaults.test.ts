@@ -47,6 +47,7 @@ describe('a new run', () => {
     const model = { provider: 'local', path, contextTokens: 400 };
     expect((await of(model)).memory).toMatchObject({ tokens: 200, digits: 3 });
     expect((await of(model, { memory: { tokens: 100 } })).memory).toMatchObject({ tokens: 100 });
+    expect((await of(model, { memory: { best: 8, recent: 4 } })).memory).toMatchObject({ tokens: 24_000 });
     expect((await of({ provider: 'ollama', name: 'x' })).memory).toMatchObject({ tokens: 24_000 });
   });
 
