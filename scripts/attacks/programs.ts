@@ -5,7 +5,7 @@ import process from 'node:process';
 import { packageRoot } from '../../src/base/package.js';
 import { openEnvironment } from '../../src/environments/catalogue/open.js';
 import { EnvironmentError, isRemote } from '../../src/environments/remote/remote-environment.js';
-import { parseParameters } from '../../src/prompting/answer/format.js';
+import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { type AttackKind, faultOf, outcome, shorten } from './attack.js';
 import { drawn, junkText } from './junk.js';
 

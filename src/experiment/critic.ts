@@ -6,8 +6,8 @@
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { answerFormOf } from '../prompting/answer/grammar.js';
 import { remembered } from '../prompting/context/history.js';
+import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, LimitName } from '../runs/calls.js';

@@ -10,16 +10,16 @@ import {
 } from '../models/language-model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { changesGrammar, parseChanges } from '../prompting/answer/changes.js';
 import {
   type ParseContext,
   type ParseFailure,
   type ParseResult,
   parseParameters,
   type SeenParameters,
-} from '../prompting/answer/format.js';
-import { type AnswerForm, answerGrammar } from '../prompting/answer/grammar.js';
-import { parseTold, type Telling } from '../prompting/answer/telling.js';
+} from '../prompting/answer/parse.js';
+import { changesGrammar, parseChanges } from '../prompting/notation/changes.js';
+import { type AnswerForm, answerGrammar } from '../prompting/notation/grammar.js';
+import { parseTold, type Telling } from '../prompting/notation/telling.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/asking.js';

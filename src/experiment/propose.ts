@@ -1,8 +1,8 @@
 /** Asks for the candidates of an iteration. */
 import type { Config } from '../config/config.js';
 import { isByControl, languageModelOf } from '../config/model.js';
-import { answerFormOf } from '../prompting/answer/grammar.js';
-import { tellingOf } from '../prompting/answer/telling.js';
+import { answerFormOf } from '../prompting/notation/grammar.js';
+import { tellingOf } from '../prompting/notation/telling.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import type { CallRecord } from '../runs/calls.js';

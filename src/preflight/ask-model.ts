@@ -7,7 +7,7 @@ import { createModel } from '../experiment/proposer/create-model.js';
 import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type ModelContext, ModelError } from '../models/language-model.js';
-import { answerGrammar } from '../prompting/answer/grammar.js';
+import { answerGrammar } from '../prompting/notation/grammar.js';
 import { emptyPicture } from '../render/png.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';

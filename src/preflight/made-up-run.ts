@@ -2,10 +2,10 @@
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { formatParameters, formatValue } from '../prompting/answer/format.js';
-import { tellingOf } from '../prompting/answer/telling.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
+import { tellingOf } from '../prompting/notation/telling.js';
+import { formatParameters, formatValue } from '../prompting/notation/written.js';
 import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';

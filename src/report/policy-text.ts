@@ -9,7 +9,7 @@ import {
   type PolicyDescription,
 } from '../policies/policy.js';
 import { outputNames } from '../policies/vector-spaces.js';
-import { formatParameters } from '../prompting/answer/format.js';
+import { formatParameters } from '../prompting/notation/written.js';
 
 /** Decimals of weights that follow from parameters; parameters have decimals of their own. */
 const weightDecimals = 3;

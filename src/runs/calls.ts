@@ -3,7 +3,7 @@ import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import type { ParseFailure } from '../prompting/answer/format.js';
+import type { ParseFailure } from '../prompting/answer/parse.js';
 
 /** The place of a model call in a run. */
 export interface CallPosition {

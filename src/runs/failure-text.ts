@@ -1,7 +1,7 @@
 import { unreachable } from '../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
-import type { IndexedText } from '../prompting/answer/format.js';
+import type { IndexedText } from '../prompting/answer/parse.js';
 import type { CallRecord, LoggedFailure } from './calls.js';
 
 /** What a fault of a try or of a reply means. */

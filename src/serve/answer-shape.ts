@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { answerText } from '../models/answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../models/language-model.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
-import { answerGrammar } from '../prompting/answer/grammar.js';
+import { answerGrammar } from '../prompting/notation/grammar.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ChatMessage, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { parseParameters } from '../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../src/prompting/answer/grammar.js';
+import { parseParameters } from '../../src/prompting/answer/parse.js';
+import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { ask } from '../support/ask.js';
 
 export interface OpenModel {

@@ -1,7 +1,7 @@
 import type { Wait } from '../../src/models/hosted/retry.js';
 import type { ChatMessage, GenerateOptions } from '../../src/models/language-model.js';
 import type { OllamaConfig, OpenAIConfig } from '../../src/models/settings.js';
-import { answerGrammar } from '../../src/prompting/answer/grammar.js';
+import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 
 const sampling = {
   format: 'text',

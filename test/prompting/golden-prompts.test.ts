@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import type { ParseFailure } from '../../src/prompting/answer/format.js';
+import type { ParseFailure } from '../../src/prompting/answer/parse.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { situation } from './situation.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseParameters } from '../../src/prompting/answer/format.js';
-import { tellingOf } from '../../src/prompting/answer/telling.js';
+import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { createHistory, historyLine, scoreText } from '../../src/prompting/context/history.js';
+import { tellingOf } from '../../src/prompting/notation/telling.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { tellingOf } from '../../src/prompting/answer/telling.js';
 import { rankHistory } from '../../src/prompting/context/history.js';
+import { tellingOf } from '../../src/prompting/notation/telling.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
 const telling = tellingOf({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');

@@ -2,13 +2,13 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createPolicyFamily } from '../../src/policies/families.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { answerFormOf } from '../../src/prompting/answer/grammar.js';
-import { tellingOf } from '../../src/prompting/answer/telling.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { createHistory, selectHistory } from '../../src/prompting/context/history.js';
 import { parentsOf } from '../../src/prompting/context/parents.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
+import { answerFormOf } from '../../src/prompting/notation/grammar.js';
+import { tellingOf } from '../../src/prompting/notation/telling.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';

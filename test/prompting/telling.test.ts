@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { parseTold, tellingOf } from '../../src/prompting/answer/telling.js';
+import { parseTold, tellingOf } from '../../src/prompting/notation/telling.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
   ...{ count, kind: 'float', low, high, decimals },

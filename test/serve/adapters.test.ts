@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createModel } from '../../src/experiment/proposer/create-model.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
-import { answerGrammar } from '../../src/prompting/answer/grammar.js';
+import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { ask } from '../support/ask.js';

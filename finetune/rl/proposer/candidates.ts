@@ -1,7 +1,7 @@
 /** The candidates of one prompt, and what they earn: pure functions, for every place that learns from candidates. */
 
 import type { RewardTerm } from '../../../src/config/learning/reward.js';
-import type { ParseFailureKind } from '../../../src/prompting/answer/format.js';
+import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { standardDeviation } from '../../../src/statistics/descriptive.js';
 import { type Episode, episodeOf } from '../learning/episode.js';

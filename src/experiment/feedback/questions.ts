@@ -5,11 +5,12 @@ import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ChatMessage, Completion } from '../../models/language-model.js';
 import { receivedText } from '../../models/secrets.js';
 import type { ParameterSpec } from '../../policies/policy.js';
-import { formatParameters, formatValue, type ParseFailure } from '../../prompting/answer/format.js';
+import type { ParseFailure } from '../../prompting/answer/parse.js';
 import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
 import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
+import { formatParameters, formatValue } from '../../prompting/notation/written.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { momentsOf, type SeenEpisode } from './seen-episode.js';
 

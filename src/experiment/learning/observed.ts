@@ -1,6 +1,6 @@
 /** What a learner sees of an iteration: each prompt with the answers to it, and what became of them. */
 import type { ChatMessage, SampledTokens } from '../../models/language-model.js';
-import type { ParseFailureKind } from '../../prompting/answer/format.js';
+import type { ParseFailureKind } from '../../prompting/answer/parse.js';
 import type { BufferEntry, Evaluated } from '../../rollout/replay-buffer.js';
 import { type CallRecord, currentFailure } from '../../runs/calls.js';
 

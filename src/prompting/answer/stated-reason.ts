@@ -1,6 +1,7 @@
 import { answerText } from '../../models/answer-text.js';
 import { findSets } from './sets.js';
 
+const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
 /**
@@ -13,7 +14,7 @@ export function statedReason(reply: string, limit = 600): string {
   if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
   const [set] = findSets(text, 3).sets.toSorted((a, b) => b.rank - a.rank);
   const { end, start } = set ?? { end: text.length, start: text.length };
-  return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`, limit);
+  return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }
 
 /** One line, without what decorated the answer and without the label before the reason. */
@@ -25,7 +26,7 @@ function oneLine(text: string, limit: number): string {
   const line = parts
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .join(' ')
-    .replace(/^[\s*_`#>.,;|-]+/, '')
+    .replace(/^[\s*_`#>.,;|}-]+/, '')
     .replace(/^(?:reason|reasoning|explanation|rationale)\s{0,4}[*_]{0,3}\s{0,4}:[*_\s]*/i, '')
     .trim();
   return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;

@@ -1,4 +1,5 @@
-import { formatValue, type IndexedText, type ParseFailure, type SeenParameters } from '../answer/format.js';
+import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.js';
+import { formatValue } from '../notation/written.js';
 import type { FailureContext } from './prompt-context.js';
 
 /** How many indices or values a correction names before it says how many more there are. */

@@ -3,7 +3,7 @@
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { Feedback } from '../../rollout/replay-buffer.js';
-import type { ParseFailure } from '../answer/format.js';
+import type { ParseFailure } from '../answer/parse.js';
 
 /** Characters that a remark may have: it stands in every later prompt. */
 export const longestRemark = 500;

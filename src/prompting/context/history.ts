@@ -2,9 +2,9 @@
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
-import { formatParameters, formatValue } from '../answer/format.js';
-import { type AnswerForm, writtenAnswer } from '../answer/grammar.js';
-import type { Telling } from '../answer/telling.js';
+import { type AnswerForm, writtenAnswer } from '../notation/grammar.js';
+import type { Telling } from '../notation/telling.js';
+import { formatParameters, formatValue } from '../notation/written.js';
 import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';

@@ -4,7 +4,7 @@ import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
-import type { ParseFailure } from '../answer/format.js';
+import type { ParseFailure } from '../answer/parse.js';
 import {
   type CriticContext,
   criticContextSchema,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
-import { type AnswerForm, freeForm } from '../../../src/prompting/answer/grammar.js';
-import { tellingOf } from '../../../src/prompting/answer/telling.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { type AnswerForm, freeForm } from '../../../src/prompting/notation/grammar.js';
+import { tellingOf } from '../../../src/prompting/notation/telling.js';
 
 const floats = tellingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Example } from '../../../finetune/dataset/example.js';
 import { readSourceRun, type SourceRun } from '../../../finetune/dataset/source-run.js';
 import type { ConfigInput } from '../../../src/config/config.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../../src/runs/calls.js';
 import { readRun } from '../../../src/runs/reader.js';

@@ -11,7 +11,7 @@ import type { Generation } from '../../../src/models/local/generation/protocol.j
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { referenceDirectory, referenceModels } from './fixture.js';

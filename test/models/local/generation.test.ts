@@ -4,8 +4,8 @@ import { type Engine, loadEngine } from '../../../src/models/local/generation/en
 import { AbortedError } from '../../../src/models/local/generation/generation.js';
 import type { GenerateJob } from '../../../src/models/local/generation/protocol.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { byteFallbackModel, readReference, referenceDirectory, referenceModels } from './fixture.js';
 
 const hooks = { aborted: () => false };

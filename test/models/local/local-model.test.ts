@@ -8,8 +8,8 @@ import type { GenerateJob } from '../../../src/models/local/generation/protocol.
 import { createLocalModel } from '../../../src/models/local/process/local-model.js';
 import { ModelProcess } from '../../../src/models/local/process/model-process.js';
 import { type LocalConfig, localSchema } from '../../../src/models/local/settings.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../../src/prompting/answer/grammar.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import {
   answerFormOf,
   answerGrammar,
   freeForm,
   writtenAnswer,
-} from '../../../src/prompting/answer/grammar.js';
+} from '../../../src/prompting/notation/grammar.js';
 
 const bare = { notation: 'json', whole: true, reason: 'none' };
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { changesGrammar, exampleChanges, parseChanges } from '../../../src/prompting/answer/changes.js';
-import { formatValue, parseParameters } from '../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
+import { changesGrammar, exampleChanges, parseChanges } from '../../../src/prompting/notation/changes.js';
+import { formatValue } from '../../../src/prompting/notation/written.js';
 
 const spec: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
 const parent = [1, 5];

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 /** What a reply may repeat to make a reader go back again and again. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { FinishReason } from '../../../src/models/language-model.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { shareOf } from './agreement.js';
 
 interface RealReplies {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { FinishReason } from '../../../src/models/language-model.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/format.js';
+import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/parse.js';
 import { statedReason } from '../../../src/prompting/answer/stated-reason.js';
 
 interface Expectation {

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Candidate, rewardsOf } from '../../../../finetune/rl/proposer/candidates.js';
 import { rewardSchema, termsOf } from '../../../../src/config/learning/reward.js';
-import { parseParameters } from '../../../../src/prompting/answer/format.js';
+import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 
 const [line, number] = [String.raw`[^\n]*?`, String.raw`[+-]?\d+(?:\.\d+)?`];
 const around = (policy: string) => new RegExp(`^<think>${line}</think>\\s*<policy>${policy}</policy>$`);

@@ -4,7 +4,7 @@ import type { ConfigInput } from '../../../../src/config/config.js';
 import { parseConfig } from '../../../../src/config/load.js';
 import { createModel } from '../../../../src/experiment/proposer/create-model.js';
 import type { ModelError } from '../../../../src/models/language-model.js';
-import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { readManifest, readRun } from '../../../../src/runs/reader.js';
 import { ask } from '../../../support/ask.js';
 import { readRunFile, resumeExperiment, runExperimentFrom } from '../../../support/experiments.js';

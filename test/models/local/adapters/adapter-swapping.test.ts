@@ -17,7 +17,7 @@ import { createLocalModel, openLocalModels } from '../../../../src/models/local/
 import { localSchema } from '../../../../src/models/local/settings.js';
 import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
-import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { ask } from '../../../support/ask.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 import { randomAdapter } from '../random-adapter.js';

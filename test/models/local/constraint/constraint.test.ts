@@ -6,8 +6,8 @@ import {
 } from '../../../../src/models/local/constraint/constraint.js';
 import { numberGrammar } from '../../../../src/models/local/constraint/number-grammar.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
-import { parseParameters } from '../../../../src/prompting/answer/format.js';
-import { answerGrammar } from '../../../../src/prompting/answer/grammar.js';
+import { parseParameters } from '../../../../src/prompting/answer/parse.js';
+import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import {
   byteFallbackTokenizer,

@@ -8,8 +8,8 @@ import {
 } from '../../../../src/models/local/constraint/constraint.js';
 import { type ChatTokenizer, openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { ParameterSpec } from '../../../../src/policies/policy.js';
-import { parseParameters } from '../../../../src/prompting/answer/format.js';
-import { type AnswerForm, answerGrammar, freeForm } from '../../../../src/prompting/answer/grammar.js';
+import { parseParameters } from '../../../../src/prompting/answer/parse.js';
+import { type AnswerForm, answerGrammar, freeForm } from '../../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import { byteFallbackModel, referenceDirectory } from '../fixture.js';
 

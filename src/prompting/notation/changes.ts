@@ -1,14 +1,9 @@
 /** Answers in the form of changes, which are added to the parameters of a parent (`proposal.form: delta`). */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import {
-  exampleAnswer,
-  formatValue,
-  type ParseContext,
-  type ParseResult,
-  parseParameters,
-} from './format.js';
+import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 import { type AnswerForm, answerGrammar } from './grammar.js';
+import { exampleAnswer, formatValue } from './written.js';
 
 /** How parameters are written in answers of this form. */
 export const changeName = 'delta';

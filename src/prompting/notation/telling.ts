@@ -1,6 +1,6 @@
 /** How the parameters of a policy are told and answered: as they are, or on the scale of the set `compact`. */
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import { type ParseContext, type ParseResult, parseParameters } from './format.js';
+import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 
 /** A one-to-one view of parameters, but for rounding. */
 export interface Telling {

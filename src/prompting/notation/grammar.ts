@@ -1,7 +1,7 @@
 /** The form of answers, as prompts ask for it and as models that constrain decoding enforce it. */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import { formatParameters, formatValue } from './format.js';
+import { formatParameters, formatValue } from './written.js';
 
 export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
