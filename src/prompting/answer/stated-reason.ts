@@ -19,10 +19,7 @@ export function statedReason(reply: string, limit = 600): string {
 
 /** One line, without what decorated the answer and without the label before the reason. */
 function oneLine(text: string, limit: number): string {
-  const parts = text
-    .slice(0, 8 * limit)
-    .split('\n')
-    .map((part) => part.trim());
+  const parts = text.slice(0, 8 * limit).split(/\s*\n\s*/);
   const line = parts
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .join(' ')
