@@ -17,6 +17,7 @@ import { callsUnderway, deadlineOf } from './stopping.js';
 /** What tells one group of answers from another; the rest is the same for all of a run. */
 type Asked = Pick<
   ProposalRequest,
+  | 'afterRepeat'
   | 'behind'
   | 'branch'
   | 'by'

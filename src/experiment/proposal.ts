@@ -7,6 +7,7 @@ import {
   type Completion,
   ModelError,
   type ModelErrorKind,
+  type SamplingChoice,
 } from '../models/language-model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
@@ -65,6 +66,8 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
     call: EndedCall,
   ) => WrongPlace | undefined;
   readonly formatCorrection: (failure: ParseFailure) => string;
+  /** How the model samples when it has repeated known parameters; left out, as always. */
+  readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
   /** What a candidate goes on from, in a prompt of its own; left out where all answer `messages`. */
   readonly branch?: (candidate: number) => Branch;
   /** Receives every call as soon as its outcome is known. */
@@ -100,6 +103,7 @@ export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isF
 interface Pending {
   readonly candidate: number;
   messages: readonly ChatMessage[];
+  sampling?: SamplingChoice | undefined;
   readonly calls: CallRecord[];
 }
 
@@ -152,6 +156,9 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
       }
       if (call.outcome.kind === 'rejected') {
         if (!request.by(item.candidate).isControl) rejected++;
+        const { kind } = call.outcome.failure;
+        const isRepeat = kind === 'repeated' || kind === 'echo' || kind === 'too-close';
+        item.sampling = isRepeat ? request.afterRepeat?.(attempt + 1) : undefined;
         item.messages = [
           ...item.messages,
           // Some servers refuse a message without content.

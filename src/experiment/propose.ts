@@ -41,10 +41,23 @@ export async function proposeCandidates(
     concurrency: concurrencyOf(config),
     isReached: () => experiment.asked.isReached,
     ...(mostRejected !== undefined && { mostRejected }),
+    afterRepeat: afterRepeat(config),
     form: answerFormOf(languageModelOf(config.model), config.prompts),
     telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
     isPaid: languageModelOf(config.model) !== undefined,
   });
+}
+
+/**
+ * Under `format: auto` a local model that repeats known parameters is asked again at a higher temperature, by half of its own
+ * for each try: at its own it may repeat them until the iteration is lost.
+ */
+function afterRepeat({ adapt, model }: Config): ProposalRequest['afterRepeat'] {
+  const reader = languageModelOf(model);
+  // Learning needs answers of one temperature.
+  if (reader?.provider !== 'local' || reader.format !== 'auto' || adapt !== undefined) return undefined;
+  const { temperature = 1 } = reader;
+  return (attempt) => ({ temperature: temperature * (1 + attempt / 2) });
 }
 
 /** The prompt of each candidate, where they go on from parents. */

@@ -8,6 +8,7 @@ import {
   type LanguageModel,
   ModelError,
   mayBePaid,
+  type SamplingChoice,
   type Usage,
 } from '../../models/language-model.js';
 import {
@@ -67,6 +68,8 @@ export interface AskingRequest {
 export interface Asked {
   readonly candidate: number;
   readonly messages: readonly ChatMessage[];
+  /** In place of the model's own settings. */
+  readonly sampling?: SamplingChoice | undefined;
   /** Texts of which the answer is to be one. */
   readonly choices?: readonly string[] | undefined;
   /** Texts to score in place of an answer. */
@@ -198,7 +201,7 @@ async function ask(
   const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, onWait, purpose, signal } =
     request;
   if (!(await hasTurn(request))) return [];
-  const { choices, messages, score } = items[0]!;
+  const { choices, messages, sampling, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = isFree
     ? undefined
@@ -211,6 +214,7 @@ async function ask(
       seeds: candidates.map(({ seed }) => seed),
       callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
       ...(grammar && { grammar }),
+      ...(sampling && { sampling }),
       ...(choices && { choices }),
       ...(score && { score }),
       signal,
