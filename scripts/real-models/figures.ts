@@ -1,5 +1,7 @@
 /** What the calls of a run and its evaluations say of its proposals. */
+
 import type { WholeRun } from '../../src/runs/logs.js';
+import { mean } from '../../src/statistics/descriptive.js';
 
 export interface ProposalFigures {
   readonly iterations: number;
@@ -14,6 +16,8 @@ export interface ProposalFigures {
   readonly failures: Readonly<Record<string, number>>;
   /** Proposals that beat the best evaluation before them. */
   readonly improving: number;
+  /** Share of the random policies that a proposal beats, mean over proposals; absent without any. */
+  readonly beaten?: number;
   /** Wall time of all calls. */
   readonly seconds: number;
 }
@@ -35,6 +39,10 @@ export function proposalFigures({ calls, entries }: Pick<WholeRun, 'calls' | 'en
     if (iteration > 0 && score > best) improving++;
     best = Math.max(best, score);
   }
+  const random = entries.filter(({ iteration }) => iteration === 0).map(({ score }) => score);
+  const beaten = entries.flatMap(({ iteration, score }) =>
+    iteration === 0 ? [] : [random.filter((other) => score > other).length / random.length],
+  );
   const iterations = Math.max(0, ...calls.map(({ iteration }) => iteration));
   return {
     iterations,
@@ -42,6 +50,7 @@ export function proposalFigures({ calls, entries }: Pick<WholeRun, 'calls' | 'en
       .size,
     calls: calls.length,
     ...{ first, repeats, failures, improving },
+    ...(beaten.length > 0 && { beaten: Math.round(1000 * mean(beaten)) / 1000 }),
     seconds: Math.round(milliseconds / 100) / 10,
   };
 }

@@ -21,7 +21,7 @@ export const arms: Readonly<Record<string, readonly string[]>> = {
   default: [],
   labels: ['prompts.answer=labels'],
   cold: ['model.temperature=0.7', 'model.topP=0.8', 'model.topK=20'],
-  hot: ['model.temperature=1.3', 'model.topP=1', 'model.topK=0'],
+  hot: ['model.temperature=1.4'],
   text: ['model.format=text'],
   'text-hot': ['model.format=text', 'model.temperature=1', 'model.topP=1', 'model.topK=0'],
   'best-last': ['memory.order=best-last'],
@@ -36,15 +36,28 @@ export const controls = ['random', 'hill-climb', 'gp'] as const;
 export const evaluations = 30;
 const warmup = 10;
 
-export const common: readonly string[] = [
+const whole: readonly string[] = [
   `limits.evaluations=${evaluations}`,
   // No more iterations than there are evaluations: a reply that can't be used costs one.
   `iterations=${evaluations - warmup}`,
-  `warmup=${warmup}`,
   'candidates=1',
   'corrections=1',
+  'confirmation={candidates: 1, episodes: 100}',
+];
+
+/** Many proposals for one prompt: settings of a slow model are compared by these. */
+const groups: readonly string[] = [
+  'iterations=2',
+  'candidates=8',
+  'corrections=0',
+  'limits.rejections=0',
+  'confirmation.candidates=0',
+];
+
+export const common = (isGroup: boolean): readonly string[] => [
+  ...(isGroup ? groups : whole),
+  `warmup=${warmup}`,
   'evaluation.episodes=10',
   'evaluation.workers=1',
-  'confirmation={candidates: 1, episodes: 100}',
   'record=none',
 ];

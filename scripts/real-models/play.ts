@@ -4,8 +4,9 @@
  * `bench/rows/real-models.jsonl`, and a run that has its row is not played again.
  *
  * Run, after npm run build: npx tsx scripts/real-models/play.ts WORK --models DIR [--with smollm2,qwen0.5] [--sets numeric]
- *      [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE]
- * `DIR` holds the models as GGUF files. `npx tsx scripts/real-models/report.ts` writes the tables.
+ *      [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE] [--group]
+ * `DIR` holds the models as GGUF files. `--group` asks for 8 proposals of one prompt, twice, to compare settings; its rows are in
+ * `bench/rows/real-models-groups.jsonl`. `npx tsx scripts/real-models/report.ts` writes the tables.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
@@ -29,13 +30,15 @@ const { positionals, values } = parseArgs({
     arms: { type: 'string', default: 'default' },
     seeds: { type: 'string', default: '1..5' },
     minutes: { type: 'string', default: '600' },
-    rows: { type: 'string', default: 'bench/rows/real-models.jsonl' },
+    group: { type: 'boolean', default: false },
+    rows: { type: 'string' },
   },
 });
 const [work] = positionals;
 if (work === undefined) throw new Error('name a directory to work in');
 const [first, last = first] = values.seeds.split('..').map(Number);
 const seeds = Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
+const file = values.rows ?? `bench/rows/real-models${values.group ? '-groups' : ''}.jsonl`;
 const end = Date.now() + 60_000 * Number(values.minutes);
 
 interface Cell {
@@ -48,10 +51,17 @@ interface Cell {
 
 function play(cell: Cell, overrides: readonly string[]): void {
   const isSame = (row: Row) => (Object.keys(cell) as (keyof Cell)[]).every((key) => row[key] === cell[key]);
-  if (readRows<Row>(values.rows).some(isSame)) return;
+  if (readRows<Row>(file).some(isSame)) return;
   const directory = resolve(work!, Object.values(cell).join('_'));
   const cli = join(packageRoot(), 'dist', 'src', 'cli.js');
-  const config = [tasks[cell.task]!, ...common, `seed=${cell.seed}`, ...overrides, '--run-dir', directory];
+  const config = [
+    tasks[cell.task]!,
+    ...common(values.group),
+    `seed=${cell.seed}`,
+    ...overrides,
+    '--run-dir',
+    directory,
+  ];
   const words = existsSync(directory) ? ['resume', directory] : ['run', ...config];
   const { status } = spawnSync(process.execPath, [cli, ...words, '--quiet'], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -60,7 +70,7 @@ function play(cell: Cell, overrides: readonly string[]): void {
   // A run in which no proposal was accepted ends with 1, and is a result.
   if (status !== 0 && status !== 1) throw new Error(`${words.join(' ')}: ended with ${status}`);
   const confirmed = finalConfirmation(manifest.confirmations);
-  appendRow(values.rows, {
+  appendRow(file, {
     ...cell,
     ...proposalFigures(readRun(directory)),
     ...(confirmed && { return: confirmed.mean }),

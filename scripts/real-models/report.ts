@@ -1,6 +1,6 @@
 /**
  * Tables of `bench/rows/real-models.jsonl`.
- * Run: npx tsx scripts/real-models/report.ts [--rows FILE] [--page]   (`--page` writes them into docs/real-models.md)
+ * Run: npx tsx scripts/real-models/report.ts [--rows FILE] [--groups FILE] [--page]   (`--page` writes them into docs/real-models.md)
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -98,38 +98,43 @@ function defaults(rows: readonly Row[]): string {
   );
 }
 
-/** Each arm and the defaults on the tasks and seeds that both have played. */
+/** Proposals of each arm for the same prompts. */
 function comparedArms(rows: readonly Row[]): string {
   const lines = models.flatMap((model) =>
-    sets.flatMap((set) => {
-      const own = rows.filter((row) => row.with === model && row.set === set);
-      const keys = (arm: string) =>
-        new Set(own.filter((row) => row.arm === arm).map(({ seed, task }) => `${task} ${seed}`));
-      return Object.keys(arms)
-        .filter((arm) => arm !== 'default' && keys(arm).size > 0)
-        .flatMap((arm) => {
-          const played = keys('default');
-          const shared = new Set([...keys(arm)].filter((key) => played.has(key)));
-          const both = own.filter(({ seed, task }) => shared.has(`${task} ${seed}`));
-          return ['default', arm].map((name) => [
-            `${model}, ${set}: ${name === 'default' ? `default, as ${arm}` : `**${arm}**`}`,
-            ...figures(both.filter((row) => row.arm === name)),
-          ]);
-        });
-    }),
+    sets.flatMap((set) =>
+      Object.keys(arms).map((arm) => {
+        const own = rows.filter((row) => row.with === model && row.set === set && row.arm === arm);
+        const [calls, evaluations] = [total(own, 'calls'), sum(own.map((row) => row.calls - failed(row)))];
+        return [
+          `${model}, ${set}: ${arm}`,
+          [...new Set(own.map(({ task }) => task))].join(', '),
+          String(calls),
+          shareText(total(own, 'repeats'), calls),
+          shareText(total(own, 'improving'), evaluations),
+          own.length === 0 ? '–' : percent(mean(own.map(({ beaten = 0 }) => beaten))),
+          (total(own, 'seconds') / calls).toFixed(1),
+        ];
+      }),
+    ),
   );
-  return tableOf(['proposer', ...columns], lines);
+  return tableOf(
+    ['settings', 'tasks', 'replies', 'repeat', 'improve on the best', 'random policies beaten', 's a reply'],
+    lines.filter(([, , replies]) => replies !== '0'),
+  );
 }
+
+const failed = ({ failures, repeats }: Row) => repeats + sum(Object.values(failures));
 
 const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: 'bench/rows/real-models.jsonl' },
+    groups: { type: 'string', default: 'bench/rows/real-models-groups.jsonl' },
     page: { type: 'boolean', default: false },
   },
 });
 const rows = readRows<Row>(values.rows);
 const names = [...new Set(rows.map(({ task }) => task))].filter((task) => tasks[task] !== undefined);
 const note = `Tasks: ${names.join(', ')}. Shares with exact 95 % intervals. Return: mean over tasks of the best policy on 100 fresh episodes, normalised (0: random search with 100 evaluations; 1: the best known; cut at −1), with a 95 % interval from seeds resampled within tasks.`;
-const text = `${note}\n\n${defaults(rows)}\n### Settings compared\n\n${comparedArms(rows)}`;
+const text = `${note}\n\n${defaults(rows)}\n### Settings compared\n\nEight proposals for one prompt after ten random policies, twice, without corrections.\n\n${comparedArms(readRows<Row>(values.groups))}`;
 if (values.page) fillBlock('docs/real-models.md', 'figures', text);
 process.stdout.write(text);
