@@ -202,10 +202,10 @@ function proposalFindings(
   ];
 }
 
-function answerText(name: string, { latencyMs, usage }: Completion): string {
+function answerText(name: string, { format, latencyMs, usage }: Completion): string {
   const { completionTokens, promptTokens } = usage;
   const tokens = (count: number | undefined) => (count === undefined ? '?' : formatCount(count));
-  return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out)`;
+  return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out${format === undefined ? '' : `, format ${format}`})`;
 }
 
 const longerAnswer = 'raise model.maxTokens: a reasoning model may spend all of it before it answers';

@@ -181,7 +181,13 @@ function languageModel(
       const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
       const constrained = config.format !== 'text' && grammar !== undefined;
       return completions(result, latencyMs, bytes).map((completion) =>
-        constrained ? { ...completion, constrained } : completion,
+        constrained
+          ? {
+              ...completion,
+              constrained,
+              ...(config.format === 'auto' && { format: 'constrained' as const }),
+            }
+          : completion,
       );
     },
     async context() {
