@@ -48,16 +48,13 @@ export async function proposeCandidates(
   });
 }
 
-/**
- * Under `format: auto` a local model that repeats known parameters is asked again at a higher temperature, by half of its own
- * for each try: at its own it may repeat them until the iteration is lost.
- */
+/** A local model may repeat known parameters at its own temperature until the iteration is lost. */
 function afterRepeat({ adapt, model }: Config): ProposalRequest['afterRepeat'] {
   const reader = languageModelOf(model);
   // Learning needs answers of one temperature.
-  if (reader?.provider !== 'local' || reader.format !== 'auto' || adapt !== undefined) return undefined;
-  const { temperature = 1 } = reader;
-  return (attempt) => ({ temperature: temperature * (1 + attempt / 2) });
+  if (reader?.provider !== 'local' || !reader.heatAfterRepeat || adapt !== undefined) return undefined;
+  const { heatAfterRepeat, temperature = 1 } = reader;
+  return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
 }
 
 /** The prompt of each candidate, where they go on from parents. */

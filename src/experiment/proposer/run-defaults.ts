@@ -62,7 +62,7 @@ type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['mem
 const membersAs = (was: Members, wanted: Members): Members =>
   wanted.map((member, i) => sampledAs(was[i], member));
 
-const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'heatAfterRepeat'] as const;
 
 function sampledAs<Model extends { readonly provider: string }>(
   was: { readonly provider: string } | undefined,

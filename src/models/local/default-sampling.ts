@@ -14,7 +14,7 @@ import { isGguf, openGguf } from './weights/gguf.js';
 
 type Sampled = Pick<
   LocalConfig,
-  'format' | 'minP' | 'path' | 'repetitionPenalty' | 'temperature' | 'topK' | 'topP'
+  'format' | 'heatAfterRepeat' | 'minP' | 'path' | 'repetitionPenalty' | 'temperature' | 'topK' | 'topP'
 >;
 
 /**
@@ -51,4 +51,5 @@ function ofFamily(path: string): readonly SamplingLayer[] {
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),
+  heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });

@@ -117,6 +117,14 @@ export const localSchema = z.strictObject({
     .positive()
     .optional()
     .describe("Above 1: tokens that occurred become less likely (default: the model's, else 1)"),
+  heatAfterRepeat: z
+    .number()
+    .min(0)
+    .max(4)
+    .optional()
+    .describe(
+      'A reply that repeats known parameters is asked again at a higher temperature: by this share of it for each try (default of new runs: 0.5)',
+    ),
   stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
   format: z
     .enum(['auto', 'text', 'constrained'])

@@ -32,7 +32,7 @@ test('hotter with each try', async () => {
   });
 });
 
-test('as always in a format that runs of earlier versions have', async () => {
-  const { asked } = await play({ format: 'constrained' });
+test('as always where the config says so', async () => {
+  const { asked } = await play({ heatAfterRepeat: 0 });
   expect(asked.every((sampling) => sampling === undefined)).toBe(true);
 });
