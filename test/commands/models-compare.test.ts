@@ -199,7 +199,7 @@ it('proposes from recorded runs, up to an iteration', async () => {
   await expect(compare([all], { from: 'old@9' })).rejects.toThrow(/--from: that run has 5 complete iter/);
 });
 
-it('asks a model again that gave no answer, and goes on with the others', async () => {
+it('asks again a model that gave no answer, and continues with the others', async () => {
   const down = 'model={provider: openai, name: lost, baseUrl: "http://127.0.0.1:9", maxRetries: 0}';
   const models = `${down},{provider: openai, name: good, baseUrl: "${server.url}"}`;
   const first = await compare([models], { out: 'down', histories: 2, baselines: '' });

@@ -67,7 +67,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
     .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
     .map((set) => ({ set, result: validate(set, spec, context) }));
   const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
-  // Of those on lines of their own a valid one counts; of equal ones, the last.
+  // Among sets on lines of their own, a valid one wins; among equals, the last.
   const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
   const chosen = complete
     .filter((one) => !isKnown(one))

@@ -27,9 +27,9 @@ interface ModelsArguments extends ModelsRequest, PlayArguments {
 
 /** The last line of JSON. */
 export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
-  /** Of this call. */
+  /** For this call. */
   readonly status: PlayedStatus;
-  /** Of the comparison as a whole. */
+  /** The whole comparison. */
   readonly result: ModelsResult['status'];
   /** Its directory. */
   readonly out: string;

@@ -36,7 +36,7 @@ export interface History {
   readonly name: string;
   readonly kind: HistoryKind;
   readonly seed: number;
-  /** Of a recorded one. */
+  /** Present for a recorded history. */
   readonly warmup?: Config['warmup'];
 }
 

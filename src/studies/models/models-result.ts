@@ -68,7 +68,7 @@ export interface ContestantFigures {
   readonly seconds: number | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** Of all histories; null without a price. */
+  /** All histories together; null without a price. */
   readonly cost: number | null;
   readonly costPerImprovement: number | null;
 }

@@ -210,7 +210,7 @@ function write(result: SweepResult, directory: string): SweepResult {
 
 /** The last line of JSON. */
 export interface SweepSummary extends Omit<SweepResult, 'status'> {
-  /** Of this call. */
+  /** For this call. */
   readonly status: PlayedStatus;
   /** Of the sweep as a whole. */
   readonly result: SweepResult['status'];

@@ -1,6 +1,6 @@
 import { provider, refused } from './provider.js';
 
-/** A deployment of Azure OpenAI: the version of the API stands in the query, the key in a header of its own. */
+/** A deployment of Azure OpenAI: the API version is in the query, the key in a header of its own. */
 export const azure = provider({
   name: 'Azure OpenAI',
   format: 'json_schema',
