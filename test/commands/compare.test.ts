@@ -151,7 +151,7 @@ describe('compare', () => {
     expect(first.tasks[0]!.groups[0]!.runs).toHaveLength(8);
     expect(first.leftOut.map(({ run, reason }) => [run.split('/').at(-1), reason])).toEqual([
       ['a-broken', expect.stringContaining('not valid JSON')],
-      ['a-crash', 'crashed after 1 iterations'],
+      ['a-crash', 'crashed after 1 iteration'],
       ['a-twice', expect.stringMatching(/^same config and seed as .*a-3$/)],
     ]);
     const all = (await compare([at()], { unfinished: true, by: 'model' })).parsed();

@@ -73,6 +73,6 @@ it.skipIf(!hasScript)(
       shown += String(chunk);
     });
     const [code] = (await once(child, 'close')) as [number];
-    expect([code, shown]).toEqual([0, expect.stringMatching(/finished.* after 1 iterations/)]);
+    expect([code, shown]).toEqual([0, expect.stringMatching(/finished.* after 1 iteration/)]);
   },
 );
