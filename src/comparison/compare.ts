@@ -1,8 +1,10 @@
 /** Finds the runs of a comparison, leaves out what does not count, and writes what is asked for. */
+
 import { dirname, relative, resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { plural } from '../format/numbers.js';
 import { headlineOf } from '../runs/facts.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
@@ -59,7 +61,7 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
     if (status !== 'completed' && !unfinished) {
       leftOut.push({
         run: named(path),
-        reason: `${headlineOf({ ...manifest, status })} after ${manifest.iterations.done} iterations`,
+        reason: `${headlineOf({ ...manifest, status })} after ${plural(manifest.iterations.done, 'iteration')}`,
       });
       continue;
     }
