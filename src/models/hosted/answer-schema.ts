@@ -1,3 +1,4 @@
+import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
 interface SchemaOptions {
@@ -49,14 +50,10 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** A text without the thoughts at its beginning; '' if they don't end. */
-export const withoutThoughts = (text: string): string =>
-  text.replace(/^\s*<think(?:[\s\S]*<\/think[^>]*>|[\s\S]*$)/, '').trim();
-
 /** The object that a text is, thoughts aside; undefined where it is something else. */
 export function parsedObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(withoutThoughts(text));
+    const value: unknown = JSON.parse(answerText(text).text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

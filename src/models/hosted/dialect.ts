@@ -1,7 +1,8 @@
 /** Which parameters a server takes, learnt from what it refuses and from its first replies. */
+import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
-import { answerSchema, autoSchema, followsSchema, parsedObject, withoutThoughts } from './answer-schema.js';
+import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
 import { TryFailure } from './retry.js';
 
 /** How the server is told the form of an answer under `format: auto`, the strictest way first. */
@@ -155,7 +156,7 @@ export function formatOf(
   sent: Level,
   grammar: AnswerGrammar,
 ): Level {
-  const answer = withoutThoughts(text);
+  const answer = answerText(text).text.trim();
   // A reply without an answer says nothing about it, a cut one shows how it begins.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';

@@ -109,7 +109,7 @@ describe.each(servers)('$name', (server) => {
       expect(unreadable).toEqual([]);
     });
 
-    it('keeps to a limit, goes on where it ended, and can be replayed', async () => {
+    it('keeps to a limit, resumes where it ended, and can be replayed', async () => {
       const { path } = await runExperimentFrom({ ...experiment(), limits: { calls: 1 } }, { env });
       expect(readManifest(path)).toMatchObject({
         // A small model that is free may have proposed nothing.

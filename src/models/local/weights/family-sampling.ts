@@ -3,19 +3,14 @@ import type { SamplingChoice } from '../../language-model.js';
 import type { GgufFile } from './gguf.js';
 
 /**
- * By the beginning of `general.basename` or `general.name`, letters and digits only; the first that fits. From the
- * publishers' generation_config.json and model cards, as of November 2026. Qwen's repetition penalty (1.05 to 1.1) is left out:
- * it makes a model avoid digits that the prompt holds.
+ * By the beginning of `general.basename` or `general.name`, letters and digits only; the first that fits. Only families
+ * whose publisher's figures we have read (Qwen2.5 and Qwen3: generation_config.json; Gemma 3: model card), November 2026.
+ * Qwen2.5's repetition penalty (1.05 to 1.1) is left out: it makes a model avoid digits that the prompt holds.
  */
 const families: readonly (readonly [RegExp, SamplingChoice])[] = [
-  [/^qwen3.*thinking|^qwq/, { temperature: 0.6, topP: 0.95, topK: 20 }],
-  [/^qwen/, { temperature: 0.7, topP: 0.8, topK: 20 }],
-  [/^deepseekr1/, { temperature: 0.6, topP: 0.95 }],
-  [/^(meta)?llama3/, { temperature: 0.6, topP: 0.9 }],
-  [/^gemma[23]/, { temperature: 1, topP: 0.95, topK: 64 }],
-  [/^smollm3/, { temperature: 0.6, topP: 0.95 }],
-  [/^smollm2/, { temperature: 0.2, topP: 0.9 }],
-  [/^(ministral|mistral)/, { temperature: 0.7 }],
+  [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],
+  [/^qwen(2|3)/, { temperature: 0.7, topP: 0.8, topK: 20 }],
+  [/^gemma3/, { temperature: 1, topP: 0.95, topK: 64 }],
 ];
 
 /** @returns undefined for a family that is not known */

@@ -156,5 +156,5 @@ export function proposal(seed: number, enforced: boolean): string {
   return enforced ? json : `Here is my proposal:\n\`\`\`json\n${json}\n\`\`\``;
 }
 
-/** Of the policy that is improved. */
+/** Parameters of the policy that is improved. */
 const parameters = 8;

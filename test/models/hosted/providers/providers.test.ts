@@ -96,7 +96,7 @@ describe.each([...hosted, ...own])('$name', (fake) => {
     expect(kinds).toEqual([]);
   });
 
-  it('keeps to a limit, goes on where it ended, and can be replayed', async () => {
+  it('keeps to a limit, resumes where it ended, and can be replayed', async () => {
     const server = await start(fake.answer);
     const limited = { ...experiment(fake.model(server.url)), limits: { calls: 2 } };
     const { path } = await runExperimentFrom(limited, { env });

@@ -4,8 +4,7 @@ import { familySampling } from '../../../../src/models/local/weights/family-samp
 test.each([
   ['Qwen2.5-Coder', 'Qwen2.5 Coder 0.5B Instruct AWQ', { temperature: 0.7, topP: 0.8, topK: 20 }],
   [undefined, 'Qwen3 4B Thinking 2507', { temperature: 0.6, topP: 0.95, topK: 20 }],
-  ['smollm2', 'Smollm2 135M 8k Lc100K Mix1 Ep2', { temperature: 0.2, topP: 0.9 }],
-  [undefined, 'Meta Llama 3.1 8B Instruct', { temperature: 0.6, topP: 0.9 }],
+  ['smollm2', 'Smollm2 135M 8k Lc100K Mix1 Ep2', undefined],
   ['gemma-3', 'Gemma 3 4b It', { temperature: 1, topP: 0.95, topK: 64 }],
   [undefined, 'Made Up 7B', undefined],
   [undefined, undefined, undefined],
