@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
@@ -50,6 +50,8 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   for (const name of readGroup(path).runs) {
     if (!existsSync(join(path, name, runFiles.manifest))) continue;
     try {
+      if (lstatSync(join(path, name)).isSymbolicLink())
+        throw new UserError({ file: join(path, name), message: 'is a link, not a directory' });
       const run = await readShownRun(join(path, name));
       faults.push(...run.recorded.faults);
       repeats.push({ data: runData(run), href: hrefOf(name) });

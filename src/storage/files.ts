@@ -117,7 +117,9 @@ const mostFolders = 20_000;
  * @throws UserError for a pattern that looks into too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
-  const parts = pattern.split('/').filter((part, i, all) => part !== '' && part !== '.' && !(part === '**' && all[i - 1] === part));
+  const parts = pattern
+    .split('/')
+    .filter((part, i, all) => part !== '' && part !== '.' && !(part === '**' && all[i - 1] === part));
   const found = new Set<string>();
   const seen = new Set<string>();
   const folders = new Map<string, readonly string[]>();
@@ -125,7 +127,11 @@ export function foldersMatching(pattern: string, from: string): readonly string[
     const known = folders.get(folder) ?? innerFolders(folder);
     folders.set(folder, known);
     if (folders.size > mostFolders)
-      throw new UserError({ value: pattern, message: `this pattern looks into more than ${mostFolders} folders`, remedy: 'name more of the path' });
+      throw new UserError({
+        value: pattern,
+        message: `this pattern looks into more than ${mostFolders} folders`,
+        remedy: 'name more of the path',
+      });
     return known;
   };
   const expand = (folder: string, at: number): void => {
@@ -153,7 +159,9 @@ export function foldersMatching(pattern: string, from: string): readonly string[
 
 function innerFolders(folder: string): readonly string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((item) => (item.isDirectory() ? [item.name] : []));
+    return readdirSync(folder, { withFileTypes: true }).flatMap((item) =>
+      item.isDirectory() ? [item.name] : [],
+    );
   } catch {
     // It is gone, no folder, or not ours to read.
     return [];
