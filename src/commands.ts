@@ -169,7 +169,7 @@ export const commands: readonly (ListedCommand | readonly [string, string, reado
 ];
 
 /** A command by its words, with the values of the arguments that are not given. */
-async function loadTool(words: string): Promise<Loaded> {
+export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
