@@ -1,9 +1,11 @@
 /** Policies that a user's module makes. */
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
+import { type WatchedCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
@@ -99,10 +101,11 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: string, call: () => T): T => {
+  const guarded = <T>(what: WatchedCall, call: () => T): T => {
     try {
-      return call();
+      return watched(what, call);
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
     }
   };
@@ -116,7 +119,7 @@ export async function modulePolicies(
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
         throw wrong(
-          `the policy returned ${JSON.stringify(action) ?? 'nothing'}, which is no action of ${id}`,
+          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is no action of ${id}`,
         );
       };
     },

@@ -32,13 +32,16 @@ export function environmentInfo(id: string): EnvironmentInfo {
  * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
  * user's module makes the environment of that module.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
+ * @param timeoutSeconds longest wait for a call of a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an unusable value
  */
 export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
+  timeoutSeconds?: number,
 ): Promise<Environment> {
-  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
+  if (isModulePath(id))
+    return (await import('./module-environment.js')).moduleEnvironment(id, options, timeoutSeconds);
   return find(id).make(options);
 }
 
@@ -50,7 +53,7 @@ export interface EnvironmentSource {
   readonly python?: string | undefined;
   /** Folder of the modules that `gymnasium:module:Env-v0` names, beside the working directory. */
   readonly modules?: string | undefined;
-  /** Longest wait for another program, for a reset or a step. Default: 60. */
+  /** Longest wait for another program or a user's module, for a reset or a step. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
   /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
   readonly parallel?: number | undefined;
@@ -85,7 +88,7 @@ export async function openEnvironment(
 ): Promise<Environment | RemoteEnvironment> {
   const { id, options = {}, modules, timeoutSeconds = 60, parallel } = source;
   const timeoutMs = 1000 * timeoutSeconds;
-  if (!isRemoteId(id)) return makeEnvironment(id, options);
+  if (!isRemoteId(id)) return makeEnvironment(id, options, source.timeoutSeconds);
   if (id.startsWith('openenv:')) {
     const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });
