@@ -54,6 +54,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         base: args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
         out: args.out === undefined ? undefined : resolve(context.cwd, args.out),
         ignoredKeys: listed(args.ignoreKeys),
+        cwd: context.cwd,
       },
       { signal },
     );

@@ -121,7 +121,7 @@ function readRows<T>(
 ): readonly T[] {
   const file = join(dataset, `${split}.jsonl`);
   if (!existsSync(file)) throw missing(dataset, split);
-  return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index) =>
+  return (readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? []).map((row, index) =>
     checkedRow(schema, row, { file, line: index + 1, ...problem }),
   );
 }

@@ -1,7 +1,7 @@
 /** Divides training from validation by whole runs, never by rows. */
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
-import { matches } from '../../src/storage/files.js';
+import { matches } from '../../src/storage/pattern.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }

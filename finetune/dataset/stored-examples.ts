@@ -44,7 +44,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
     train: join(dataset, datasetFiles.train),
     validation: join(dataset, datasetFiles.validation),
   };
-  const read = (file: string) => readJsonLines<unknown>(file, { repair: false }) ?? [];
+  const read = (file: string) => readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? [];
   const [first] = read(files.train);
   if (first === undefined) {
     throw new UserError({

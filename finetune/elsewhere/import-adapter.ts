@@ -21,8 +21,9 @@ export interface Import {
   readonly trained: TrainedDirectory;
   /** Base of an adapter; undefined takes the one that it was exported for, or that it names. */
   readonly base: string | undefined;
-  /** undefined takes `adapter` or `model` below the output of the exported config. */
+  /** undefined takes `adapter` or `model` below the output of the exported config, if that lies below `cwd`. */
   readonly out: string | undefined;
+  readonly cwd: string;
   /** Keys of the configs that are read as if they were not there. */
   readonly ignoredKeys?: readonly string[] | undefined;
 }
@@ -50,7 +51,7 @@ export async function importTrained(job: Import, hooks: WriteHooks = {}): Promis
   const { kind, directory: from, files } = job.trained;
   const handOver = findHandOver(from);
   const base = kind === 'adapter' ? baseOf(job, handOver) : undefined;
-  const output = job.out ?? defaultOutput(job.trained, handOver);
+  const output = job.out ?? defaultOutput(job, handOver);
   const outcome = readOutcome(from);
   const bytes = files.reduce((sum, name) => sum + plainSize(from, name), 0);
   if (base !== undefined) {
@@ -92,7 +93,9 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-function defaultOutput({ kind, directory }: TrainedDirectory, handOver: HandOver | undefined): string {
+/** The file that names it comes from elsewhere, and must not choose any folder of this machine. */
+function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
+  const { directory, kind } = trained;
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
@@ -101,7 +104,14 @@ function defaultOutput({ kind, directory }: TrainedDirectory, handOver: HandOver
     });
   }
   const seed = /^seed-\d+$/.exec(path.basename(directory))?.[0];
-  return path.join(handOver.config.output, ...(seed === undefined ? [] : [seed]), kind);
+  const output = path.resolve(cwd, handOver.config.output, ...(seed === undefined ? [] : [seed]), kind);
+  if (output.startsWith(path.join(cwd, path.sep))) return output;
+  throw new UserError({
+    field: '--out',
+    value: output,
+    message: 'lineage.json names a place outside this directory',
+    remedy: 'name the place yourself: --out tuned/adapter',
+  });
 }
 
 /** @throws UserError unless the name stands for a file itself */

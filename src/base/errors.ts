@@ -142,7 +142,11 @@ export function unreachable(value: never): never {
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'an error that has no readable message';
+  }
 }
 
 /** The problems of a UserError; of anything else that was thrown, its message. */

@@ -5,7 +5,7 @@ import type { Arguments } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import type { ModuleKind } from '../modules/user-module.js';
+import type { ModuleKind } from '../modules/host-messages.js';
 
 /** How a config names a module of each kind. */
 const uses = {

@@ -61,6 +61,8 @@ export interface OwnParts {
   readonly environment?: Environment | undefined;
   /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
   readonly withoutReward?: boolean;
+  /** Ends the question to the model's server what it takes, so that the history fits; absent where none may be asked. */
+  readonly ask?: AbortSignal | undefined;
 }
 
 /**
@@ -88,7 +90,7 @@ export async function assemble(
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
   // A model that isn't there is reported once.
-  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model));
+  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };

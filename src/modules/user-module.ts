@@ -4,8 +4,9 @@ import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/paths.js';
-
-export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
+import type { ModuleKind } from './host-messages.js';
+import { hostsModules, stackOf } from './hosting.js';
+import { moduleThread, usualSeconds } from './module-thread.js';
 
 /** The checked default export of a module. */
 export interface UserModule {
@@ -28,12 +29,38 @@ export interface UserModule {
 /** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
+/** What is read of the object that `create` returns: everything, where nothing is named. */
+export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefined>> = {
+  environment: [
+    ...['observationSpace', 'actionSpace', 'maxSteps', 'stepSeconds', 'reset', 'step', 'frame', 'close'],
+    ...['name', 'id', 'description', 'observationNames', 'actionNames'],
+  ],
+  policy: ['parameters', 'description', 'build', 'initial'],
+  model: ['id', 'givesSeveral', 'seesImages', 'generate', 'open', 'context', 'close'],
+  reward: [],
+  helpers: undefined,
+};
+
 /**
- * Imports a module; Node does that once for each file and thread.
+ * Loads a module in the thread of users' modules; Node imports each file once a thread.
  * @param field of the config that names it
- * @throws UserError that names the file, and what its default export lacks
+ * @param seconds longest wait for a call
+ * @throws UserError that names the file, and what its default export lacks; EnvironmentError where the module does not
+ *   return in time or ends the thread
  */
-export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
+export async function loadModule(
+  path: string,
+  kind: ModuleKind,
+  field: string,
+  seconds = usualSeconds,
+): Promise<UserModule> {
+  if (hostsModules()) return importModule(path, kind, field);
+  const setting = { origin: basename(path), seconds, later: kind === 'model' };
+  return moduleThread().load({ kind: 'load', path: resolve(path), as: kind, field }, setting);
+}
+
+/** As `loadModule`, in this thread. */
+export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
   const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} ${basename(path)} writes one)`;
   if (!existsSync(file) || !statSync(file).isFile()) {
@@ -97,7 +124,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
 
 /** The file, with line and column where the error's trace tells them. */
 export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
-  const trace = error instanceof Error ? (error.stack ?? '') : '';
+  const trace = stackOf(error);
   const place = [pathToFileURL(file).href, file]
     .map((name) => trace.split(name)[1])
     .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { planKinds } from '../runs/plans.js';
 import { readManifest, runFiles } from '../runs/reader.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Plan } from './plan.js';
@@ -38,7 +38,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   makeDirectory(directory);
   const release = lockRun(join(directory, lock));
   try {
-    replaceFile(file, `${JSON.stringify(record(readJson(file)), null, 2)}\n`);
+    replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
     return release;
   } catch (error) {
     release();
@@ -62,7 +62,7 @@ export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): 
         remedy: 'stop it, or let it play',
       });
     const file = join(directory, recordName);
-    const written = readJson(file);
+    const written = readOwnJson(file);
     const text = `${JSON.stringify(record(written), null, 2)}\n`;
     if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
   });

@@ -10,7 +10,7 @@ import {
   plus,
   type SharedBudget,
 } from '../experiment/budget/limits.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
 /** Every `of`th run of a plan, from the `index`th on; both from 0. */
@@ -114,7 +114,7 @@ export class PartBudget {
     const around = join(this.#directory, limitsFolder);
     const uses = readdirSync(around)
       .filter((name) => name.endsWith(`-of-${this.#part.of}.json`) && join(around, name) !== own)
-      .map((name) => readJson(join(around, name)) as PartUse);
+      .map((name) => readOwnJson(join(around, name)) as PartUse);
     this.#others = {
       spent: uses.map(({ spent }) => spent).reduce(plus, nothing),
       reserved: uses.map(({ reserved }) => reserved).reduce(plus, nothing),

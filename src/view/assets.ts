@@ -51,6 +51,10 @@ const assets: Readonly<Record<string, Asset>> = {
     type: script,
     read: () => readFileSync(new URL('../format/numbers.js', import.meta.url), 'utf8'),
   },
+  '/assets/pattern.js': {
+    type: script,
+    read: () => readFileSync(new URL('../storage/pattern.js', import.meta.url), 'utf8'),
+  },
   '/assets/uplot.css': { type: style, read: library('uplot', 'dist/uPlot.min.css') },
   '/assets/report.js': { type: script, read: pageScript },
   '/assets/report.css': { type: style, read: pageStyle },
@@ -70,6 +74,7 @@ const imports = JSON.stringify({
     'preact/hooks': '/assets/hooks.js',
     htm: '/assets/htm.js',
     numbers: '/assets/numbers.js',
+    pattern: '/assets/pattern.js',
     uplot: '/assets/uplot.js',
   },
 });

@@ -1,5 +1,5 @@
 /** Questions that runs ask a person, shown and answered on a page. */
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,7 +30,9 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
   if (typeof name !== 'string') throw notOpen();
-  return readRegularFile(join(place.path, runFiles.animations, name), largestPicture);
+  const folder = join(place.path, runFiles.animations);
+  if (lstatSync(folder).isSymbolicLink()) throw notOpen();
+  return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
 /** A remark may stand in several bytes a character, and JSON escapes some. */

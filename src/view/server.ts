@@ -272,7 +272,7 @@ function sendSaved(response: ServerResponse, { item, path }: Place): void {
   response.setHeader('content-security-policy', savedPolicy);
   // A page in a sandbox that says so is not shown.
   response.removeHeader('cross-origin-opener-policy');
-  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved));
+  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved, 'refuse'));
 }
 
 function fail(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from '../../../src/report/page/page.js';
 import { type TrainingFacts, trainingFacts } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
-import { readJson } from '../../../src/storage/files.js';
+import { readOwnJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
 import { type DatasetLineage, datasetSchema } from '../../dataset/lineage.js';
 import type { Metric } from '../../train/metrics.js';
@@ -34,7 +34,7 @@ interface About {
  */
 export function shownTraining(path: string): Page | undefined {
   const facts = trainingFacts(path);
-  const { config = {}, dataset } = readJson(join(path, trainingFiles.about)) as About;
+  const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;
   const lines = readJsonLines<unknown>(join(path, trainingFiles.metrics), { repair: false }) ?? [];
   if (lines.length === 0) return undefined;
   const command = facts.command ?? 'the command that began it';

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
+import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
 /** A good episode: all of its steps, or those that prompts show. */
@@ -58,17 +59,23 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/** @returns null where there are none, for templates */
+/**
+ * @param ofReturns `memory.digits`
+ * @returns null where there are none, for templates
+ */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,
+  ofReturns?: number,
 ): z.output<typeof demonstratedSchema> | null {
   if (demonstrations.length === 0) return null;
+  const totals = demonstrations.flatMap(({ return: total }) => (total === undefined ? [] : [total]));
+  const told = ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
   return {
     several: demonstrations.length > 1,
     episodes: demonstrations.map(({ length, return: total, steps }, i) => ({
       number: i + 1,
-      return: total === undefined ? null : total.toFixed(2),
+      return: total === undefined ? null : told(total),
       shown: steps.length,
       length,
       partial: steps.length < length,
