@@ -1,4 +1,4 @@
-/** The section `environment` of a config. */
+/** The `environment` section of a config. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);

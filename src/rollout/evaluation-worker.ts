@@ -23,7 +23,7 @@ if (pulse !== undefined) {
   );
   tellPulse(pulse);
 }
-/** The first answer tells what can't be made, e.g. of a module that a thread can't import. */
+/** The first reply reports creation errors, such as a module that a thread can't import. */
 const made = make();
 made.catch(() => undefined);
 

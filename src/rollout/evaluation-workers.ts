@@ -1,4 +1,6 @@
-/** Threads that play episodes, with the same results as in this thread; they start when that pays. */
+/**
+ * Threads that play episodes, with the same results as the main thread. They start only when that pays off.
+ */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -15,14 +17,17 @@ import type { PolicyConfig } from '../policies/settings.js';
 import { startThread } from '../storage/thread.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
-/** What a worker makes its environment and policies from. */
+/** What a worker creates its environment and policies from. */
 export interface WorkerSetting {
   readonly environment: Pick<EnvironmentConfig, 'id' | 'options' | 'timeoutSeconds'>;
   readonly policy: PolicyConfig;
   /** Path of the module of `evaluation.reward`. */
   readonly reward?: string | undefined;
   readonly maxSteps: number;
-  /** Where users' modules take part: memory in which the thread tells what of them it calls. */
+  /**
+   * Shared memory in which the thread reports which call into a user module it is making; set if there are
+   * user modules.
+   */
   readonly pulse?: Int32Array;
 }
 
@@ -35,19 +40,22 @@ export type WorkerAnswer =
   | { readonly kind: 'played'; readonly episodes: readonly PlayedEpisode[] }
   | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
   | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string }
-  /** A module broke the thread: the message does not say which. */
+  /** A module broke the thread, which can't say which one. */
   | { readonly kind: 'broken'; readonly failure: EnvironmentFailure; readonly message: string };
 
-/** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
+/**
+ * Cost of starting a worker, measured with the slowest environments (see bench/workers.ts). Workers pay off
+ * after as much time without them.
+ */
 const startMs = 600;
 const closingMs = 1000;
-/** Sending a shorter episode to a worker would take as long as playing it here. */
+/** Episodes shorter than this take as long to send to a worker as to play here. */
 const shortestEpisodeMs = 0.5;
 
 /**
- * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
- *   unless episodes are so short that they are better played here. Undefined for 1, unless users' modules take part:
- *   these are played in threads always, where they can be stopped.
+ * @param count number of threads. `auto`: one per core, once the main thread has spent as much time on
+ * episodes as starting them costs, unless episodes are so short that playing them here is faster. Returns
+ * undefined for 1 thread unless there are user modules: these always run in threads, which can be stopped.
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
@@ -61,19 +69,19 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
   return new EvaluationWorkers(setting, threads, count === 'auto', modules);
 }
 
-/** A thread, and what ended it. */
+/** A thread, and the failure that ended it. */
 interface Player {
   readonly worker: Worker;
   readonly pulse: Int32Array | undefined;
   failure?: EnvironmentError;
-  /** Whether it has played: its start counts for no episode. */
+  /** Whether it has played before; its start-up time counts for no episode. */
   isWarm: boolean;
 }
 
 export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
   readonly #onlyWherePays: boolean;
-  /** Files of users' modules that take part. */
+  /** File names of the user modules in use. */
   readonly #modules: readonly string[];
   #threads: number;
   #players: Player[] = [];
@@ -92,29 +100,31 @@ export class EvaluationWorkers {
     this.#modules = modules;
   }
 
-  /** How many threads there are now. */
+  /** Current number of threads. */
   get running(): number {
     return this.#players.length;
   }
 
-  /** Whether no other thread may play the episodes. */
+  /** Whether episodes must be played in these threads. */
   get isNeeded(): boolean {
     return this.#modules.length > 0;
   }
 
-  /** A single thread, where one is needed: others are at work beside it. */
+  /**
+   * Reduces the pool to one thread if threads are required, for when the main thread is itself one of many.
+   */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
   }
 
-  /** Counts episodes that were played one after the other, and how long they took. */
+  /** Counts episodes played sequentially and the time they took. */
   count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
     this.#played += episodes;
   }
 
-  /** Whether the threads should play the episodes that are left of an evaluation. */
+  /** Whether the threads should play the remaining episodes of an evaluation. */
   wanted(episodes: number): boolean {
     return this.isNeeded || !this.#onlyWherePays || this.#pays(episodes);
   }
@@ -123,14 +133,14 @@ export class EvaluationWorkers {
     return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
   }
 
-  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
+  /** Plays one episode for each task; returns the episodes in task order. */
   async play(
     parameters: ParameterVector,
     tasks: readonly EpisodeTask[],
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // What ended a thread of users' modules ends the run; any other is started again.
+    // A failure in user modules ends the run; other threads are restarted.
     for (const { failure } of this.#players) if (failure !== undefined && this.isNeeded) throw failure;
     const many = !this.#onlyWherePays || this.#pays(tasks.length);
     const players = this.#players.filter(({ failure }) => failure === undefined);
@@ -163,10 +173,10 @@ export class EvaluationWorkers {
     return results;
   }
 
-  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
+  /** Stops the threads, even in the middle of an episode. They restart when needed. */
   async close(): Promise<void> {
     if (this.isNeeded) {
-      // Environments of users close what they have open.
+      // User environments get a chance to close their resources.
       const closing = this.#players.filter(({ failure }) => failure === undefined);
       await Promise.all(closing.map(({ worker }) => closed(worker)));
     }
@@ -191,7 +201,7 @@ export class EvaluationWorkers {
     worker.on('message', (answer: WorkerAnswer) => {
       if (answer.kind === 'broken' && answer.failure === 'died') fail(answer.message);
     });
-    // Only a worker that plays keeps the process alive.
+    // Only a worker that is playing should keep the process alive.
     worker.unref();
     return player;
   }
@@ -201,7 +211,10 @@ export class EvaluationWorkers {
     return new EnvironmentError(kind, `${origin}: ${message}`);
   }
 
-  /** @throws UserError for what the environment refuses; EnvironmentError where it fails, or its thread */
+  /**
+   * @throws UserError if the environment rejects its config; EnvironmentError if the environment or its
+   * thread fails
+   */
   async #playIn(player: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
     const { pulse, worker } = player;
     const seconds = this.#setting.environment.timeoutSeconds ?? usualSeconds;
@@ -236,14 +249,14 @@ export class EvaluationWorkers {
   }
 }
 
-/** Whether an episode is one, whatever modules did to the language in their thread. */
+/** Validates an episode: user modules may have tampered with the thread's built-ins. */
 const isWhole = ({ length, return: total, terminated, truncated }: PlayedEpisode): boolean =>
   Number.isInteger(length) &&
   typeof total === 'number' &&
   typeof terminated === 'boolean' &&
   typeof truncated === 'boolean';
 
-/** Asks a thread to close what it has open and to end. */
+/** Asks a thread to close its resources and exit. */
 async function closed(worker: Worker): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, closingMs);

@@ -43,7 +43,7 @@ export type FileAction = z.output<typeof action>;
 export type FileInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 
-/** @throws UserError for a file that is no game of TextWorld, with the place of what is wrong */
+/** @throws UserError if the file isn't a TextWorld game, with the location of the problem */
 export function readGame(file: string): GameFile {
   const content = readJson(file);
   if (content === undefined)
