@@ -40,9 +40,8 @@ export const invertedDoublePendulumOptions = z.strictObject({
 /**
  * A pole on top of another. Observation: cart position; sines of the lower pole's angle and of the angle
  * between the poles, then their cosines; the three velocities and the force of the rail's end on the cart,
- * each clipped to ±10. Reward, with (x, y) the
- * tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001 ω₁² − 0.005 ω₂². The episode terminates
- * once y ≤ 1.
+ * each clipped to ±10. Reward, with (x, y) the tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
+ * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
 export async function invertedDoublePendulum(
   options: z.output<typeof invertedDoublePendulumOptions>,

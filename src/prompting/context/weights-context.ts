@@ -28,7 +28,7 @@ export function linearContext(policy: PolicyDescription & { kind: 'linear' }): L
   };
 }
 
-/** Definitions of activation functions; models may not know `leaky-relu`. */
+/** Definition of each activation function in the prompt; null if it needs none. */
 const definitions = {
   tanh: null,
   relu: 'relu(x) = max(0, x)',

@@ -7,8 +7,8 @@ import { drawImperfection } from './motors.js';
 
 /**
  * One to three falling poles, on a cart or on a motorised joint. An episode ends when they lean too far or
- * the cart leaves its track. Each step alive earns 1; in some draws minus costs for deviation and effort, or plus a reward for
- * the cart's velocity.
+ * the cart leaves its track. Each step alive earns 1; some draws subtract costs for deviation and effort, or
+ * add a reward for the cart's velocity.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
