@@ -49,7 +49,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
       at,
       best,
       improved,
-      // It is computed when it is asked for: a long run draws few of them.
+      // Computed lazily, because a long run draws only a few of them.
       get spread() {
         return spread(entry);
       },
@@ -57,7 +57,9 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   });
 }
 
-/** Whether episodes have at most two returns (success or not): quartiles then tell nothing. */
+/**
+ * Whether episodes have at most two distinct returns (success or failure); quartiles are then uninformative.
+ */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {
@@ -203,7 +205,7 @@ function targetLine(target: number, y: Scale): Html {
   return html`<g class="target" data-value="${target}"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
-/** Lines between the iterations of several candidates, up to 60 iterations. */
+/** Lines between iterations with several candidates, up to 60 iterations. */
 function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
   if (candidates === 1 || iterations > 60) return undefined;
   const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
@@ -214,7 +216,7 @@ function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
   const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // The label of the first iteration needs room beside that of the warm-up.
+  // The label of the first iteration needs space next to that of the warm-up.
   const room = (warmup / 2 + candidates / 2) / slots > 0.18;
   return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }

@@ -3,22 +3,22 @@ import type { CallRecord } from '../../runs/calls.js';
 import type { FeedbackResult, LoggedEvent } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
 
-/** What was said of the episodes of a run, and what that took. */
+/** The feedback given during a run, and its cost. */
 export interface FeedbackFigures {
-  /** Questions, in their order. */
+  /** Questions, in order. */
   readonly results: readonly FeedbackResult[];
-  /** Those that were answered. */
+  /** Number of questions answered. */
   readonly given: number;
-  /** Mean rating; null where none was given. */
+  /** Mean rating; null if none was given. */
   readonly rating: number | null;
-  /** Part of the usage of the run. */
+  /** Included in the usage of the run. */
   readonly calls: number;
   readonly tokens: number;
-  /** Absent where it has no price. */
+  /** Absent without a price. */
   readonly cost?: number;
 }
 
-/** Undefined where nobody was asked. */
+/** Undefined if nobody was asked. */
 export function feedbackFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -26,7 +26,7 @@ export function feedbackFigures(
   const results: FeedbackResult[] = [];
   for (const event of events) {
     if (event.kind !== 'feedback') continue;
-    // An iteration that was not recorded whole is asked on again.
+    // If an iteration was not fully recorded, its question is asked again.
     if (results.at(-1)?.iteration === event.iteration) results.pop();
     const { time: _, lines: __, ...result } = event;
     results.push(result);
@@ -51,7 +51,7 @@ export function feedbackFigures(
   };
 }
 
-/** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens of the usage` */
+/** Example: `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens of the usage`. */
 export function feedbackFiguresText({
   calls,
   cost,

@@ -6,7 +6,7 @@ import { coordinate, linearScale, percent } from '../charts/scale.js';
 import type { LoggedProposal } from '../data/proposals.js';
 
 const height = 180;
-/** Columns that the horizontal axis is divided into. */
+/** Number of columns on the horizontal axis. */
 const slots = 100;
 
 /** Predicted against observed returns; undefined if no reply predicted one. */
@@ -22,7 +22,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
   const x = linearScale(extent(predicted), [0, slots], { ticks: 5, nice: true });
   const y = linearScale(extent(observed), [height, 0], { ticks: 4, nice: true });
   const place = (value: number) => percent(x.at(value) / slots);
-  // The part of the diagonal that is within both axes.
+  // The part of the diagonal within both axes.
   const [low, high] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   const errors = points.map((point) => point.predicted - point.observed);
   const error = mean(errors.map(Math.abs));
@@ -48,7 +48,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
 
 const extent = (values: readonly number[]): [number, number] => [smallest(values), largest(values)];
 
-/** Pearson's; undefined for fewer than three points, or if one side never changes. */
+/** Pearson correlation; undefined for fewer than three points, or if either side is constant. */
 function correlation(a: readonly number[], b: readonly number[]): number | undefined {
   const [centreA, centreB] = [mean(a), mean(b)];
   const product = (f: (i: number) => number) => a.reduce((sum, _, i) => sum + f(i), 0);
