@@ -1,6 +1,6 @@
 /**
- * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` its files, as
- * links to blobs (huggingface_hub's layout).
+ * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` contains a commit, `snapshots/COMMIT/`
+ * its files, as links to blobs (huggingface_hub's layout).
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -20,7 +20,7 @@ export interface HfReference {
   readonly file: string | undefined;
 }
 
-/** @throws UserError when it is not of the form */
+/** @throws UserError if the format is invalid */
 export function parseHfReference(reference: string): HfReference {
   const match = /^([\w.-]+\/[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
   const parts = reference.split(/[/@:]/);
@@ -35,8 +35,8 @@ export function parseHfReference(reference: string): HfReference {
 }
 
 /**
- * `ORG/NAME…` of `hf:ORG/NAME…`.
- * @throws UserError for what is no model of Hugging Face
+ * Converts `hf:ORG/NAME…` to `ORG/NAME…`.
+ * @throws UserError if it isn't a Hugging Face model
  */
 export function withoutScheme(model: string): string {
   if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
@@ -51,7 +51,7 @@ export function withoutScheme(model: string): string {
   });
 }
 
-/** The cache's folder, found as huggingface_hub finds it. */
+/** The cache folder, found in the same way as huggingface_hub. */
 export function hfCache(env: Variables): string {
   const cache = env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
   return (
@@ -66,7 +66,7 @@ export const repositoryFolder = (cache: string, repository: string): string =>
 
 /**
  * The directory of a model, or its GGUF file, in the cache.
- * @throws UserError when it is not there
+ * @throws UserError if it isn't there
  */
 export function hfModel(reference: string, env: Variables): string {
   const { repository, revision, file } = parseHfReference(reference);
@@ -95,13 +95,13 @@ function snapshotOf(folder: string, revision: string): string | undefined {
 }
 
 export interface CachedModel {
-  /** As a config names it. */
+  /** As named in a config. */
   readonly reference: string;
   /** Directory, or GGUF file. */
   readonly path: string;
 }
 
-/** Models of the cache's newest `main` that have safetensors weights or GGUF files. */
+/** Models with safetensors weights or GGUF files in the cache, at their newest `main`. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];
