@@ -1,4 +1,5 @@
 /** Which part of an episode's rewards each of its turns is credited with. */
+import { largest } from '../../src/statistics/descriptive.js';
 import { discountedReturns } from './advantages.js';
 import type { Episode } from './learning/episode.js';
 
@@ -34,7 +35,7 @@ export function turnCredits(
       ? discountedReturns(own, gamma)
       : spread(own.map((reward, turn) => gamma ** turn * reward)),
   );
-  const longest = Math.max(0, ...credits.map(({ length }) => length));
+  const longest = largest([0, ...credits.map(({ length }) => length)]);
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 

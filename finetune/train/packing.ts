@@ -1,4 +1,5 @@
 /** Lays the examples of a step out in families, and these in parts that are read one after another. */
+import { append } from '../../src/base/append.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import {
   blockSizes,
@@ -101,7 +102,7 @@ export function joinedExamples(
     const known = [...promptIds, ...completionIds];
     if (before === undefined) joined.push({ known, first: example, trained: flags });
     else {
-      before.trained.push(...promptIds.slice(before.known.length).map(() => false), ...flags);
+      append(before.trained, [...promptIds.slice(before.known.length).map(() => false), ...flags]);
       before.known = known;
     }
   }

@@ -1,8 +1,10 @@
 /** Curves of runs as TensorBoard reads them: a folder for each run. */
+
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListedRun } from '../archive/listing.js';
 import { logsIn } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 import { eachLine } from '../storage/json-lines.js';
 import { EventFile, type Scalars } from '../storage/tensorboard.js';
 import { rowsOf, runRow } from './rows.js';
@@ -59,7 +61,7 @@ function* pointsOf(run: ListedRun): Generator<Point> {
   for (const [iteration, rows] of byIteration(run)) {
     const scores = rows.flatMap(({ score }) => number(score) ?? []);
     if (scores.length === 0) continue;
-    const highest = Math.max(...scores);
+    const highest = largest(scores);
     best = best === undefined ? highest : Math.max(best, highest);
     last = iteration;
     const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;

@@ -2,9 +2,11 @@
  * SQL over a directory of runs, by DuckDB on the files themselves: what the process that answers queries does. A query may
  * read the tables of `columns.ts` and nothing else: no other file, no extension, no setting, and it changes nothing.
  */
+
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { append } from '../base/append.js';
 import { messageOf, nearest, UserError } from '../base/errors.js';
 import { runFiles } from '../runs/reader.js';
 import { longestLine } from '../storage/json-lines.js';
@@ -172,7 +174,7 @@ async function makeTables(
     of = runs,
   ) => {
     const own = files(log, of);
-    read.push(...own);
+    append(read, own);
     const columns = Object.entries(fields);
     if (own.length === 0) {
       const none = columns.map(([name, type]) => `NULL::${type} AS "${name}"`);

@@ -1,4 +1,5 @@
 import { harmlessLine } from '../base/terminal-text.js';
+import { smallest } from '../statistics/descriptive.js';
 
 /** Numbers in plain decimal notation: digits and a point, no exponent, no plus sign. */
 export interface NumberKind {
@@ -183,7 +184,7 @@ export interface GenerateOptions {
 /** The lowest of the limits that are set. */
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
   const set = limits.filter((limit) => limit !== undefined);
-  return set.length === 0 ? undefined : Math.min(...set);
+  return set.length === 0 ? undefined : smallest(set);
 }
 
 /** How much a model can read and write. */

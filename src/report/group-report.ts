@@ -13,7 +13,7 @@ import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
+import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
@@ -83,7 +83,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(Math.min(...observed))} to ${formatReturn(Math.max(...observed))}; each the highest of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(smallest(observed))} to ${formatReturn(largest(observed))}; each the highest of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
@@ -115,7 +115,7 @@ const confirmedMeans = (repeats: readonly RepeatData[]) =>
 
 /** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
-  const last = Math.max(...repeats.map(({ data: { manifest } }) => manifest.iterations.done));
+  const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const curves = repeats
     .map((repeat) => bestByIteration(repeat.data, last))
     .filter((curve) => curve.length > 0);

@@ -1,4 +1,5 @@
 /** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
+
 import { UserError } from '../base/errors.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
@@ -18,6 +19,7 @@ import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
 import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
 
@@ -110,7 +112,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
     family.description.kind === 'q-table'
       ? gridMap(config.environment, family.description.states)
       : undefined;
-  const before = Math.max(...entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
+  const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const facts = factsOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);

@@ -1,4 +1,5 @@
 /** Counts what calls use and says when the next one could pass a limit. */
+
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
@@ -10,6 +11,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/calls.js';
+import { largest as highest } from '../../statistics/descriptive.js';
 import { countedBy, countedOthers } from './counted.js';
 import { Headroom, longestUnknown } from './headroom.js';
 import {
@@ -193,7 +195,7 @@ export class Ledger {
     const exclusively = <T>(work: () => T) => this.#exclusively(work);
     let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
-    const longest = Math.max(0, ...prompts);
+    const longest = highest([0, ...prompts]);
     return {
       tryAgain(kind, calls) {
         if (!mayBePaid(kind)) return true;

@@ -2,7 +2,7 @@ import { type Html, html } from '../../format/html.js';
 import { formatCount, formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { Confirmation } from '../../runs/events.js';
-import { quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
+import { largest, quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedProposal } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
@@ -160,7 +160,7 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
     points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
   );
   const others = [...(data.confirmed?.ci95 ?? []), data.config.target?.return ?? low];
-  return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
+  return linearScale([smallest([low, ...others]), largest([high, ...others])], [height, 0], {
     ticks: 6,
     nice: true,
   });
@@ -247,7 +247,7 @@ function columns(
 const hrefOf = (href: string | undefined) => (href === undefined ? {} : { href });
 
 function returnRange(returns: readonly number[]): string {
-  const ends = [Math.min(...returns), Math.max(...returns)].map((value) => formatNumber(value));
+  const ends = [smallest(returns), largest(returns)].map((value) => formatNumber(value));
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }
 

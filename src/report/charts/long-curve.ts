@@ -1,6 +1,8 @@
 /** The learning curve of a run with more evaluations than a page can mark: stretches of them, each in a column. */
+
 import { formatCount, formatNumber, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 import type { PlotColumn } from './plot.js';
@@ -85,7 +87,7 @@ export function stretchColumns(
   }
   return [...columns].map(([at, points]): PlotColumn => {
     const scores = points.map(({ entry }) => formatNumber(entry.score, 5));
-    const best = Math.max(...points.map((point) => point.best));
+    const best = largest(points.map((point) => point.best));
     const nothing = lostIn.get(at) ?? 0;
     const href = points.map(({ entry }) => link(entry)).find((found) => found !== undefined);
     return {
