@@ -1,12 +1,15 @@
 /** `policyloop finetune gguf <directory>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
+import { requireOneLine } from '../../src/format/one-line.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import { isCutOff } from '../../src/storage/draft.js';
+import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import type { WrittenGguf } from '../export/gguf/gguf.js';
 import { writingProgress } from '../export/writing.js';
@@ -62,7 +65,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
   const modelfile = join(dirname(out), `${name}.Modelfile`);
-  requireFree(args.out, modelfile);
+  requireFree(args.out, modelfile, isCutOff(out));
+  requireOneLine(name, '--out');
   const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
@@ -75,7 +79,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       written.contextTokens,
       ignored,
     );
-    writeFileSync(modelfile, text);
+    replaceFile(modelfile, text);
     const place = shownPath(out, context.cwd);
     const ollama = shownPath(modelfile, context.cwd);
     if (args.json) {
@@ -113,10 +117,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** @throws UserError for another ending, and where the Modelfile would replace one */
-function requireFree(out: string, modelfile: string): void {
+function requireFree(out: string, modelfile: string, isAgain: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
-  if (existsSync(modelfile))
+  if (existsSync(modelfile) && !isAgain)
     throw new UserError({
       field: '--out',
       value: out,

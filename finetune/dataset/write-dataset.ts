@@ -1,11 +1,11 @@
 /** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
 
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
-import { writeWhole } from '../../src/storage/draft.js';
+import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
@@ -31,7 +31,7 @@ export const datasetFiles = {
 
 /** @throws UserError when there is something at `path` already */
 export function requireNewDirectory(path: string): void {
-  if (!existsSync(path)) return;
+  if (!isTaken(path)) return;
   const isFolder = statSync(path).isDirectory();
   if (isFolder && readdirSync(path).length === 0) return;
   throw new UserError({

@@ -3,6 +3,7 @@ import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
+import { requireOneLine } from '../../src/format/one-line.js';
 import { shellWord } from '../../src/format/shell-word.js';
 
 const handlebars = Handlebars.create();
@@ -15,11 +16,11 @@ handlebars.registerHelper({
 /**
  * Fills a file of `templates/`. Values are inserted as they are: shell and Markdown have `word` and `code` for foreign
  * texts.
- * @throws Error for a value that the template names and `values` lacks
+ * @throws UserError for a value with a line break; Error for one that the template names and `values` lacks
  */
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/elsewhere/templates/${name}.hbs`);
-  return handlebars.compile(source, { noEscape: true, strict: true })(values);
+  return handlebars.compile(source, { noEscape: true, strict: true })(requireOneLine(values));
 }
 
 /** YAML 1.1 reads `1e-8` as a text and `1.0e-8` as a number. */

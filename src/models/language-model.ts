@@ -170,7 +170,7 @@ export interface GenerateOptions {
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
-  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has waited for the model's `rate` before; the call waits else. */
   readonly hasTurn?: boolean;
   /** Once it is aborted, no further try waits for its turn: the call ends with the failure before. */

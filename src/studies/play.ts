@@ -130,7 +130,7 @@ async function playPart<Entry extends PlanEntry>(
   args: PlayArguments,
   context: CommandContext,
 ): Promise<Played<Entry>> {
-  openPart(plan.kind, place);
+  await openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
   // One process plays a part at a time: a lock of another machine is of one that is gone.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));

@@ -72,7 +72,9 @@ export function ollamaTemplate(
     answer,
     ...[instruction, asked, answered].flatMap((f) => [f.before, f.after]),
   ];
-  return literals.some((literal) => /\{\{|"""/.test(literal)) ? undefined : goTemplate(format);
+  const text = goTemplate(format);
+  // It stands between three quotes.
+  return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 
 /** The text between contents, or undefined where they do not come in this order. */
