@@ -1,4 +1,5 @@
 /** The lineage of trained models: trainings write it beside the model, and evaluations read it. */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -17,6 +18,7 @@ import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
+import { parseJson } from '../../src/storage/json-depth.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 /** In the output directory of a training, and in the adapter or model directory that it wrote. */
@@ -251,7 +253,7 @@ function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | und
     });
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'));
+    content = parseJson(readFileSync(file, 'utf8'));
   } catch {
     throw damaged('it is no JSON');
   }

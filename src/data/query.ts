@@ -2,11 +2,13 @@
  * SQL over a directory of runs, by DuckDB on the files themselves. A query may read the tables of `columns.ts` and
  * nothing else: no other file, no extension, no setting, and it changes nothing.
  */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ListedRun } from '../archive/listing.js';
 import { messageOf, nearest, UserError } from '../base/errors.js';
+import { purposeSql } from '../runs/calls.js';
 import { runFiles } from '../runs/reader.js';
 import { type TableName, tables } from './columns.js';
 import { runRow } from './rows.js';
@@ -167,7 +169,7 @@ async function makeTables(
     episodes: () =>
       `SELECT run, iteration, candidate, (generate_subscripts(returns, 1) - 1)::INTEGER AS episode, unnest(returns) AS "return", unnest(lengths) AS length FROM ${lines('evaluations', evaluated)} WHERE iteration <= done UNION ALL SELECT run, iteration, candidate, episode, "return", length FROM ${lines('episodes', { ...place, episode: 'INTEGER', return: 'DOUBLE', length: 'INTEGER' }, runs.filter(isPlay))}`,
     calls: () =>
-      `SELECT run, iteration, candidate, attempt, time, coalesce(purpose, 'proposal') AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
+      `SELECT run, iteration, candidate, attempt, time, ${purposeSql} AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
         'calls',
         {
           ...place,

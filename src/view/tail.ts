@@ -1,5 +1,7 @@
 /** The lines that come to a growing file. */
+
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { jsonIn } from '../storage/json-depth.js';
 
 /** Bytes that one look reads: what is more comes with the next looks. */
 const chunk = 4 * 2 ** 20;
@@ -49,7 +51,7 @@ export class Tail {
       this.#size = chunk;
       this.#end += end;
       for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
-        const item = parsed(line);
+        const item = jsonIn(line);
         if (item !== undefined) onLine(item);
       }
       return this.#end < size ? 'more' : 'done';
@@ -69,13 +71,5 @@ export class Tail {
     if (this.#size < longest) this.#size *= 2;
     else this.#end += read;
     return 'more';
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
