@@ -1,4 +1,5 @@
 /** The lineage of trained models: trainings write it beside the model, and evaluations read it. */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,

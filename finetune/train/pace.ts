@@ -1,11 +1,9 @@
 /** The present pace of a training: its loss without the noise of single steps, its speed, and the time that is left. */
+import { mean } from '../../src/statistics/descriptive.js';
 import type { Metric, MetricOf } from './metrics.js';
 
 /** Steps that speed and time left are computed from. */
 const recentSteps = 20;
-
-/** Steps that the shown loss is a mean over. */
-const lossSteps = 10;
 
 /** Approximate share of a step that a forward pass takes: it predicts validations before the first one is timed. */
 const forwardShare = 0.4;
@@ -17,32 +15,20 @@ export interface Intervals {
 }
 
 /**
- * The exponentially weighted mean of the values so far, over about `span` of them; the first ones weigh no more than
- * their share (bias correction, https://arxiv.org/abs/1412.6980, section 3).
+ * The training loss after the first `count` steps, without the noise of single ones: the mean over the latest of them.
+ * Terminal, page and charts mean this by it.
+ * @param losses of the steps, in their order
  */
-export class SmoothedMean {
-  readonly #decay: number;
-  #sum = 0;
-  #weight = 0;
-
-  constructor(span: number) {
-    this.#decay = 1 - 1 / span;
-  }
-
-  /** @returns the mean with the value */
-  add(value: number): number {
-    this.#sum = this.#decay * this.#sum + value;
-    this.#weight = this.#decay * this.#weight + 1;
-    return this.#sum / this.#weight;
-  }
+export function trainingLoss(losses: readonly number[], count = losses.length): number {
+  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
+  return mean(losses.slice(Math.max(0, count - reach), count));
 }
 
 export class Pace {
   readonly #intervals: Intervals;
-  readonly #smoothed = new SmoothedMean(lossSteps);
   #recent: readonly MetricOf<'step'>[] = [];
   #start: MetricOf<'start'> | undefined;
-  #loss: number | undefined;
+  #losses: number[] = [];
   /** The last validation and the last checkpoint: after which step they were, and what they took. */
   #validation = { step: 0, seconds: 0 };
   #checkpoint = { step: 0, seconds: 0 };
@@ -51,13 +37,18 @@ export class Pace {
     this.#intervals = intervals;
   }
 
+  /** Takes over the steps that an earlier session made. */
+  goOnAfter(metrics: readonly Metric[]): void {
+    this.#losses = metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.loss] : []));
+  }
+
   take(metric: Metric): void {
     if (metric.kind === 'start') {
       this.#start = metric;
       this.#validation = { step: metric.step, seconds: 0 };
       this.#checkpoint = this.#validation;
     } else if (metric.kind === 'step') {
-      this.#loss = this.#smoothed.add(metric.loss);
+      this.#losses.push(metric.loss);
       this.#recent = [...this.#recent, metric].slice(-recentSteps);
     } else if (metric.kind === 'validation') this.#validation = metric;
     else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
@@ -65,7 +56,7 @@ export class Pace {
 
   /** This and the others are undefined before the first step. */
   get loss(): number | undefined {
-    return this.#loss;
+    return this.#losses.length === 0 ? undefined : trainingLoss(this.#losses);
   }
 
   get tokensPerSecond(): number | undefined {

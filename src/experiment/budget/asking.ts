@@ -17,6 +17,7 @@ import {
   callId,
   type EndedCall,
   type LimitName,
+  purposeOf,
 } from '../../runs/calls.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
@@ -206,8 +207,7 @@ async function ask(
   const sent = isFree
     ? undefined
     : await request.ask?.({
-        ...{ iteration, attempt, candidates, messages },
-        ...(purpose !== undefined && { purpose }),
+        ...{ iteration, attempt, candidates, messages, purpose: purposeOf({ attempt, purpose }) },
       });
   const settled = await settle(() =>
     model.generate(messages, {
@@ -236,7 +236,7 @@ async function ask(
   const calls = endedCalls(settled, costOf, (k) => ({
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
-    ...(purpose !== undefined && { purpose }),
+    purpose: purposeOf({ attempt, purpose }),
     ...(member !== undefined && { member }),
     ...(behind !== undefined && { behind }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../format/html.js';
-import { formatReturn, plural } from '../../format/numbers.js';
+import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
@@ -156,7 +156,7 @@ function column(
     const point = summaries[i]?.[iteration];
     return point === undefined
       ? []
-      : [`${name} ${formatReturn(point.mean)} (${point.interval.map(formatReturn).join(' … ')})`];
+      : [`${name} ${formatReturn(point.mean)} (${formatInterval(point.interval)})`];
   });
   return { at: iteration, width: 1, text: `${axis.place(iteration)}: ${parts.join('; ')}` };
 }
