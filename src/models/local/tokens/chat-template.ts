@@ -232,38 +232,45 @@ const marker = '\u{FDD1}';
 
 /** Keeps control tokens that the template writes apart from the same characters inside a message. */
 export interface ControlTokens {
-  /** Content of a message, to be rendered by the template. */
-  shield(content: string): string;
+  /** Content of a message, to be rendered by the template. Answers of the model keep the tokens that are its own. */
+  shield(content: string, isAnswer: boolean): string;
   /** Rendered text with every true control token marked and the shields of the others taken away. */
   mark(rendered: string): string;
   /** Rendered text without marks and shields, for people. */
   clean(rendered: string): string;
-  /** The marked spelling of a control token. */
-  marked(token: string): string;
+  /** A token as `mark` spells it. */
+  spelled(token: string): string;
 }
 
 /**
  * @param control contents of the tokens that only a template may write
+ * @param answers those of them that an answer may hold, such as `</think>`
  * @param ordinary contents of other added tokens, which take precedence where they are longer
  */
-export function controlTokens(control: readonly string[], ordinary: readonly string[]): ControlTokens {
+export function controlTokens(
+  control: readonly string[],
+  answers: readonly string[],
+  ordinary: readonly string[],
+): ControlTokens {
   const isControl = new Set(control);
-  const alternatives = [...control, ...ordinary].sort((a, b) => b.length - a.length).map(escapePattern);
-  const token = alternatives.length === 0 ? /(?!)/gu : new RegExp(alternatives.join('|'), 'gu');
-  const heads =
-    control.length === 0 ? /(?!)/gu : new RegExp(`(?=${control.map(escapePattern).join('|')})(.)`, 'gsu');
+  const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
+  const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
+  const heads = headsOf(control);
+  const headsInAnswers = headsOf(control.filter((one) => !answers.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
+  const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
   return {
-    shield: (content) => content.replace(strays, '\u{FFFD}').replace(heads, `$1${breaker}`),
-    mark: (rendered) =>
-      rendered
-        .replace(token, (found) => (isControl.has(found) ? marker + found : found))
-        .replaceAll(breaker, ''),
+    shield: (content, isAnswer) =>
+      content.replace(strays, '\u{FFFD}').replace(isAnswer ? headsInAnswers : heads, `$1${breaker}`),
+    mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
-    marked: (content) => marker + content,
+    spelled,
   };
 }
 
-function escapePattern(text: string): string {
+const anyOf = (texts: readonly string[]) =>
+  texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
+
+export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }

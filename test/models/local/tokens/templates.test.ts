@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { UserError } from '../../../src/base/errors.js';
-import { openChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
+import { UserError } from '../../../../src/base/errors.js';
+import { openChatTemplate } from '../../../../src/models/local/tokens/chat-template.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
-const folder = path.join(import.meta.dirname, '..', '..', 'fixtures', 'templates');
+const folder = path.join(import.meta.dirname, '..', '..', '..', 'fixtures', 'templates');
 const rendered = z.union([z.string(), z.object({ error: z.string() })]);
 const { conversations, published, constructs } = z
   .object({
