@@ -200,6 +200,6 @@ function isKnownPattern(pattern: unknown): boolean {
   const outside = foldings
     .reduce((text, [group]) => text.replaceAll(group, ''), pattern)
     .replaceAll(/\\(?:[pP]\{[^}]*\}|[sSdDwrnt]|[^A-Za-z0-9])/g, 'E')
-    .replaceAll(/\[\^?[^[\]&\\]+\]/g, 'C');
+    .replaceAll(/\[\^?(?:(?!&&)[^[\]\\])+\]/g, 'C');
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
