@@ -51,6 +51,13 @@ const spaceSchema = z.strictObject({
     .describe('Where it is several integers'),
 });
 
+const namesSchema = z.array(
+  z.strictObject({
+    label: text.describe('Its index in brackets, or the value where it is one integer'),
+    name: text.describe('Its name'),
+  }),
+);
+
 /** What the description of an environment may use, beside the facts of that environment. */
 export const descriptionSchema = z.strictObject({
   id: text.describe('Environment id'),
@@ -60,6 +67,13 @@ export const descriptionSchema = z.strictObject({
   options: z
     .array(z.strictObject({ name: text.describe('Name'), value: text.describe('Value as JSON') }))
     .describe("The environment's options that the config sets"),
+  words: z
+    .strictObject({
+      description: text.nullable().describe('Its description; null where it has none'),
+      observations: namesSchema.describe('What the numbers, or the values, of an observation are'),
+      actions: namesSchema.describe('What the numbers, or the values, of an action are'),
+    })
+    .describe('What an environment of a module says of itself'),
 });
 
 const projectionSchema = z
