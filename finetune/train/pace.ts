@@ -1,13 +1,16 @@
-/** The present pace of a training: its loss without the noise of single steps, its speed, and the time that is left. */
+/** Current loss (smoothed), speed and remaining time of a training run. */
 import type { Metric, MetricOf } from './metrics.js';
 
-/** Steps that speed and time left are computed from. */
+/** Window for speed and remaining time, in steps. */
 const recentSteps = 20;
 
-/** Steps that the shown loss is a mean over. */
+/** Span of the smoothed loss, in steps. */
 const lossSteps = 10;
 
-/** Approximate share of a step that a forward pass takes: it predicts validations before the first one is timed. */
+/**
+ * Approximate share of the forward pass in a step's time; predicts the duration of validations until one has
+ * been timed.
+ */
 const forwardShare = 0.4;
 
 /** Steps between validations and between checkpoints. */
@@ -17,8 +20,8 @@ export interface Intervals {
 }
 
 /**
- * The exponentially weighted mean of the values so far, over about `span` of them; the first ones weigh no more than
- * their share (bias correction, https://arxiv.org/abs/1412.6980, section 3).
+ * Exponentially weighted mean over about `span` values, with bias correction so the first values aren't
+ * overweighted (https://arxiv.org/abs/1412.6980, section 3).
  */
 export class SmoothedMean {
   readonly #decay: number;
@@ -29,7 +32,7 @@ export class SmoothedMean {
     this.#decay = 1 - 1 / span;
   }
 
-  /** @returns the mean with the value */
+  /** @returns the updated mean */
   add(value: number): number {
     this.#sum = this.#decay * this.#sum + value;
     this.#weight = this.#decay * this.#weight + 1;
@@ -43,7 +46,7 @@ export class Pace {
   #recent: readonly MetricOf<'step'>[] = [];
   #start: MetricOf<'start'> | undefined;
   #loss: number | undefined;
-  /** The last validation and the last checkpoint: after which step they were, and what they took. */
+  /** Step and duration of the last validation and the last checkpoint. */
   #validation = { step: 0, seconds: 0 };
   #checkpoint = { step: 0, seconds: 0 };
 
@@ -63,7 +66,7 @@ export class Pace {
     else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
   }
 
-  /** This and the others are undefined before the first step. */
+  /** Smoothed loss. Undefined before the first step, like the other figures. */
   get loss(): number | undefined {
     return this.#loss;
   }
@@ -73,7 +76,7 @@ export class Pace {
     return seconds === 0 ? undefined : sum(this.#recent, (step) => step.tokens) / seconds;
   }
 
-  /** With the validations and checkpoints to come, and without early stopping. */
+  /** Includes upcoming validations and checkpoints; ignores early stopping. */
   get secondsLeft(): number | undefined {
     const last = this.#recent.at(-1);
     const { tokensPerSecond } = this;
@@ -91,7 +94,7 @@ export class Pace {
   }
 }
 
-/** The number of times left of something that happens every so many steps and after the last one. */
+/** How often something still occurs that happens every `every` steps and after the last one. */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);
