@@ -1,4 +1,4 @@
-/** Writes large files part by part, so that other work gets its turn and a stop is noticed. */
+/** Writes large files in parts, so other work gets its turn and the process can be stopped. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,13 +9,13 @@ import { openDraft } from '../../src/storage/draft.js';
 export interface WriteHooks {
   /** Called after every part with its number of bytes. */
   onBytes?(bytes: number): void;
-  /** Once aborted, writing ends with the signal's reason, and what was written is removed. */
+  /** Once aborted, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Writes a file or directory that appears only once it is complete. A failure removes it.
- * @throws UserError while another process writes it; see openDraft
+ * Writes a file or directory that appears only when it is complete; removes it on failure.
+ * @throws UserError while another process is writing it; see `openDraft`
  */
 export async function writeWhole<T>(output: string, write: (partial: string) => Promise<T> | T): Promise<T> {
   const draft = openDraft(output);
@@ -30,7 +30,7 @@ export async function writeWhole<T>(output: string, write: (partial: string) => 
   return result;
 }
 
-/** The file appears only once it is complete. */
+/** Writes a file that appears only when it is complete. */
 export async function writeParts(
   file: string,
   parts: Iterable<Uint8Array>,
@@ -52,8 +52,8 @@ export async function writeParts(
 }
 
 /**
- * Makes the folder of something that is about to be written.
- * @throws UserError when the disk has no room for it
+ * Creates the directory of an output that is about to be written.
+ * @throws UserError if the disk doesn't have enough space
  */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });
