@@ -30,7 +30,6 @@ export interface DemonstrationOptions {
   readonly seed: number;
 }
 
-/** The games of a play. */
 export interface PlayedGames {
   /** Name of the play in the lineage. */
   readonly name: string;

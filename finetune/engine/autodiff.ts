@@ -19,9 +19,9 @@ interface Known {
   /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
   /**
-   * Maps gather indices to their inverse. If indices read each row exactly once, the backward pass gathers
-   * with the inverse instead of scattering. Padding rows may be read more often: their gradient is 0 or
-   * unused.
+   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The
+   * backward pass then gathers with the inverse instead of scattering. Gradients at all other positions must
+   * be 0 or unused.
    */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }

@@ -14,7 +14,7 @@ export type ArmName = 'base' | 'tuned' | ControlName;
 /** A model or baseline that plays all experiments. */
 export interface Arm {
   readonly name: ArmName;
-  /** Name shown to people. */
+  /** Display name. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
   /** `key=value` overrides that replace a config's model. */

@@ -13,7 +13,7 @@ type Step = Pick<
 /** Number of updates averaged. */
 const window = 10;
 
-/** What the alarms look at. */
+/** The updates that the checks examine. */
 interface Course {
   /** The first updates; `now` has the latest ones. */
   readonly before: readonly Step[];

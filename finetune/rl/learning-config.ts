@@ -27,7 +27,10 @@ export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'ma
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
 
-/** Most replies per episode, and mean number of replies per episode (for proposers, run) of an evaluation. */
+/**
+ * `most`: the most replies per episode. `evaluated`: episodes per unit that an evaluation counts; 1 for
+ * agents, and for proposers the mean number of iterations per run.
+ */
 export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
   if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };

@@ -83,7 +83,7 @@ ${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssByt
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** Chart over updates. */
+/** A `stepChart` with updates on the x axis. */
 const chart: typeof stepChart = (steps, title, value, options = {}) =>
   stepChart(steps, title, value, { xTitle: 'Update', ...options });
 

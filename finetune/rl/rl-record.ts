@@ -14,7 +14,7 @@ import type { RlEvent, RlEventOf } from './events.js';
 export type RlMetric = Timed<RlEvent>;
 export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
 
-/** Minimum seconds between page updates during updates of the model. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
 /** Window for the remaining time, in updates. */

@@ -58,7 +58,7 @@ export function templateAlarms(
 
 /** Consecutive increases of the validation loss that raise the alarm. */
 const risesToAlarm = 3;
-/** Relative increases over the lowest loss below this count as noise. */
+/** A rise counts as noise unless the loss exceeds the lowest one by more than this fraction. */
 const noise = 0.01;
 
 /** Detects a validation loss that rises while the training loss falls. Raises at most one alarm per rise. */

@@ -9,7 +9,7 @@ import { Pace } from './pace.js';
 import type { TrainingStatus } from './pages/frame.js';
 import { supervisedPage, type TrainingReport } from './training-page.js';
 
-/** Minimum seconds between page updates during steps. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
 /** Writes the page at the start, every few seconds, after each validation and checkpoint, and at the end. */

@@ -40,8 +40,8 @@ export class LearnerStates {
   }
 
   /**
-   * Returns the latest readable state at or before iteration `completed`. Removes all later and unreadable
-   * states, and temporary files that a killed process left.
+   * Returns the latest usable state at or before iteration `completed`. Removes all states after it, and
+   * temporary files that a killed process left.
    */
   restore(
     completed: number,

@@ -24,7 +24,6 @@ interface Prompt {
   readonly messages: readonly ChatMessage[];
   /** Constrains the form of the reply. */
   readonly grammar?: AnswerGrammar | undefined;
-  /** Sampling seed. */
   readonly seed: number;
 }
 

@@ -2,7 +2,6 @@
 import type { Group } from './episode.js';
 import type { Sampler } from './reply.js';
 
-/** What a model is trained on. */
 export interface RlTask {
   /**
    * Plays `size` episodes from each start.

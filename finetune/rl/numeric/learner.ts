@@ -34,7 +34,6 @@ export interface LearnerState extends PpoState {
   evaluated: number;
 }
 
-/** Statistics of an update. */
 export interface UpdateFigures {
   /** Between the policies before and after the update, in nats. */
   readonly kl: number;

@@ -13,7 +13,7 @@ export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
   { readonly kind: Kind }
 >;
 
-/** Minimum seconds between page updates during updates of the policy. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
 /** Estimate from the last ten updates; undefined before the first. */

@@ -53,7 +53,7 @@ interface TimedMetric {
 }
 
 export interface TrainingFrame {
-  /** As in "policyloop training". */
+  /** Kind of training, shown in the header after "policyloop". */
   readonly what: 'training' | 'reinforcement learning';
   /** The model or policy. */
   readonly subject: string;

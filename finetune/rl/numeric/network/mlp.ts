@@ -69,7 +69,7 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   return Float64Array.from(values);
 }
 
-/** Concatenates rows. */
+/** Concatenates rows into one flat array. */
 export function joined(rows: readonly Row[], width: number): Float64Array {
   const all = new Float64Array(rows.length * width);
   rows.forEach((row, i) => {

@@ -4,10 +4,8 @@ import { GraphBuilder, type Precision, type Value } from '../../../../src/models
 import { gradients } from '../../../engine/autodiff.js';
 import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 
-/** A row of inputs. */
 export type Row = Float64Array;
 
-/** What a network computes. */
 export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
   /** Outputs per row. */
