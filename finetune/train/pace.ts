@@ -94,7 +94,10 @@ export class Pace {
   }
 }
 
-/** How often something still occurs that happens every `every` steps and after the last one. */
+/**
+ * Number of remaining occurrences, after step `after`, of something that happens every `every` steps and
+ * after the last one.
+ */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

@@ -218,7 +218,10 @@ async function judge(
   };
 }
 
-/** Plays one episode per seed with the most probable actions and returns their returns. */
+/**
+ * Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if
+ * stopped.
+ */
 async function play(
   { environments, hooks, learner }: Training,
   policy: Pick<LearnerState, 'theta' | 'observed'>,

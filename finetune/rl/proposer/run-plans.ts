@@ -1,4 +1,4 @@
-/** The plans of the runs that a training plays. Run `n` of a plan is a pure function of the config. */
+/** The plans of the runs played during training. Run `n` of a plan is a pure function of the config. */
 import type { z } from 'zod';
 import type { UserError } from '../../../src/base/errors.js';
 import type { Config } from '../../../src/config/config.js';
