@@ -2,14 +2,17 @@
  * `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to
  * it.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
+import { requireOneLine } from '../../src/format/one-line.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import { isCutOff } from '../../src/storage/draft.js';
+import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import type { WrittenGguf } from '../export/gguf/gguf.js';
 import { writingProgress } from '../export/writing.js';
@@ -65,7 +68,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
   const modelfile = join(dirname(out), `${name}.Modelfile`);
-  requireFree(args.out, modelfile);
+  requireFree(args.out, modelfile, isCutOff(out));
+  requireOneLine(name, '--out');
   const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
@@ -78,7 +82,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       written.contextTokens,
       ignored,
     );
-    writeFileSync(modelfile, text);
+    replaceFile(modelfile, text);
     const place = shownPath(out, context.cwd);
     const ollama = shownPath(modelfile, context.cwd);
     if (args.json) {
@@ -115,11 +119,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-/** @throws UserError if the output doesn't end in .gguf, or the Modelfile already exists */
-function requireFree(out: string, modelfile: string): void {
+/**
+ * @throws UserError if the output doesn't end in .gguf, or the Modelfile exists and isn't left over from a
+ *   killed command
+ */
+function requireFree(out: string, modelfile: string, isAgain: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
-  if (existsSync(modelfile))
+  if (existsSync(modelfile) && !isAgain)
     throw new UserError({
       field: '--out',
       value: out,

@@ -2,13 +2,15 @@
  * `policyloop finetune ollama <adapter> --from <base>`: writes an adapter's Modelfile and GGUF file for a
  * model that Ollama already has.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import { isCutOff } from '../../src/storage/draft.js';
+import { replaceFile } from '../../src/storage/files.js';
 
 export const options = (y: Argv) =>
   y
@@ -46,7 +48,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const weights = `${out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
   const there = [out, weights].find((file) => existsSync(file));
-  if (there !== undefined)
+  if (there !== undefined && !isCutOff(weights))
     throw new UserError({
       field: '--out',
       value: shownPath(there, context.cwd),
@@ -59,7 +61,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const config = readDecoderConfig(base.model, ignored);
   const modelfile = adapterModelfile(base, config, args.from, basename(weights));
   await writeGgufAdapter(base, config, weights);
-  writeFileSync(out, modelfile);
+  replaceFile(out, modelfile);
   const place = shownPath(out, context.cwd);
   context.print(
     args.json

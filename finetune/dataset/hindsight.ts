@@ -1,9 +1,11 @@
 import { UserError } from '../../src/base/errors.js';
+import { lastKnown } from '../../src/experiment/known.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import { evaluatedEach } from '../../src/search/settings.js';
 import { type Imitation, promptHash } from './example.js';
 import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
@@ -41,12 +43,13 @@ interface Target {
 
 function targetsOf(run: SourceRun): readonly Target[] {
   const { entries } = run.recorded;
-  const { iterations } = run.config;
+  const { iterations, pipeline = 1 } = run.config;
   const held = new Set(remembered(entries, run.config.memory));
-  const first = warmupLength(run) > 0 ? 1 : 2;
+  const first = warmupLength(run) > 0 ? 1 : 1 + pipeline;
   return entries.flatMap((target, position) => {
     const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
-    const last = Math.min(iterations, 1 + Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run)));
+    const groups = Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run));
+    const last = groups < 0 ? 0 : Math.min(iterations, groups + pipeline);
     return last < first ? [] : [{ target, worse, iterations: { first, last } }];
   });
 }
@@ -55,11 +58,12 @@ const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
 /** Number of evaluations per iteration that the memory keeps. */
-const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
+const heldOfGroup = ({ config }: SourceRun) =>
+  config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
 
-/** Number of evaluations in the memory at the start of an iteration if every proposal was valid. */
+/** Number of evaluations that an iteration's prompt can show if every proposal was valid. */
 function historyLength(run: SourceRun, iteration: number): number {
-  return warmupLength(run) + (iteration - 1) * heldOfGroup(run);
+  return warmupLength(run) + lastKnown(run.config, iteration) * heldOfGroup(run);
 }
 
 /** Draws `count` of the items without replacement and keeps their order. */

@@ -1,4 +1,5 @@
 /** The lineage of trained models, stored next to the model by training and read by evaluation. */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,

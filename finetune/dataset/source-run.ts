@@ -18,7 +18,7 @@ import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadHelpers } from '../../src/prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord } from '../../src/runs/calls.js';
+import { type CallRecord, stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
@@ -65,7 +65,10 @@ export interface Step {
   readonly promptHash: string;
   /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
-  /** Number of evaluations in memory before the iteration. */
+  /**
+   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time
+   * (`pipeline`).
+   */
   readonly history: number;
   /** The best of them, which the prompt presents as the best. */
   readonly incumbent: BufferEntry | undefined;
@@ -182,7 +185,10 @@ function stepsOf(
   const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
   const steps: Step[] = [];
+  /** State of the memory after each iteration; index 0 is the warm-up. */
+  const held: Pick<Step, 'history' | 'incumbent'>[] = [];
   for (let iteration = 1; iteration <= last; iteration++) {
+    held.push({ history: buffer.entries.length, incumbent: buffer.best });
     const own = callsAt.get(String(iteration)) ?? [];
     const evaluated = (proposalsAt.get(String(iteration)) ?? []).toSorted(
       (a, b) => a.candidate - b.candidate,
@@ -195,8 +201,7 @@ function stepsOf(
         prompt,
         promptHash: promptHash(prompt),
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
-        history: buffer.entries.length,
-        incumbent: buffer.best,
+        ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
         // A revision answers a prompt of its own.
         proposals: evaluated
           .filter(({ revises }) => revises === undefined)
@@ -215,7 +220,7 @@ function stepsOf(
 function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   let iteration = -1;
   for (const call of calls) {
-    if (call.purpose !== undefined) continue;
+    if (stageOf(call) !== 'proposal') continue;
     const isPrompt = call.attempt === 0 && call.iteration !== iteration;
     if (isPrompt) iteration = call.iteration;
     if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;

@@ -1,4 +1,5 @@
 /** Splits training and validation by whole runs, never by rows. */
+import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { matches } from '../../src/storage/pattern.js';
@@ -85,7 +86,7 @@ export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly S
     const joined = touched[0] ?? { keys: new Set<string>(), runs: [] };
     if (touched.length === 0) groups.push(joined);
     for (const other of touched.slice(1)) {
-      joined.runs.push(...other.runs);
+      append(joined.runs, other.runs);
       for (const key of other.keys) joined.keys.add(key);
     }
     joined.runs.push(run);

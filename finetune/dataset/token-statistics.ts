@@ -1,6 +1,6 @@
 /** Token lengths of a dataset's examples, and statistics of its splits. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
-import { mean } from '../../src/statistics/descriptive.js';
+import { largest, mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
 /** In tokens, without those added by a chat template. */
@@ -25,7 +25,7 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
       example,
       {
         prompt: promptLength(example),
-        completion: Math.max(...completionsOf(example).map(estimateTokens)),
+        completion: largest(completionsOf(example).map(estimateTokens)),
       },
     ]),
   );

@@ -1,11 +1,11 @@
 /** Writes a dataset directory: rows, lineage, manifest and page. */
 
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
-import { writeWhole } from '../../src/storage/draft.js';
+import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
@@ -29,9 +29,9 @@ export const datasetFiles = {
   page: 'index.html',
 } as const;
 
-/** @throws UserError if `path` exists and isn't an empty directory */
+/** @throws UserError if `path` is taken (see `isTaken`) and isn't an empty directory */
 export function requireNewDirectory(path: string): void {
-  if (!existsSync(path)) return;
+  if (!isTaken(path)) return;
   const isFolder = statSync(path).isDirectory();
   if (isFolder && readdirSync(path).length === 0) return;
   throw new UserError({

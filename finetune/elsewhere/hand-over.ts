@@ -1,9 +1,11 @@
 /** `lineage.json` of an exported training run: records what the result is made from, and returns with it. */
+
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
+import { parseJson } from '../../src/storage/json-depth.js';
 import { contentHash, datasetLineage, datasetSchema } from '../dataset/lineage.js';
 import type { TrainConfig } from '../train/train-config.js';
 import type { RowKind } from './trl-rows.js';
@@ -72,7 +74,7 @@ export function findHandOver(directory: string): HandOver | undefined {
     if (!stat.isFile() || stat.size > longest) throw damaged(file, 'it is no file of a sensible size');
     let content: unknown;
     try {
-      content = JSON.parse(readFileSync(file, 'utf8'));
+      content = parseJson(readFileSync(file, 'utf8'));
     } catch {
       throw damaged(file, 'it is no JSON');
     }

@@ -1,7 +1,9 @@
 /** Reads the outcome of training from the files of a Hugging Face trainer. */
+
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { jsonIn } from '../../src/storage/json-depth.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 export interface TrlOutcome {
@@ -67,9 +69,5 @@ function parsed<T extends z.ZodType>(schema: T, file: string): z.output<T> | und
   if (!existsSync(file)) return undefined;
   const stat = lstatSync(file);
   if (!stat.isFile() || stat.size > longest) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(jsonIn(readFileSync(file, 'utf8'))).data;
 }

@@ -3,6 +3,7 @@ import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
+import { requireOneLine } from '../../src/format/one-line.js';
 import { shellWord } from '../../src/format/shell-word.js';
 
 const handlebars = Handlebars.create();
@@ -15,11 +16,11 @@ handlebars.registerHelper({
 /**
  * Fills a file of `templates/`. Values are inserted unescaped; templates use `word` (shell) and `code`
  * (Markdown) for untrusted text.
- * @throws Error if `values` lacks a value that the template uses
+ * @throws UserError for a value with a line break; Error if `values` lacks a value that the template uses
  */
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/elsewhere/templates/${name}.hbs`);
-  return handlebars.compile(source, { noEscape: true, strict: true })(values);
+  return handlebars.compile(source, { noEscape: true, strict: true })(requireOneLine(values));
 }
 
 /** YAML 1.1 reads `1e-8` as text and `1.0e-8` as a number. */

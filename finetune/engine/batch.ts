@@ -1,3 +1,4 @@
+import { largest } from '../../src/statistics/descriptive.js';
 import type { Batch, BatchBlocks } from './training-session.js';
 
 /** Token ids of a prompt and its completion. */
@@ -63,9 +64,9 @@ export function blockSizes(
 ): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
   return {
     families: families.length,
-    promptTokens: Math.max(...families.map((family) => promptOf(family).length)) + 1,
-    answers: Math.max(...families.map(({ length }) => length)),
-    answerTokens: Math.max(...families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
+    promptTokens: largest(families.map((family) => promptOf(family).length)) + 1,
+    answers: largest(families.map(({ length }) => length)),
+    answerTokens: largest(families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
   };
 }
 
@@ -105,7 +106,7 @@ export function makeBatch<E extends TokenSequence>(
   };
   families.forEach((family, f) => {
     const promptIds = promptOf(family);
-    read(promptIds, 0, Math.max(...family.map(exampleLength)), prompts, f * promptTokens);
+    read(promptIds, 0, largest(family.map(exampleLength)), prompts, f * promptTokens);
     const promptEnd = count - 1;
     family.forEach((example, answer) => {
       const first = count;
@@ -187,7 +188,7 @@ class Targets {
   }
 
   arrays(): Pick<Batch, 'selected' | 'targets' | 'allowed' | 'sequences' | 'families' | 'inputs'> {
-    const width = Math.max(1, ...this.#allowed.map(({ length }) => length));
+    const width = largest([1, ...this.#allowed.map(({ length }) => length)]);
     const allowed = new Int32Array(this.#allowed.length * width).fill(-1);
     for (const [row, ids] of this.#allowed.entries()) allowed.set(ids, row * width);
     return {

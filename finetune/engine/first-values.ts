@@ -3,7 +3,7 @@
  * PEFT and vLLM can load.
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
@@ -13,7 +13,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { readRows } from '../../src/models/local/weights/rows.js';
 import type { StoredTensors } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { readJson } from '../../src/storage/files.js';
+import { readJson, replaceFile } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
@@ -67,7 +67,7 @@ export function writeAdapter(
     rank_pattern: {},
     alpha_pattern: {},
   };
-  writeFileSync(path.join(directory, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`);
+  replaceFile(path.join(directory, 'adapter_config.json'), `${JSON.stringify(config, null, 2)}\n`);
 }
 
 const residual = /\.(o_proj|down_proj)\.weight$/;

@@ -2,7 +2,7 @@
  * Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in
  * order.
  */
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { replaceFile } from '../../src/storage/files.js';
 import type { ParameterShape } from './trainable.js';
 import type { Numbers } from './training-session.js';
 
@@ -46,20 +46,5 @@ export function writeSafetensors(
   tensors: readonly TensorToWrite[],
   metadata: Readonly<Record<string, string>> = {},
 ): void {
-  const temporary = `${file}.${process.pid}.tmp`;
-  const descriptor = openSync(temporary, 'w');
-  try {
-    for (const bytes of safetensorsParts(tensors, metadata)) writeAll(descriptor, bytes);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-  renameSync(temporary, file);
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  let written = 0;
-  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+  replaceFile(file, safetensorsParts(tensors, metadata));
 }

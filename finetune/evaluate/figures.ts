@@ -1,6 +1,6 @@
 /** Reads the figures of a single run. */
 
-import { loggedProposals } from '../../src/report/data/proposals.js';
+import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
 import { factsOf, type RunFacts } from '../../src/runs/facts.js';
 import { openLogs } from '../../src/runs/reader.js';
@@ -57,7 +57,9 @@ export function readFigures(path: string): RunFigures {
   const facts = factsOf(path);
   const { manifest, status } = facts;
   const { entries, calls, iteration } = openLogs(path);
-  const counted = loggedProposals({ entries, calls }).filter((proposal) => proposal.iteration <= iteration);
+  const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
+    (proposal) => proposal.iteration <= iteration,
+  );
   const answered = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
   const first = answered.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
   const repeated = first.filter(

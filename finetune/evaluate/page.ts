@@ -9,8 +9,9 @@ import {
   formatNumber,
   formatReturn,
   formatShare,
-  formatSigned,
+  type NumberFormat,
   plural,
+  signed,
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
@@ -173,7 +174,7 @@ function summaryCell(summaries: ArmSummaries, row: Metric | 'iqm'): Cell {
 
 function differenceCell(compared: ArmComparison['metrics'], row: Metric | 'iqm'): Cell {
   const metric = row === 'iqm' ? 'confirmed' : row;
-  const format = (value: number) => formatSigned(value, formatOf(metric));
+  const format = signed(formatOf(metric));
   const found = compared[metric];
   if (found === null) return null;
   const { difference, interval, iqmDifference, iqmInterval } = found;
@@ -235,5 +236,5 @@ function reading({ seeds, experiments }: Evaluation): Html {
 </ul>`;
 }
 
-const ends = (interval: Interval | null, format: (value: number) => string) =>
+const ends = (interval: Interval | null, format: NumberFormat) =>
   interval === null ? 'no interval' : formatInterval(interval, format);

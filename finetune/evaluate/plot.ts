@@ -4,6 +4,7 @@ import { type Html, html } from '../../src/format/html.js';
 import { formatInterval, formatNumber, formatSigned, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';
 import type { ExperimentResult, GroupResult } from './evaluation.js';
@@ -30,7 +31,7 @@ export function differencePlot(
   if (marks.length === 0) return undefined;
   const reach = Math.min(
     1,
-    marks.reduce((most, { interval }) => Math.max(most, ...interval.map(Math.abs)), 0.05),
+    marks.reduce((most, { interval }) => largest([most, ...interval.map(Math.abs)]), 0.05),
   );
   const x = linearScale([-reach, reach], [0, 1], { ticks: 4, nice: true });
   return html`<figure>

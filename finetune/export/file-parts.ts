@@ -4,7 +4,6 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { openDraft } from '../../src/storage/draft.js';
 
 export interface WriteHooks {
   /** Called after every part with its number of bytes. */
@@ -13,42 +12,22 @@ export interface WriteHooks {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Writes a file or directory that appears only when it is complete; removes it on failure.
- * @throws UserError while another process is writing it; see `openDraft`
- */
-export async function writeWhole<T>(output: string, write: (partial: string) => Promise<T> | T): Promise<T> {
-  const draft = openDraft(output);
-  let result: T;
-  try {
-    result = await write(draft.path);
-  } catch (error) {
-    draft.discard();
-    throw error;
-  }
-  draft.complete();
-  return result;
-}
-
-/** Writes a file that appears only when it is complete. */
+/** Writes a file in parts. A failure leaves an incomplete file; see `writeWhole`. */
 export async function writeParts(
   file: string,
   parts: Iterable<Uint8Array>,
   { onBytes, signal }: WriteHooks = {},
 ): Promise<void> {
-  await writeWhole(file, async (partial) => {
-    const handle = await open(partial, 'w');
-    try {
-      for (const bytes of parts) {
-        signal?.throwIfAborted();
-        for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
-        onBytes?.(bytes.length);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
+  const handle = await open(file, 'w');
+  try {
+    for (const bytes of parts) {
+      signal?.throwIfAborted();
+      for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
+      onBytes?.(bytes.length);
     }
-  });
+  } finally {
+    await handle.close();
+  }
 }
 
 /**

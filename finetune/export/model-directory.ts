@@ -3,10 +3,10 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFi
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
+import { isCutOff, writeWhole } from '../../src/storage/draft.js';
 import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
-import { writeWhole } from './file-parts.js';
 
 /**
  * Creates a model directory that appears only when `write` is done.
@@ -20,7 +20,7 @@ export async function makeModelDirectory<T>(
   // Replaces the target of a symbolic link, not the link.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
-  if (contents.length > 0)
+  if (contents.length > 0 && !isCutOff(output))
     throw new UserError({
       field: 'output',
       value: output,
@@ -29,7 +29,7 @@ export async function makeModelDirectory<T>(
         : 'this directory is not empty',
       remedy: 'name a new directory',
     });
-  return writeWhole(output, async (partial) => {
+  return writeWhole(output, async (partial): Promise<T> => {
     mkdirSync(partial);
     return write(partial);
   });

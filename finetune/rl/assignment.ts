@@ -1,4 +1,5 @@
 /** Distributes an episode's rewards over its turns. */
+import { largest } from '../../src/statistics/descriptive.js';
 import { discountedReturns } from './advantages.js';
 import type { Episode } from './learning/episode.js';
 
@@ -35,7 +36,7 @@ export function turnCredits(
       ? discountedReturns(own, gamma)
       : spread(own.map((reward, turn) => gamma ** turn * reward)),
   );
-  const longest = Math.max(0, ...credits.map(({ length }) => length));
+  const longest = largest([0, ...credits.map(({ length }) => length)]);
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 

@@ -2,9 +2,11 @@
  * Forecasts the cost of a training run: memory is estimated, tokens follow from the config, and time comes
  * from trial updates.
  */
+
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength } from '../engine/batch.js';
 import { zeroMoments } from '../engine/optimisers.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
@@ -127,7 +129,7 @@ function memoryOf(
   trainable: Parameters<typeof estimateMemory>[0]['trainable'],
 ): MemoryEstimate {
   const sequences = played.flat().flatMap((episode) => episode.sequences);
-  const longest = Math.max(...sequences.map(exampleLength));
+  const longest = largest(sequences.map(exampleLength));
   if (longest > decoder.contextTokens)
     throw new UserError({
       field: 'agent.history',

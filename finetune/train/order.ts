@@ -3,6 +3,7 @@
 import { UserError } from '../../src/base/errors.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import { layOut, type PackingSettings, type Part, pairsOf, sharedPrompts } from './packing.js';
 
@@ -37,7 +38,7 @@ export function unitsOf(
   const families = unitsBy(packing, examples);
   return families.map((family) => ({
     examples: family.map((example) => index.get(example)!),
-    length: Math.max(...family.map(exampleLength)),
+    length: largest(family.map(exampleLength)),
   }));
 }
 
@@ -90,7 +91,7 @@ export function usableExamples(
   if (long.length > 0)
     throw new UserError({
       field,
-      value: Math.max(...long.map(exampleLength)),
+      value: largest(long.map(exampleLength)),
       message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
       remedy: 'show less history in the examples, as serving would have to',
     });

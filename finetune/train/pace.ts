@@ -1,11 +1,9 @@
 /** Current loss (smoothed), speed and remaining time of a training run. */
+import { mean } from '../../src/statistics/descriptive.js';
 import type { Metric, MetricOf } from './metrics.js';
 
 /** Window for speed and remaining time, in steps. */
 const recentSteps = 20;
-
-/** Span of the smoothed loss, in steps. */
-const lossSteps = 10;
 
 /**
  * Approximate share of the forward pass in a step's time; predicts the duration of validations until one has
@@ -20,32 +18,20 @@ export interface Intervals {
 }
 
 /**
- * Exponentially weighted mean over about `span` values, with bias correction so the first values aren't
- * overweighted (https://arxiv.org/abs/1412.6980, section 3).
+ * Smoothed training loss after the first `count` steps: the mean over the latest of them. The terminal, the
+ * page and the charts all use this definition.
+ * @param losses losses of the steps, in order
  */
-export class SmoothedMean {
-  readonly #decay: number;
-  #sum = 0;
-  #weight = 0;
-
-  constructor(span: number) {
-    this.#decay = 1 - 1 / span;
-  }
-
-  /** @returns the updated mean */
-  add(value: number): number {
-    this.#sum = this.#decay * this.#sum + value;
-    this.#weight = this.#decay * this.#weight + 1;
-    return this.#sum / this.#weight;
-  }
+export function trainingLoss(losses: readonly number[], count = losses.length): number {
+  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
+  return mean(losses.slice(Math.max(0, count - reach), count));
 }
 
 export class Pace {
   readonly #intervals: Intervals;
-  readonly #smoothed = new SmoothedMean(lossSteps);
   #recent: readonly MetricOf<'step'>[] = [];
   #start: MetricOf<'start'> | undefined;
-  #loss: number | undefined;
+  #losses: number[] = [];
   /** Step and duration of the last validation and the last checkpoint. */
   #validation = { step: 0, seconds: 0 };
   #checkpoint = { step: 0, seconds: 0 };
@@ -54,13 +40,18 @@ export class Pace {
     this.#intervals = intervals;
   }
 
+  /** Starts from the losses of earlier sessions. */
+  goOnAfter(metrics: readonly Metric[]): void {
+    this.#losses = metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.loss] : []));
+  }
+
   take(metric: Metric): void {
     if (metric.kind === 'start') {
       this.#start = metric;
       this.#validation = { step: metric.step, seconds: 0 };
       this.#checkpoint = this.#validation;
     } else if (metric.kind === 'step') {
-      this.#loss = this.#smoothed.add(metric.loss);
+      this.#losses.push(metric.loss);
       this.#recent = [...this.#recent, metric].slice(-recentSteps);
     } else if (metric.kind === 'validation') this.#validation = metric;
     else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
@@ -68,7 +59,7 @@ export class Pace {
 
   /** Smoothed loss. Undefined before the first step, like the other figures. */
   get loss(): number | undefined {
-    return this.#loss;
+    return this.#losses.length === 0 ? undefined : trainingLoss(this.#losses);
   }
 
   get tokensPerSecond(): number | undefined {

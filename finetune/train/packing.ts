@@ -1,4 +1,5 @@
 /** Groups the examples of a step into families, and the families into parts that are read one at a time. */
+import { append } from '../../src/base/append.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import {
   blockSizes,
@@ -105,7 +106,7 @@ export function joinedExamples(
     const known = [...promptIds, ...completionIds];
     if (before === undefined) joined.push({ known, first: example, trained: flags });
     else {
-      before.trained.push(...promptIds.slice(before.known.length).map(() => false), ...flags);
+      append(before.trained, [...promptIds.slice(before.known.length).map(() => false), ...flags]);
       before.known = known;
     }
   }

@@ -14,17 +14,22 @@ export interface TrainingDisplay {
   close(): void;
 }
 
-/** Shows the progress of a training run. Its start, validations and alarms stay in the scroll-back. */
+/**
+ * Shows the progress of a training run. Its start, validations and alarms stay in the scroll-back.
+ * @param recorded returns the metrics of earlier sessions; called at the start
+ */
 export function createTrainingDisplay(
   mode: ProgressMode,
   intervals: Intervals,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+  recorded: () => readonly Metric[] = () => [],
 ): TrainingDisplay {
   const progress = createProgress(mode, context);
   const pace = new Pace(intervals);
   let start: MetricOf<'start'> | undefined;
   let lowest: StepLoss | undefined;
   const show = (metric: Metric) => {
+    if (metric.kind === 'start') pace.goOnAfter(recorded());
     pace.take(metric);
     switch (metric.kind) {
       case 'start':
@@ -69,7 +74,7 @@ function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonl
   const { loss, tokensPerSecond, secondsLeft } = pace;
   const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
   return [
-    ...(loss === undefined ? [] : [{ text: `loss ${loss.toFixed(3)}` }]),
+    ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
     ...(validating ? ['validating'] : speed),
     formatBytes(rssBytes),
     ...(secondsLeft === undefined || secondsLeft < 0.5

@@ -29,6 +29,7 @@ import { createTrainingDisplay } from './progress.js';
 import { type FineTuned, type FineTuning, fineTune } from './sft.js';
 import { steeredTraining } from './steering.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
+import { formatLoss } from './training-charts.js';
 import { TrainingRecord } from './training-record.js';
 
 interface TrainArguments {
@@ -124,7 +125,7 @@ async function recorded(
   const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
   const method = methodOf(config.method);
   const settings = settingsOf(config);
-  const display = createTrainingDisplay(args, config, context);
+  const display = createTrainingDisplay(args, config, context, () => record.metrics);
   const { now, milliseconds } = context;
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const steered = steeredTraining(output, context, (event) => {
@@ -192,7 +193,7 @@ function described(
   { command, cwd }: { readonly command: string; readonly cwd: string },
 ): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
+  const loss = best === null ? '' : `, lowest validation loss ${formatLoss(best.loss)} at step ${best.step}`;
   const model = shownModel(config.model, cwd);
   const next =
     result === null

@@ -19,6 +19,7 @@ import {
 } from '../../src/report/charts/scale.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import type { MetricOf } from './metrics.js';
+import { trainingLoss } from './pace.js';
 
 /** Four decimals, as on the command line; differences in the third decimal matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);
@@ -35,24 +36,10 @@ const mostColumns = 240;
 const lossHeight = 320;
 const smallHeight = 130;
 
-/** Half-width of the smoothing window, in steps. */
-const smoothingReach = (steps: number) => Math.max(2, Math.min(50, Math.round(steps / 40)));
-
-/** Smoothed training losses: centred moving averages, so they don't lag. */
-export function smoothedLosses(steps: readonly MetricOf<'step'>[]): readonly number[] {
-  const reach = smoothingReach(steps.length);
-  const sums = [0];
-  for (const { loss } of steps) sums.push(sums.at(-1)! + loss);
-  return steps.map((_, i) => {
-    const [from, to] = [Math.max(0, i - reach), Math.min(steps.length, i + reach + 1)];
-    return (sums[to]! - sums[from]!) / (to - from);
-  });
-}
-
 /** Training loss, raw and smoothed, and validation loss with its minimum marked. */
 export function lossChart({ steps, validations }: Curves): Html {
-  const smoothed = smoothedLosses(steps);
   const raw = steps.map(({ loss }) => loss);
+  const smoothed = raw.map((_, i) => trainingLoss(raw, i + 1));
   const top = robustMaximum(raw);
   const shown = [...smoothed, ...validations.map(({ loss }) => loss), ...raw.filter((loss) => loss <= top)];
   const y = linearScale([smallest(shown), largest(shown)], [lossHeight, 0], { ticks: 6, nice: true });
@@ -82,12 +69,12 @@ export function lossChart({ steps, validations }: Curves): Html {
       const validation = validations.findLast(
         ({ step }) => step >= steps[from]!.step && step <= steps[to]!.step,
       );
-      return `training loss ${formatLoss(mean(raw.slice(from, to + 1)))}, smoothed ${formatLoss(smoothed[to]!)}${validation === undefined ? '' : `; validation loss ${formatLoss(validation.loss)} at step ${formatCount(validation.step)}`}`;
+      return `training loss ${formatLoss(smoothed[to]!)} (${from === to ? 'this step' : 'these steps'} alone: ${formatLoss(mean(raw.slice(from, to + 1)))})${validation === undefined ? '' : `; validation loss ${formatLoss(validation.loss)} at step ${formatCount(validation.step)}`}`;
     }),
   });
   const legend = html`<ul class="legend">
-<li><span class="key thin"></span>training loss of a step</li>
-<li><span class="key step"></span>mean with ${smoothingReach(steps.length)} steps on either side</li>
+<li><span class="key thin"></span>loss of a single step</li>
+<li><span class="key step"></span>training loss: the mean over the latest steps, from 10 to 100</li>
 ${validations.length > 0 && html`<li><span class="key validation"></span>validation loss</li>`}
 ${best && html`<li><span class="key diamond"></span>lowest validation loss, ${formatLoss(best.loss)} at step ${formatCount(best.step)}</li>`}
 ${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${formatLoss(largest(raw))}</li>`}

@@ -1,4 +1,5 @@
 /** One weight update: gradients of all parts of a batch, then the optimizer step. */
+import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import {
   byExample,
@@ -56,7 +57,7 @@ export async function readParts<E extends TokenSequence>(
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);
-    examples.push(...readExamples(part, result));
+    append(examples, readExamples(part, result));
   }
   return { loss, gradients: gradients ?? new Map(), examples };
 }

@@ -1,4 +1,4 @@
-import { constants, copyFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import type { Arguments } from '../base/command.js';
@@ -6,6 +6,7 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/host-messages.js';
+import { isTaken, writeWhole } from '../storage/draft.js';
 
 /** How a config names a module of each kind. */
 const uses = {
@@ -40,18 +41,15 @@ export async function execute(
       remedy: `give a name such as my-${kind}.js`,
     });
   }
-  try {
-    const template = join(packageRoot(), 'templates', `${kind}.js`);
-    copyFileSync(template, resolve(context.cwd, file), constants.COPYFILE_EXCL);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  const place = resolve(context.cwd, file);
+  if (isTaken(place))
     throw new UserError({
       field: 'file',
       message: 'is there already',
       value: file,
       remedy: 'name another file',
     });
-  }
+  writeWhole(place, (draft) => copyFileSync(join(packageRoot(), 'templates', `${kind}.js`), draft));
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   context.print(`written: ${file}\na config beside it names it: ${uses[kind](path)}`);
   return 0;

@@ -68,7 +68,9 @@ export class PartBudget {
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
     makeDirectory(join(directory, limitsFolder));
-    this.exclusively(() => undefined);
+    // Nothing is granted here: no other part has to wait.
+    this.#look();
+    this.tell();
   }
 
   /** The use of all parts, where the others' is that of the last look. */
@@ -80,7 +82,7 @@ export class PartBudget {
   }
 
   /** Looks at what the others use, does the work, and tells them: none of them does that meanwhile. */
-  exclusively<T>(work: () => T): T {
+  exclusively<T>(work: () => T): Promise<T> {
     return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
       try {

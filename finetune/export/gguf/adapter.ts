@@ -5,6 +5,7 @@ import type { DecoderConfig } from '../../../src/models/local/weights/decoder-co
 import { ggufName } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
+import { writeWhole } from '../../../src/storage/draft.js';
 import type { AdaptedModel } from '../base-model.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import { encodeFloats } from '../merged-rows.js';
@@ -38,7 +39,7 @@ export async function writeGgufAdapter(
     factors(config, `${module}.weight`, change, alpha),
   );
   makeRoom(path.dirname(output), tensorBytes(tensors));
-  await writeParts(output, ggufParts(metadata, tensors));
+  await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors)));
 }
 
 function factors(

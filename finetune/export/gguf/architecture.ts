@@ -1,9 +1,11 @@
 /**
  * A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently.
  */
+
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
+import { smallest } from '../../../src/statistics/descriptive.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { ggufArchitecture } from './tensors.js';
 
@@ -42,7 +44,7 @@ const windowed = new Set(['gemma2', 'gemma3', 'olmo2']);
 export function contextOf(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
   if (windowed.has(ggufArchitecture(config))) return contextTokens;
-  return Math.min(contextTokens, ...layers.map(({ window }) => window ?? contextTokens));
+  return smallest([contextTokens, ...layers.map(({ window }) => window ?? contextTokens)]);
 }
 
 function refused(config: DecoderConfig, what: string): UserError {

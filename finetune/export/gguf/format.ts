@@ -3,6 +3,7 @@
  * offsets, then the tensors, aligned to 32 bytes. Everything is little-endian.
  */
 
+import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
 
 /** In file order; encode values with `ggufValue`. */
@@ -46,7 +47,7 @@ function ggufHead(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Buffe
   for (const [key, value] of metadata) parts.push(text(key), value);
   let offset = 0;
   for (const { name, shape, type, byteLength } of tensors) {
-    parts.push(text(name), uint32(shape.length), ...[...shape].reverse().map(uint64));
+    append(parts, [text(name), uint32(shape.length), ...[...shape].reverse().map(uint64)]);
     parts.push(uint32(blockType(type)!.number), uint64(offset));
     offset += aligned(byteLength);
   }
@@ -64,9 +65,9 @@ export const ggufValue = {
   strings: (values: readonly string[]) => array(8, values.map(text)),
 };
 
-const typed = (type: number, ...bytes: readonly Buffer[]) => Buffer.concat([uint32(type), ...bytes]);
+const typed = (type: number, bytes: Buffer) => Buffer.concat([uint32(type), bytes]);
 const array = (type: number, values: readonly Buffer[]) =>
-  typed(9, uint32(type), uint64(values.length), ...values);
+  typed(9, Buffer.concat([uint32(type), uint64(values.length), ...values]));
 
 function written(size: number, write: (bytes: Buffer) => void): Buffer {
   const bytes = Buffer.alloc(size);

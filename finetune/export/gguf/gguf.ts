@@ -1,5 +1,4 @@
 /** Writes a model directory as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -7,6 +6,7 @@ import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { isGguf } from '../../../src/models/local/weights/gguf.js';
 import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';
 import { adapterChanges } from '../merged-rows.js';
@@ -53,7 +53,7 @@ export async function writeGguf(
   hooks: MergeHooks = {},
   ignoredKeys: readonly string[] = [],
 ): Promise<WrittenGguf> {
-  if (existsSync(output))
+  if (isTaken(output))
     throw new UserError({
       field: '--out',
       value: output,
@@ -67,7 +67,7 @@ export async function writeGguf(
   const bytes = tensorBytes(tensors);
   makeRoom(path.dirname(output), bytes);
   hooks.onStart?.(bytes);
-  await writeParts(output, ggufParts(metadata, tensors), hooks);
+  await writeWhole(output, (partial) => writeParts(partial, ggufParts(metadata, tensors), hooks));
   const contextTokens = isGguf(model) ? config.contextTokens : contextOf(config);
   return {
     bytes,

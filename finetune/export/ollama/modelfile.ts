@@ -1,6 +1,7 @@
 /** Modelfiles, from which `ollama create` makes models. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
+import { requireOneLine } from '../../../src/format/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
@@ -27,6 +28,7 @@ export interface Modelfile {
  * @param variables chat template variables the model was trained with
  * @param contextTokens the model's context
  * @param ignoredKeys keys of config.json to ignore
+ * @throws UserError for a name with a line break
  */
 export function ggufModelfile(
   model: string,
@@ -35,6 +37,7 @@ export function ggufModelfile(
   contextTokens: number,
   ignoredKeys: readonly string[] = [],
 ): Modelfile {
+  requireOneLine(gguf, '--out');
   const config = readDecoderConfig(model, ignoredKeys);
   const ends = endTexts(model, config);
   const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
@@ -88,6 +91,10 @@ export function adapterModelfile(
       message: 'Ollama takes no adapters of this kind (DoRA)',
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
+  // After three quotes, Ollama would read on to the next three.
+  if (from.trim() === '' || from.includes('"'))
+    throw new UserError({ field: '--from', value: from, message: 'is no name of a model' });
+  requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
     `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,
     `FROM ${from}`,

@@ -75,7 +75,9 @@ export function ollamaTemplate(
     answer,
     ...[instruction, asked, answered].flatMap((f) => [f.before, f.after]),
   ];
-  return literals.some((literal) => /\{\{|"""/.test(literal)) ? undefined : goTemplate(format);
+  const text = goTemplate(format);
+  // The template is put between triple quotes.
+  return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 
 /** The text around the contents; undefined if they don't occur in this order. */

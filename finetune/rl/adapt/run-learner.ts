@@ -1,6 +1,8 @@
 /** Trains a run's adapter every few iterations: rewards → advantages → optimizer steps → adapter. */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { append } from '../../../src/base/append.js';
 import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
 import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
 import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
@@ -9,7 +11,7 @@ import { deriveSeeds } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';
 import type { Adaptation } from '../../../src/runs/events.js';
 import { runFiles } from '../../../src/runs/reader.js';
-import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import { largest, mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 import type { CheckpointOwner, TrainingState } from '../../engine/checkpoint.js';
 import { writeAdapter } from '../../engine/first-values.js';
 import { zeroMoments } from '../../engine/optimisers.js';
@@ -85,7 +87,7 @@ export class RunLearner implements Learner {
     const { adapt, seed } = this.#parts.config;
     const { iteration } = observed;
     const shuffle = adapt.reward.shuffle ? deriveSeeds(learningSeed(seed), [iteration], 1)[0]! : undefined;
-    this.#pending.push(...rewardedGroups(observed, { ...this.#parts.rewarding, shuffle }));
+    append(this.#pending, rewardedGroups(observed, { ...this.#parts.rewarding, shuffle }));
     this.#iteration = iteration;
     if (iteration % adapt.every !== 0) return undefined;
     const groups = this.#pending;
@@ -176,7 +178,7 @@ export class RunLearner implements Learner {
 
 /** The answer with the highest reward; on ties, the first. */
 function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
-  const best = rewards.indexOf(Math.max(...rewards));
+  const best = rewards.indexOf(largest(rewards));
   return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
 }
 

@@ -1,5 +1,7 @@
 /** Episodes in the form the trainer needs: sequences of sampled tokens, and rewards. */
+
 import type { Game, Turn } from '../../../src/agents/player.js';
+import { append } from '../../../src/base/append.js';
 import type { TokenSequence } from '../../engine/batch.js';
 import { type SampledReply, wasChosen } from './reply.js';
 
@@ -80,17 +82,26 @@ class Completion {
   }
 
   sampled({ allowed, ids, logp }: Played['reply']): void {
-    this.ids.push(...ids);
-    this.#allowed.push(...allowed);
-    this.#trained.push(...allowed.map(wasChosen));
-    this.#logp.push(...logp);
+    append(this.ids, ids);
+    append(this.#allowed, allowed);
+    append(this.#trained, allowed.map(wasChosen));
+    append(this.#logp, logp);
   }
 
   read(ids: readonly number[]): void {
-    this.ids.push(...ids);
-    this.#allowed.push(...ids.map(() => null));
-    this.#trained.push(...ids.map(() => false));
-    this.#logp.push(...ids.map(() => 0));
+    append(this.ids, ids);
+    append(
+      this.#allowed,
+      ids.map(() => null),
+    );
+    append(
+      this.#trained,
+      ids.map(() => false),
+    );
+    append(
+      this.#logp,
+      ids.map(() => 0),
+    );
   }
 
   /** Undefined if no token is trained. */

@@ -1,8 +1,10 @@
 /** Baseline searches that play the held-out runs instead of the model. */
+
 import type { Config } from '../../../src/config/config.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed } from '../../../src/random/seeds.js';
 import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { largest } from '../../../src/statistics/descriptive.js';
 import { openRun } from './run-underway.js';
 
 export interface PlayedBaseline {
@@ -45,7 +47,7 @@ async function playBaseline(
       const { score } = await run.evaluate(parameters);
       history.push({ parameters, score });
     }
-    returns.push(Math.max(...history.map(({ score }) => score)));
+    returns.push(largest(history.map(({ score }) => score)));
     episodes += history.length * config.evaluation.episodes;
     await run.close();
   }

@@ -5,7 +5,7 @@
 import type { RewardTerm } from '../../../src/config/learning/reward.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { standardDeviation } from '../../../src/statistics/descriptive.js';
+import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 import { type Episode, episodeOf } from '../learning/episode.js';
 import type { SampledReply } from '../learning/reply.js';
 
@@ -57,7 +57,7 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
   switch (term.kind) {
     case 'improvement': {
       const before = history.map(({ score }) => score);
-      const incumbent = before.length === 0 ? 0 : Math.max(...before);
+      const incumbent = before.length === 0 ? 0 : largest(before);
       const scale = term.scale === 'run' ? spreadOf(before) || spreadOf(scores) || 1 : term.scale;
       const gain = ({ score }: Evaluated) => (score - incumbent) / scale;
       return withInvalid(
@@ -93,7 +93,7 @@ function withInvalid(
   const values = candidates.map((candidate, i) =>
     candidate.kind === 'evaluated' ? rewardOf(candidate, i) : undefined,
   );
-  const worst = Math.min(invalid, ...values.filter((value) => value !== undefined));
+  const worst = smallest([invalid, ...values.filter((value) => value !== undefined)]);
   return values.map((value) => value ?? worst);
 }
 
