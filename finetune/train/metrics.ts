@@ -9,7 +9,7 @@ export type Timed<Event> = Event & {
   readonly seconds: number;
   /** Resident memory of the process. */
   readonly rssBytes: number;
-  /** Steps only. */
+  /** Speed of a step; missing for other events. */
   readonly tokensPerSecond?: number;
 };
 
