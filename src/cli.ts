@@ -1,43 +1,77 @@
 #!/usr/bin/env node
 /** The only reader of argv and the environment, and the only setter of the exit code. */
+import { fstatSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
-import { styleText } from 'node:util';
+import { isatty } from 'node:tty';
+import { format, styleText } from 'node:util';
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { onAbort } from './base/abortable.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
 import { type CommandContext, exitCodes } from './base/context.js';
-import { UserError } from './base/errors.js';
+import { hideSecrets, secretsIn, UserError } from './base/errors.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 import { handInLearning } from './experiment/learning/learner.js';
+import { markOutputsUntilExit } from './storage/draft.js';
+import { requireShortNames } from './storage/names.js';
 
 handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
+
+markOutputsUntilExit();
 
 const finish = new AbortController();
 const abort = new AbortController();
 
-/** Writes until the reader goes away (`policyloop list | head`): then a run is closed, and nothing more is said. */
-function writer(stream: NodeJS.WriteStream): (text: string) => void {
+const secrets = secretsIn(process.env);
+
+/**
+ * Writes until the reader goes away (`policyloop list | head`) or the text can't be written: then a run is closed. The
+ * first is no failure, and nothing more is said.
+ */
+function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: string): (text: string) => void {
   let open = true;
-  stream.on('error', () => {
+  const close = (error: NodeJS.ErrnoException) => {
+    const isFirst = open;
     open = false;
     finish.abort();
-  });
+    if (error.code === 'EPIPE' || !isFirst) return;
+    process.on('exit', () => {
+      process.exitCode = exitCodes.failure;
+    });
+    context.note(
+      `${red('error')} the ${name} can't be written: ${error.message}\n  remedy: ${systemRemedy(error.code)}`,
+    );
+  };
+  stream.on('error', close);
   const isStyled = styleText('bold', '-', { stream }) !== '-';
   return (text) => {
-    if (open) stream.write(`${forStream(text, isStyled)}\n`);
+    if (!open) return;
+    const line = `${hideSecrets(forStream(text, isStyled), secrets)}\n`;
+    try {
+      // A stream takes a file for written to that had room for a part of the text.
+      if (isFile(stream.fd)) writeFileSync(stream.fd, line);
+      else stream.write(line);
+    } catch (error) {
+      close(error as NodeJS.ErrnoException);
+    }
   };
+}
+
+/** Whether it is written at once, unlike a terminal and a pipe. */
+function isFile(descriptor: number): boolean {
+  const stats = fstatSync(descriptor);
+  return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
 }
 
 function createContext(): CommandContext {
   return {
-    print: writer(process.stdout),
-    note: writer(process.stderr),
+    print: writer(process.stdout, 'output'),
+    note: writer(process.stderr, 'error output'),
     terminal: process.stderr.isTTY ? process.stderr : undefined,
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     env: process.env,
@@ -82,6 +116,9 @@ function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> 
 }
 
 const context = createContext();
+
+// The help and the version are printed so by yargs.
+console.log = (...values: unknown[]) => context.print(format(...values));
 
 /** Milliseconds in which a command that is told to end closes what it has open. */
 const closingMs = 4000;
@@ -143,7 +180,7 @@ function report(error: unknown): number {
   return exitCodes.failure;
 }
 
-function systemRemedy(code: string): string {
+function systemRemedy(code: string | undefined): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -152,6 +189,8 @@ function systemRemedy(code: string): string {
     case 'EPERM':
     case 'EROFS':
       return 'use a directory that you may write to';
+    case 'ENAMETOOLONG':
+      return 'use a shorter name';
     case 'ENOENT':
       return 'this was removed while it was needed; start again';
     default:
@@ -170,6 +209,16 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
   );
   if (twice !== undefined) throw new UserError({ field: `--${twice}`, message: 'give this option once' });
+  return true;
+}
+
+/** Options that name what is written, or where. */
+const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
+
+/** @throws UserError for a name that no file system takes */
+function requireNames(argv: Readonly<Record<string, unknown>>): true {
+  for (const option of places)
+    if (typeof argv[option] === 'string') requireShortNames(argv[option], { field: `--${option}` });
   return true;
 }
 
@@ -275,6 +324,7 @@ async function main(): Promise<void> {
       'Print a script that completes command lines in bash and zsh, or (completion fish) in fish',
     )
     .check(requireOnce)
+    .check(requireNames)
     .strict()
     .recommendCommands()
     .version(version())

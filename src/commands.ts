@@ -221,7 +221,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
   policyloop --help                    list all commands`;
 
 /** A command by its words, with the values of the arguments that are not given. */
-async function loadTool(words: string): Promise<Loaded> {
+export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);

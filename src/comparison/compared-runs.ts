@@ -1,4 +1,5 @@
 /** Reads what a comparison needs from each run. */
+
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { budgetOf, evaluationsOf } from '../config/budget.js';
@@ -10,6 +11,7 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
 /** What a run achieved, and how it got there. */
 export interface ComparedRun extends RunFacts {
@@ -32,6 +34,8 @@ export interface ComparedRun extends RunFacts {
    */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
+  /** Evaluations of the budget spent by the end of each iteration, by its number; 0 is the warm-up. */
+  readonly spent: readonly number[];
   /** Range of an episode's return. */
   readonly range: Interval;
   /** null if every evaluation was played in full. */
@@ -72,24 +76,41 @@ function readComparedRun(path: string): ComparedRun {
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
   const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
+  const spent = spentAfter(entries, first, { ...config, iterations: done });
   return {
     ...facts,
     config,
     evaluations: entries.length,
     budget,
-    curve: bestSoFar(entries, first, config, length),
+    curve: bestSoFar(entries, spent, config, length),
     scores: Array.from({ length: done }, (_, i) => bestOf(entries, i + 1)),
     warmup: first,
+    spent,
     range: returnRange(config.environment, config.evaluation),
     racing: config.evaluation.racing ? racingTotals(entries) : null,
   };
 }
 
+/** A rejected candidate uses up an evaluation, unless the budget is a limit on evaluations. */
+function spentAfter(
+  entries: readonly BufferEntry[],
+  warmup: number,
+  config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
+): readonly number[] {
+  let played = 0;
+  return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
+    while (played < entries.length && entries[played]!.iteration <= iterations) played++;
+    return config.limits.evaluations === undefined
+      ? warmup + evaluationsOf({ ...config, iterations })
+      : played;
+  });
+}
+
 /** One value per evaluation of the budget; before the first score, equal to it. */
 function bestSoFar(
   entries: readonly BufferEntry[],
-  warmup: number,
-  config: Pick<Config, 'candidates' | 'critic' | 'limits' | 'screening'>,
+  spent: readonly number[],
+  config: Pick<Config, 'limits' | 'screening'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
@@ -98,7 +119,7 @@ function bestSoFar(
   let begin = 0;
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
-    const before = iteration === 0 ? 0 : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
+    const before = iteration === 0 ? 0 : spent[iteration - 1]!;
     // A rejected candidate leaves its place empty; candidates removed by screening have none.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
@@ -114,13 +135,13 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   const scores = entries
     .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
     .map(({ score }) => score);
-  return scores.length === 0 ? null : Math.max(...scores);
+  return scores.length === 0 ? null : largest(scores);
 }
 
 /** Range of an episode's return over all of these runs. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
-  Math.min(...runs.map(({ range }) => range[0])),
-  Math.max(...runs.map(({ range }) => range[1])),
+  smallest(runs.map(({ range }) => range[0])),
+  largest(runs.map(({ range }) => range[1])),
 ];
 
 /** The model's name without the `control/` prefix. */

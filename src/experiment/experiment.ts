@@ -3,9 +3,11 @@
  * let it propose parameters, evaluate them, train on them if configured, and record everything. Finally,
  * confirm the best policies on unused seeds.
  */
+
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import { largest } from '../statistics/descriptive.js';
 import { askAhead } from './ask-ahead.js';
 import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
@@ -140,7 +142,7 @@ async function record(
   emit({
     kind: 'iteration-finished',
     iteration,
-    ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
+    ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
     ...(adapted && { adapted }),
     usage: ledger.totals,

@@ -19,7 +19,7 @@ import { tellingOf } from '../prompting/notation/telling.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
 
@@ -222,7 +222,7 @@ export class Prompter {
       }
     };
     for (const call of calls) {
-      if (call.purpose !== undefined) continue;
+      if (stageOf(call) !== 'proposal') continue;
       finishUntil(call.iteration);
       own.push(call);
     }

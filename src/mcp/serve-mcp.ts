@@ -111,7 +111,7 @@ function answerSchema(command: string): Record<string, unknown> {
 }
 
 /** Never throws: what goes wrong is an answer, too. */
-async function answered(
+export async function answered(
   tool: Tool,
   given: Record<string, unknown>,
   request: McpRequest,

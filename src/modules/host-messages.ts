@@ -11,7 +11,13 @@ export interface SentGenerator {
 }
 
 export type Request =
-  | { readonly kind: 'load'; readonly path: string; readonly as: ModuleKind; readonly field: string }
+  | {
+      readonly kind: 'load';
+      /** A user's file, or a module of this program: its path in `src`, without the extension. */
+      readonly path: string | { readonly own: string };
+      readonly as: ModuleKind;
+      readonly field: string;
+    }
   | {
       readonly kind: 'create';
       /** Number of the module. */

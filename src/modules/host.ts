@@ -1,6 +1,8 @@
 /** The thread that users' modules run in; `module-thread.ts` is its other side. */
+import { extname } from 'node:path';
 import process from 'node:process';
-import { workerData } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { parentPort } from 'node:worker_threads';
 import { messageOf, UserError } from '../base/errors.js';
 import { continueAt, createGenerator, type RandomGenerator, stateOf } from '../random/generator.js';
 import type {
@@ -18,7 +20,7 @@ import { importModule, membersOf, type UserModule } from './user-module.js';
 
 type Callable = (...given: readonly unknown[]) => unknown;
 
-const { port, sent } = workerData as HostSetting;
+const { port, sent } = await new Promise<HostSetting>((resolve) => parentPort!.once('message', resolve));
 const { add, notify, store } = Atomics;
 const { apply } = Reflect;
 const { keys } = Object;
@@ -62,8 +64,9 @@ async function answer(id: number, request: Request): Promise<void> {
 
 async function made(request: Exclude<Request, { kind: 'call' }>): Promise<SentValue> {
   if (request.kind === 'load') {
-    const module = await importModule(request.path, request.as, request.field);
-    modules[modules.length] = { kind: request.as, module };
+    const { as, field, path } = request;
+    const module = await importModule(typeof path === 'string' ? path : ownFile(path.own), as, field);
+    modules[modules.length] = { kind: as, module };
     return { kind: 'data', value: { file: module.file, name: module.name, target: modules.length - 1 } };
   }
   const { kind, module } = modules[request.target]!;
@@ -85,6 +88,9 @@ async function made(request: Exclude<Request, { kind: 'call' }>): Promise<SentVa
     }
   }
 }
+
+const ownFile = (path: string): string =>
+  fileURLToPath(new URL(`../${path}${extname(import.meta.url)}`, import.meta.url));
 
 async function call(id: number, { generator, given, later, target }: Request & { kind: 'call' }) {
   const random = generator && generatorOf(generator.generator);

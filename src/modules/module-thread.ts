@@ -34,8 +34,8 @@ export interface CallSetting {
   /** Name of the file. */
   readonly origin: string;
   readonly seconds: number;
-  /** Whether functions return promises, which may take as long as they like. */
-  readonly later: boolean;
+  /** Functions that return promises have no limit, or the same one; others block this thread. */
+  readonly waits: 'blocking' | 'limited' | 'patient';
 }
 
 interface Pending {
@@ -71,7 +71,8 @@ export class ModuleThread {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const setting: HostSetting = { port: port2, sent: this.#sent };
-    this.#worker = startThread(new URL('./host', import.meta.url), setting, [port2]);
+    this.#worker = startThread(new URL('./host', import.meta.url), undefined);
+    this.#worker.postMessage(setting, [port2]);
     this.#worker.on('error', ({ message }) =>
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
@@ -84,6 +85,15 @@ export class ModuleThread {
 
   get ended(): boolean {
     return this.#failure !== undefined;
+  }
+
+  /** Whether a call is waited for. */
+  get isBusy(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  close(): void {
+    this.#end({ kind: 'died', message: 'it was closed' });
   }
 
   /** @throws UserError of the module; EnvironmentError where it does not return in time */
@@ -141,7 +151,7 @@ export class ModuleThread {
     this.#worker.ref();
     // What takes its time keeps the process alive by this timer.
     const timer = setInterval(() => {
-      if (!setting.later || request.kind !== 'call') this.#late(name, setting);
+      if (setting.waits !== 'patient' || request.kind !== 'call') this.#late(name, setting);
     }, 1000 * setting.seconds);
     const stop = onAbort(more?.signal, () => {
       this.#tell({ kind: 'abort', id });
@@ -216,7 +226,7 @@ export class ModuleThread {
   }
 
   #call(target: number, name: string, parts: readonly unknown[], setting: CallSetting): unknown {
-    const { later } = setting;
+    const later = setting.waits !== 'blocking';
     const random = parts.find((part): part is RandomGenerator => stateOf(part) !== undefined);
     const given = parts.filter((part) => part !== random).map((part) => plainCopy(part));
     const generator = random && this.#sentGenerator(random);

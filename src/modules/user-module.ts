@@ -1,6 +1,7 @@
 /** Modules of users: files that a config names in the place of a built-in environment, policy, model, … */
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
+import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/paths.js';
@@ -55,14 +56,41 @@ export async function loadModule(
   seconds = usualSeconds,
 ): Promise<UserModule> {
   if (hostsModules()) return importModule(path, kind, field);
-  const setting = { origin: basename(path), seconds, later: kind === 'model' };
+  const setting = {
+    origin: basename(path),
+    seconds,
+    waits: kind === 'model' ? 'patient' : 'blocking',
+  } as const;
   return moduleThread().load({ kind: 'load', path: resolve(path), as: kind, field }, setting);
+}
+
+/** @throws UserError for a file of TypeScript that this version of Node can't run */
+export function requireRunnable(file: string, field: string): void {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  // From sources, this program is run by a loader of TypeScript itself.
+  if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
+  throw new UserError({
+    field,
+    message: `Node ${process.version} can't run TypeScript`,
+    value: file,
+    remedy: 'use Node 22.18 or newer, or write the module in JavaScript: .mjs',
+  });
+}
+
+/** What to do where a file's syntax is of the other kind of modules than its name and package.json say. */
+function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
+  const stem = basename(file, extname(file));
+  if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
+    return { remedy: `name it ${stem}.mjs, or set "type": "module" in package.json` };
+  if (/(module|exports|require) is not defined/.test(message))
+    return { remedy: `name it ${stem}.cjs, or write export default { … }` };
+  return {};
 }
 
 /** As `loadModule`, in this thread. */
 export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} ${basename(path)} writes one)`;
+  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} writes one)`;
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new UserError({
       field,
@@ -71,14 +99,22 @@ export async function importModule(path: string, kind: ModuleKind, field: string
       remedy: `give the path of a JavaScript file; policyloop init ${kind} ${basename(path)} writes one`,
     });
   }
+  requireRunnable(file, field);
   const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
   let exported: Readonly<Record<string, unknown>>;
   try {
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new UserError({ ...thrownIn(file, error), message: `can't be imported: ${messageOf(error)}` });
+    const message = messageOf(error);
+    throw new UserError({
+      ...thrownIn(file, error),
+      message: `can't be imported: ${message}`,
+      ...remedyOf(file, message),
+    });
   }
-  const record = exported.default;
+  // Compilers write `exports.default` for `export default`.
+  const compiled = isRecord(exported.default) && exported.default.__esModule === true;
+  const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
   if (record === undefined) {
     throw problem('has no default export', { alternatives: Object.keys(exported), remedy: shape });
   }

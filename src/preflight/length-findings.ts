@@ -51,7 +51,7 @@ function readsOf(
   if (proposes !== undefined) {
     const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
     const tokens = contexts.model && historyWithin(contexts.model.tokens);
-    const history = tokens !== undefined && tokens < config.memory.tokens! ? `memory.tokens=${tokens}, ` : '';
+    const less = tokens !== undefined && tokens < (config.memory.tokens ?? 0) ? `=${tokens}` : '';
     reads.push({
       model: proposes,
       section: 'model',
@@ -60,7 +60,7 @@ function readsOf(
       prompt: { ...forecast.longest, answer: forecast.answer },
       field: 'memory.tokens',
       what: 'the longest prompt',
-      remedy: `show less (${history}memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
+      remedy: `show less (memory.tokens${less}, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
     });
   }
   if (revises !== undefined && forecast.critic !== undefined) {

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import {
@@ -53,7 +54,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
       if (lstatSync(join(path, name)).isSymbolicLink())
         throw new UserError({ file: join(path, name), message: 'is a link, not a directory' });
       const run = await readShownRun(join(path, name));
-      faults.push(...run.recorded.faults);
+      append(faults, run.recorded.faults);
       repeats.push({ data: runData(run), href: hrefOf(name) });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

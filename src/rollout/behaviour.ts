@@ -3,7 +3,7 @@
  * states visited.
  */
 import type { Action, Observation, Space } from '../environments/environment.js';
-import { mean, quantile, sum } from '../statistics/descriptive.js';
+import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
 
 export interface Quartiles {
@@ -70,7 +70,7 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     episodes: episodes.length,
     return: {
       ...quartiles(returns),
-      ...{ mean: mean(returns), lowest: Math.min(...returns), highest: Math.max(...returns) },
+      ...{ mean: mean(returns), lowest: smallest(returns), highest: largest(returns) },
     },
     length: quartiles(episodes.map(lengthOf)),
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),

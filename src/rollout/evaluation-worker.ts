@@ -1,9 +1,8 @@
 /** A thread that plays episodes for `evaluation-workers.ts`. */
-import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, UserError } from '../base/errors.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { hostModules } from '../modules/hosting.js';
+import { endThread, hostModules } from '../modules/hosting.js';
 import { tellPulse } from '../modules/pulse.js';
 import { openPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';
@@ -30,7 +29,7 @@ made.catch(() => undefined);
 port.on('message', async (job: WorkerJob | 'close') => {
   if (job !== 'close') return port.postMessage(await answer(job));
   await made.then(({ environment }) => environment.close?.()).catch(() => undefined);
-  process.exit();
+  endThread(0);
 });
 
 async function make() {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { requireShortNames } from '../storage/names.js';
 import type { Path } from './issues.js';
 import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 
@@ -6,6 +7,7 @@ import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.
  * A copy of settings with relative paths made absolute; the format of a field says whether it contains a
  * path.
  * @param base folder to which the path at a field is relative; undefined leaves it unchanged
+ * @throws UserError for a path that contains a name that is too long
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -16,7 +18,8 @@ export function withAbsolutePaths<T>(
     if (node === undefined) return item;
     if (typeof item === 'string') {
       const folder = isPath(item, node) ? base(path) : undefined;
-      return folder === undefined ? item : resolve(folder, item);
+      if (folder === undefined) return item;
+      return requireShortNames(resolve(folder, item), { field: path.join('.') });
     }
     if (Array.isArray(item))
       return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));

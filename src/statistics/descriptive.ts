@@ -12,13 +12,20 @@ export function mean(values: readonly number[]): number {
 }
 
 /** Minimum; Infinity if there are no values. */
-export function smallest(values: readonly number[]): number {
-  return values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+export function smallest(values: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const value of values) least = Math.min(least, value);
+  return least;
 }
 
-/** Maximum; −Infinity if there are no values. */
-export function largest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+/**
+ * Maximum; −Infinity if there are no values. Unlike `Math.max(...values)`, it works for more than about
+ * 100,000 values.
+ */
+export function largest(values: Iterable<number>): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) most = Math.max(most, value);
+  return most;
 }
 
 /** Index of the largest value, the first if tied. */

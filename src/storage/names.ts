@@ -2,7 +2,10 @@
 import { type Problem, UserError } from '../base/errors.js';
 
 /** In bytes. File systems take 255; drafts and locks add a few to the name of what they are for. */
-export const longestName = 235;
+const longestName = 235;
+
+/** Characters of a name that gets a time, a number or the like. */
+export const longestPart = 120;
 
 /** Why a text can't be the name of a file or folder; undefined where it can. */
 function nameProblem(name: string): string | undefined {

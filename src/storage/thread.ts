@@ -3,7 +3,7 @@ import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Transferable, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { childEnvironment } from '../base/child-environment.js';
 
 const extension = extname(fileURLToPath(import.meta.url));
@@ -15,20 +15,14 @@ const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).re
 /**
  * @param module URL of the thread's module, without the extension
  * @param workerData data for the thread
- * @param transferList what of it is handed over
  */
-export function startThread(
-  module: URL,
-  workerData: unknown,
-  transferList: readonly Transferable[] = [],
-): Worker {
+export function startThread(module: URL, workerData: unknown): Worker {
   const file = moduleFile(module);
-  const options = { workerData, transferList: [...transferList] };
-  if (!isSource) return new Worker(file, options);
+  if (!isSource) return new Worker(file, { workerData });
   // A thread has to register the loader before it can import anything.
   const { href } = new URL('./index.mjs', loader('tsx/esm/api'));
   const script = `import('${href}').then(({ register }) => { register(); return import('${file.href}'); });`;
-  return new Worker(script, { eval: true, ...options });
+  return new Worker(script, { eval: true, workerData });
 }
 
 /** @param module URL of the process's module, without the extension */

@@ -77,7 +77,6 @@ export async function runLibrary(
     );
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
-  const place = () => chosen ?? claim();
   const signal = options.signal ?? new AbortController().signal;
   const around = isThere ? limitsAround(chosen, config) : undefined;
   let directory: string;
@@ -86,7 +85,7 @@ export async function runLibrary(
       ? await reopen(chosen, config, own, outside)
       : await beginRun(
           await assemble(config, outside.env, undefined, { ...own, ask: signal }),
-          place,
+          () => chosen ?? claim(),
           outside,
         );
     directory = opened?.directory.path ?? chosen!;

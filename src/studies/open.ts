@@ -27,7 +27,9 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   const { lock, name, record: recordName } = planKinds[kind];
   const file = join(directory, recordName);
   const isNew = !existsSync(file);
-  if (isNew && existsSync(directory) && readdirSync(directory).some((item) => item !== lock)) {
+  // A process killed before writing the record leaves only these.
+  const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
+  if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
     throw new UserError({
       field,
       message: `holds something else than ${name}`,
@@ -50,10 +52,10 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
  * The same for a process that plays part of the plan next to others that also write there.
  * @throws UserError while a process plays the whole plan
  */
-export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): void {
+export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
   const { lock, record: recordName } = planKinds[kind];
   makeDirectory(directory);
-  underLease(join(directory, '.lease'), () => {
+  await underLease(join(directory, '.lease'), () => {
     if (isLocked(join(directory, lock)))
       throw new UserError({
         field: '--part',

@@ -71,7 +71,9 @@ export class PartBudget {
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
     makeDirectory(join(directory, limitsFolder));
-    this.exclusively(() => undefined);
+    // Nothing is granted here, so other parts need not wait.
+    this.#look();
+    this.tell();
   }
 
   /** The use of all parts; that of the others as last read. */
@@ -83,7 +85,7 @@ export class PartBudget {
   }
 
   /** Reads the others' use, runs `work`, and publishes the result, all while holding a lease. */
-  exclusively<T>(work: () => T): T {
+  exclusively<T>(work: () => T): Promise<T> {
     return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
       try {

@@ -13,13 +13,13 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Place, Root } from './items.js';
 import type { ShownQuestion } from './messages.js';
 
-/** What the run at a place waits for. */
-export function shownQuestion({ item, path }: Place): ShownQuestion {
+/** What the run at a place waits for. @param admitted makes an address that a picture may have */
+export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
   const open = item.kind === 'run' ? readQuestion(path) : undefined;
   if (open === undefined) return { open: null };
   const { picture, question, text } = open;
   const address = `/api/picture?${new URLSearchParams({ of: item.name, question })}`;
-  return { open: { question, text, picture: picture === null ? null : address, longestRemark } };
+  return { open: { question, text, picture: picture === null ? null : admitted(address), longestRemark } };
 }
 
 /** The largest picture that is shown, in bytes. */

@@ -1,3 +1,4 @@
+import { smallest } from '../../statistics/descriptive.js';
 import { drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, excursion } from './controlled-task.js';
@@ -77,7 +78,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   });
   const scale = quantile(peaks, share);
   // A box that is too narrow is left at once; one that is too wide makes control irrelevant.
-  if (scale > hopeless / 2 || scale < (2 * spread) / Math.min(...limits)) return undefined;
+  if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
   const task = new ControlledTask(system, { kind: 'survive', limits: limits.map((limit) => limit * scale) });
   return { task, maxSteps };
 };

@@ -1,4 +1,5 @@
 /** Counts what calls use and decides whether the next one could exceed a limit. */
+
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
@@ -10,6 +11,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/calls.js';
+import { largest as highest } from '../../statistics/descriptive.js';
 import { countedBy, countedOthers } from './counted.js';
 import { Headroom, longestUnknown } from './headroom.js';
 import {
@@ -36,7 +38,7 @@ type Reservation =
        * Reserves the same amount again to retry `calls` of the calls if the failed one may have been billed.
        * Returns false if there is no room.
        */
-      tryAgain(kind: ModelErrorKind, calls: number): boolean;
+      tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
       /**
        * Shrinks the reservation to what these calls used until they are recorded, so that others have room.
        */
@@ -105,11 +107,11 @@ export class Ledger {
 
   /**
    * Reserves what one call for each prompt could use at worst, until `release`. Refuses, naming the limit, if
-   * that could exceed one.
+   * that could exceed one. If processes share limits, call it under `exclusively`.
    * @param isFree true if a baseline answers next to a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
-    return this.#exclusively(() => this.#reserve(messages, isFree, this.#for(purpose)));
+    return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
   /** Whether any limit on calls, tokens or cost is set. */
@@ -128,7 +130,8 @@ export class Ledger {
     return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
-  #exclusively<T>(work: () => T): T {
+  /** Runs `work`, which grants part of the limits, while no other process does. */
+  async exclusively<T>(work: () => T): Promise<T> {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
 
@@ -198,10 +201,10 @@ export class Ledger {
   ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
     const headroom = this.#headroom;
     const worst = model.worst;
-    const exclusively = <T>(work: () => T) => this.#exclusively(work);
+    const { exclusively = <T>(work: () => T) => work() } = this.#shared;
     let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
-    const longest = Math.max(0, ...prompts);
+    const longest = highest([0, ...prompts]);
     return {
       tryAgain(kind, calls) {
         if (!mayBePaid(kind)) return true;

@@ -99,7 +99,7 @@ export interface SharedBudget {
    * Runs `work`, which grants part of the budget, while no other process can; omitted if there are no other
    * processes.
    */
-  exclusively?<T>(work: () => T): T;
+  exclusively?<T>(work: () => T): Promise<T>;
   /** Publishes the current use to other processes. */
   tell?(): void;
 }

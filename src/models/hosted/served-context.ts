@@ -3,30 +3,21 @@ import { z } from 'zod';
 import { lowestLimit } from '../language-model.js';
 import { jsonFetch } from './json-fetch.js';
 
-const tokens = z.number().int().positive().optional().catch(undefined);
+/** What servers call the longest prompt and answer together; of llama.cpp's two names, the first is what a slot holds. */
+const names = [
+  ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
+  ...['n_ctx', 'n_ctx_train'],
+];
 
-/** An entry of `/v1/models`: each server has its own name for the longest prompt and answer together. */
-const entrySchema = z.object({
-  id: z.string().catch(''),
-  /** vLLM, SGLang */
-  max_model_len: tokens,
-  /** OpenRouter, Together */
-  context_length: tokens,
-  /** Groq */
-  context_window: tokens,
-  /** Mistral */
-  max_context_length: tokens,
-  /** OpenRouter: the provider that it prefers may take less than the model. */
-  top_provider: z.object({ context_length: tokens }).nullish().catch(undefined),
-  /** llama.cpp: what a slot holds, and what the model was trained with. */
-  meta: z.object({ n_ctx: tokens, n_ctx_train: tokens }).nullish().catch(undefined),
-});
+const factsSchema = z.record(z.string(), z.unknown());
 
-const listSchema = z.object({ data: z.array(entrySchema) });
-/** llama.cpp says here what a slot holds; earlier versions say it here alone. */
-const propsSchema = z.object({ default_generation_settings: z.object({ n_ctx: tokens }) });
+function lengthsIn(facts: unknown): readonly number[] {
+  const { data = {} } = factsSchema.safeParse(facts);
+  const isLength = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
+  return names.map((name) => data[name]).filter((value): value is number => isLength(value));
+}
 
-/** The list is only a convenience: a run doesn't wait for it. */
+/** A run doesn't wait longer for what it can do without. */
 const patienceMs = 5_000;
 
 /**
@@ -39,29 +30,24 @@ export async function servedContext(
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const client = new OpenAI({ ...settings, fetch: jsonFetch });
-  const timeout = AbortSignal.timeout(patienceMs);
-  const asked = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
-  const get = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+  const asked = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
+  const get = async (path: string): Promise<Record<string, unknown>> => {
     try {
-      return schema.safeParse(await client.get(path, { signal: asked })).data;
+      return factsSchema.parse(await client.get(path, { signal: asked }));
     } catch {
       signal?.throwIfAborted();
-      return undefined;
+      return {};
     }
   };
-  const version = /\/v\d/.exec(client.baseURL) === null ? '/v1' : '';
-  const entries = (await get(`${version}/models`, listSchema))?.data ?? [];
+  const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
+  const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
   // A server of one model answers by any name.
-  const entry = entries.find(({ id }) => id === name) ?? (entries.length === 1 ? entries[0] : undefined);
-  if (entry === undefined) return undefined;
-  const { meta, top_provider } = entry;
-  const props =
-    meta?.n_ctx_train !== undefined && meta.n_ctx === undefined
-      ? await get(`${client.baseURL.replace(/\/v1$/, '')}/props`, propsSchema)
-      : undefined;
-  return lowestLimit(
-    ...[entry.max_model_len, entry.context_length, entry.context_window, entry.max_context_length],
-    ...[top_provider?.context_length, meta?.n_ctx, meta?.n_ctx_train],
-    props?.default_generation_settings.n_ctx,
-  );
+  const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
+  const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
+  // Earlier versions of llama.cpp list only what the model was trained with.
+  if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
+    const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
+    lengths.push(...lengthsIn(props.default_generation_settings));
+  }
+  return lowestLimit(...lengths);
 }

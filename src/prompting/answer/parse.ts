@@ -133,6 +133,11 @@ function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): 
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return failed({ kind: 'repeated', ...before });
+  if (before !== undefined) {
+    // A buffer entry has further fields, which a failure must not contain.
+    const { iteration, score } = before;
+    const known = { ...(iteration !== undefined && { iteration }), ...(score !== undefined && { score }) };
+    return failed({ kind: 'repeated', ...known });
+  }
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

@@ -51,6 +51,13 @@ const spaceSchema = z.strictObject({
     .describe('Set if it is a tuple of integers'),
 });
 
+const namesSchema = z.array(
+  z.strictObject({
+    label: text.describe('Its index in brackets, or the value where it is one integer'),
+    name: text.describe('Its name'),
+  }),
+);
+
 /** Variables for the description of an environment, in addition to the facts of that environment. */
 export const descriptionSchema = z.strictObject({
   id: text.describe('Environment id'),
@@ -60,6 +67,13 @@ export const descriptionSchema = z.strictObject({
   options: z
     .array(z.strictObject({ name: text.describe('Name'), value: text.describe('Value as JSON') }))
     .describe('Environment options set in the config'),
+  words: z
+    .strictObject({
+      description: text.nullable().describe('Its description; null if it has none'),
+      observations: namesSchema.describe('Names of the components, or values, of an observation'),
+      actions: namesSchema.describe('Names of the components, or values, of an action'),
+    })
+    .describe('How an environment of a module describes itself'),
 });
 
 const projectionSchema = z

@@ -1,5 +1,5 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type CallPurpose, type CallRecord, faultsOf } from '../../runs/calls.js';
+import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
 /**
@@ -23,8 +23,10 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** The purpose of the call, if it wasn't a proposal. */
-  readonly purpose: CallPurpose | undefined;
+  /**
+   * The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals.
+   */
+  readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   /** The return predicted in the accepted reply. */
   readonly predicted: number | undefined;
@@ -36,7 +38,7 @@ export interface LoggedProposal extends Place {
 /** A proposal while it is being assembled. */
 interface Mutable extends Place {
   readonly member: string | undefined;
-  readonly purpose: CallPurpose | undefined;
+  readonly purpose: Stage;
   readonly attempts: LoggedAttempt[];
   predicted: number | undefined;
   entry: BufferEntry | undefined;
@@ -51,7 +53,8 @@ const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in loop order, including evaluations without calls.
+ * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without
+ * calls.
  * @param onCall receives each call as it is read
  */
 export function loggedProposals(
@@ -61,7 +64,8 @@ export function loggedProposals(
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
   const add = (
-    { iteration, candidate, member, purpose }: Place & Pick<CallRecord, 'member' | 'purpose'>,
+    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
+    purpose: Stage,
     attempts: LoggedAttempt[],
   ): Mutable => {
     const made = {
@@ -77,7 +81,7 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, []);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
     onCall?.(call, index++);
@@ -85,7 +89,8 @@ export function loggedProposals(
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal = proposals.get(keyOf(entry)) ?? add(entry, []);
+      const proposal =
+        proposals.get(keyOf(entry)) ?? add(entry, entry.revises === undefined ? 'proposal' : 'critic', []);
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }
@@ -93,6 +98,10 @@ export function loggedProposals(
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
+
+/** Only those entries that are proposals. */
+export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
+  logged.filter(({ purpose }) => purpose === 'proposal');
 
 /** Whether no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {

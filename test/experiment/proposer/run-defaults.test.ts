@@ -66,7 +66,7 @@ describe('a new run', () => {
     [
       "llama.cpp's server, earlier",
       {
-        ...list({ id: 'x.gguf', meta: { n_ctx_train: 8192 } }),
+        ...list({ id: 'x.gguf', owned_by: 'llamacpp', meta: { n_ctx_train: 8192 } }),
         '/props': { default_generation_settings: { n_ctx: 2048 } },
       },
       1024,
@@ -101,7 +101,14 @@ describe('a new run', () => {
     async (more, isAsked, tokens) => {
       const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
       try {
-        const model = { provider: 'ollama', name: 'tiny', host: server.url, maxRetries: 0, maxTokens: 100, ...more };
+        const model = {
+          provider: 'ollama',
+          name: 'tiny',
+          host: server.url,
+          maxRetries: 0,
+          maxTokens: 100,
+          ...more,
+        };
         const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
         expect(memory).toMatchObject({ tokens });
       } finally {

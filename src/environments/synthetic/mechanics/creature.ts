@@ -1,3 +1,4 @@
+import { largest } from '../../../statistics/descriptive.js';
 import type { Plant } from '../plant.js';
 
 /** A spring between two nodes with a rest length, which a muscle can change. */
@@ -51,7 +52,7 @@ export function createCreature({
   const tail = 4 * nodes;
   const step = seconds / parts;
   const force = new Float64Array(2 * nodes);
-  const heaviest = Math.max(...masses);
+  const heaviest = largest(masses);
   // As stiff as the step size allows, so that feet sink in and bounce only a little.
   const [floor, floorDamping] = [0.15 * heaviest * step ** -2, 0.3 * heaviest * step ** -1];
   return {

@@ -1,4 +1,5 @@
 /** Restricts an answer to one of several given ones: each token must continue at least one of them. */
+import { largest } from '../../../statistics/descriptive.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { TokenMask } from './sampling.js';
 
@@ -17,7 +18,7 @@ export function choiceConstraint(answers: readonly (readonly number[])[]): Const
   const root = branchOf(answers);
   return {
     // The end token isn't part of the text.
-    answerTokens: Math.max(...answers.map(({ length }) => length - 1)),
+    answerTokens: largest(answers.map(({ length }) => length - 1)),
     start: () => new Choosing(root),
   };
 }

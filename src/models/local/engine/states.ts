@@ -2,6 +2,7 @@
  * States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are
  * kept.
  */
+import { largest } from '../../../statistics/descriptive.js';
 
 /** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
 export type States = readonly Float32Array[];
@@ -61,7 +62,7 @@ export class StatePlaces {
   /** The last position at or before `tokens`, or 0 if there is none. Drops later ones. */
   cut(tokens: number): number {
     for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
-    return Math.max(0, ...this.#places.keys());
+    return largest([0, ...this.#places.keys()]);
   }
 
   /** Empty at the start, where all states are zero. */

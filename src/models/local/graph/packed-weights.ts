@@ -2,7 +2,7 @@
  * Matrices in 4- or 8-bit codes, in the runtime's format: float weights are rounded to codes, and the blocks
  * of GGUF files are converted without loss. Created on first use and cached on disk.
  */
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
@@ -214,6 +214,7 @@ function write(file: string, layout: readonly Placed[]): void {
     }
     const relative = error.weights === 0 ? 0 : Math.sqrt(error.squared / error.weights);
     writeAll(descriptor, headerOf(layout, relative), 0);
+    fsyncSync(descriptor);
     closeSync(descriptor);
     renameSync(temporary, file);
   } catch (error) {

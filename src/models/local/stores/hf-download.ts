@@ -1,9 +1,10 @@
 /** Downloads Hugging Face models into the cache, and removes those that it downloaded. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
 import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
+import { replaceFile } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
 import { requireShortNames } from '../../../storage/names.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
@@ -60,9 +61,9 @@ export async function pullModel(
     const isOurs = !existsSync(folder);
     hooks.onStart?.(total, absent.length);
     mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
-    if (isOurs) writeFileSync(path.join(folder, mark), '');
+    if (isOurs) replaceFile(path.join(folder, mark), '');
     for (const file of absent) await quietly(() => download(name, sha, file.path, env, hub));
-    if (revision !== sha) writeFileSync(path.join(folder, 'refs', revision), sha);
+    if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
     return parsed.file === undefined ? snapshot : path.join(snapshot, chosen[0]!.path);
   } catch (error) {
     hooks.signal?.throwIfAborted();
@@ -168,7 +169,10 @@ async function checkedAnswer(response: Response): Promise<Response> {
 }
 
 /** The response with a different body. */
-function withBody({ headers, status, statusText, url }: Response, body: BodyInit): Response {
+function withBody(
+  { headers, status, statusText, url }: Response,
+  body: string | ReadableStream<Uint8Array>,
+): Response {
   return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
 }
 
