@@ -192,7 +192,7 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
   };
 }
 
-/** null for a run without evaluations. */
+/** Mean of the curve up to `horizon`; null for a run without evaluations. */
 function areaOf({ curve }: ComparedRun, horizon: number): number | null {
   const counted = curve.slice(0, horizon);
   return counted.length === 0 ? null : mean(counted);

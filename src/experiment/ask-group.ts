@@ -138,7 +138,7 @@ export async function askWithin<T>(
 
 function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
   const { arrived, asked, ledger, warn } = experiment;
-  // Answers received by an earlier process are already counted.
+  // Answers received by an earlier process have already been counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
   if (!isByControl(call) && stageOf(call) === 'proposal') {
     asked.isAnswered ||= call.completion !== undefined;

@@ -208,7 +208,7 @@ export const isPaid = ({ critic, feedback, model }: Config) =>
     (one) => one !== undefined && languageModelOf(one) !== undefined,
   );
 
-/** A ledger that has not counted anything yet. */
+/** Creates an empty ledger. */
 export function ledgerOf({
   config,
   counted: model,

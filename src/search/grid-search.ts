@@ -9,7 +9,7 @@ const mostPoints = 1000;
 
 /**
  * After skipping this many evaluated points in a row, the walk falls back to random points; only an exhausted
- * grid has so many.
+ * grid has that many.
  */
 const mostSkipped = 10_000;
 

@@ -58,7 +58,7 @@ export async function isAtWork(
   return true;
 }
 
-/** This program. */
+/** Path of this program's command line. */
 const cli = fileURLToPath(new URL('../../cli.js', import.meta.url));
 
 interface Submission {

@@ -235,7 +235,7 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Maximum number of cached choices; those of a text world change from step to step. */
+/** Maximum number of cached choice constraints; in a text world the choices change every step. */
 const choicesKept = 4096;
 
 /** Constraints of the grammars and choices seen so far, with their cached masks. */
