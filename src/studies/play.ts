@@ -58,8 +58,8 @@ export const failureLines = ({ failures }: Pick<Played, 'failures'>): readonly s
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
 /**
- * Whether a run must stay in the main thread: its local model batches the calls of several runs or is being
- * trained, and both need objects registered in this thread.
+ * Whether a run must stay in the main thread: its local model batches the calls of several runs, or is
+ * trained by the learner registered in this thread.
  */
 function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
   const reader = languageModelOf(model);
