@@ -91,7 +91,9 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  return `override ${printable(node?.writeOnly === true ? `${key}=…` : text)}`;
+  // A key of another program may be one for a secret.
+  const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
+  return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
 /** The last override that set (or made) the field at `path`, of which the file has the first `depth` keys. */
