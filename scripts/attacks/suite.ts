@@ -10,6 +10,7 @@ import { type AttackKind, shorten } from './attack.js';
 import { fileKinds } from './files.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
+import { writingKinds } from './writing.js';
 
 const { values } = parseArgs({
   options: {
@@ -52,7 +53,7 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const kinds = [...requestKinds, ...fileKinds, ...programKinds].filter(
+const kinds = [...requestKinds, ...fileKinds, ...programKinds, ...writingKinds].filter(
   ({ name }) => values.kind === undefined || name === values.kind,
 );
 const tallies: Tally[] = [];

@@ -92,7 +92,9 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  return `override ${printable(node?.writeOnly === true ? `${key}=…` : text)}`;
+  // A key of another program may be one for a secret.
+  const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
+  return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
 /**
