@@ -1,5 +1,5 @@
 /** One update: steps of the optimizer with the episodes that were just played. */
-import { UserError } from '../../src/base/errors.js';
+import { FailedWork } from '../../src/base/errors.js';
 import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
@@ -164,7 +164,7 @@ export async function readBefore(
 function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
+  throw new FailedWork({
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:

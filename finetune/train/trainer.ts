@@ -1,6 +1,6 @@
 /** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
 
-import { UserError } from '../../src/base/errors.js';
+import { FailedWork, UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,
@@ -228,7 +228,7 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
 function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
+  throw new FailedWork({
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:

@@ -44,8 +44,11 @@ export interface Progress {
   begin(work: Work): void;
   /** What is done now, and short texts that go with it. */
   update(value: number, figures?: readonly Figure[]): void;
-  /** Why nothing is done now: shown until the next update on a terminal, now and then as a line elsewhere. */
-  pause(text: string): void;
+  /**
+   * Why nothing is done for the next `forMs` milliseconds: shown until the next update on a terminal; elsewhere as a line,
+   * where there would be none for ten seconds otherwise.
+   */
+  pause(text: string, forMs: number): void;
   /** Leaves the terminal as it was; a second call does nothing. */
   close(): void;
 }
@@ -74,7 +77,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
-/** Between a line and one that says why nothing is done. */
+/** The longest silence without a reason. */
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
@@ -117,9 +120,9 @@ class ProgressLines implements Progress {
     this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
   }
 
-  pause(text: string) {
+  pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
-    if (this.#work === undefined || now - this.#lastLine < pauseMs) return;
+    if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
     this.#lastLine = now;
     this.say(text);
   }

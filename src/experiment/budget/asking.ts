@@ -1,9 +1,11 @@
 /** Asks a model for what is still to be asked in a round: on record before it is sent, and as soon as it is answered. */
+
 import pLimit from 'p-limit';
 import {
   type AnswerGrammar,
   type ChatMessage,
   type Completion,
+  type GenerateOptions,
   isFatal,
   type LanguageModel,
   ModelError,
@@ -19,6 +21,7 @@ import {
   type LimitName,
   purposeOf,
 } from '../../runs/calls.js';
+import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
 
@@ -61,6 +64,8 @@ export interface AskingRequest {
   readonly isReached?: () => boolean;
   /** Told that a request waits for its turn, for about so many milliseconds. */
   readonly onWait?: (milliseconds: number) => void;
+  /** Told of each fault of a try, a call or a reply. */
+  readonly onFault?: GenerateOptions['onFault'];
   /** Notes a request before it is sent; left out where calls cost nothing. */
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
@@ -199,8 +204,8 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, onWait, purpose, signal } =
-    request;
+  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { onFault, onWait } = request;
   if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
@@ -221,6 +226,7 @@ async function ask(
       hasTurn: true,
       ...(finish && { finish }),
       ...(onWait && { onWait }),
+      ...(onFault && { onFault }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
         const may = tryAgain(kind, items.length);
@@ -239,6 +245,10 @@ async function ask(
     ...(k === 0 && items.length > 1 && { choices: items.length }),
   }));
   sent?.answered(calls);
+  for (const { completion, outcome } of calls) {
+    if (outcome?.kind === 'error') onFault?.(outcome.error, outcome.message);
+    for (const fault of completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+  }
   return calls;
 }
 

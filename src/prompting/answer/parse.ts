@@ -6,28 +6,42 @@ import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
 /** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
-export type ParseFailure = Readonly<
-  | { kind: 'missing' }
-  | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
+export type ParseFailure =
+  | { readonly kind: 'missing' }
+  | {
+      readonly kind: 'count';
+      readonly expected: number;
+      readonly found: number;
+      readonly absent: readonly number[];
+      readonly unknown: readonly number[];
+    }
   /** Values outside the range, or not among the choices. */
-  | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
-  | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
-  | { kind: 'duplicate-index'; indices: readonly number[] }
-  | { kind: 'not-finite'; values: readonly IndexedText[] }
-  | ({ kind: 'repeated' } & SeenParameters)
+  | {
+      readonly kind: 'range';
+      readonly values: readonly IndexedText[];
+      readonly low: number;
+      readonly high: number;
+      readonly choices?: readonly number[];
+    }
+  | { readonly kind: 'decimals'; readonly values: readonly IndexedText[]; readonly decimals: number }
+  | { readonly kind: 'duplicate-index'; readonly indices: readonly number[] }
+  | { readonly kind: 'not-finite'; readonly values: readonly IndexedText[] }
+  | ({ readonly kind: 'repeated' } & SeenParameters)
   /** Closer to known parameters, or to others of the group, than `novelty.distance`. */
-  | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
+  | ({ readonly kind: 'too-close'; readonly distance: number; readonly least: number } & SeenParameters)
   /** They change more of what they revise than `critic.distance`. */
-  | { kind: 'too-far'; distance: number; most: number }
+  | { readonly kind: 'too-far'; readonly distance: number; readonly most: number }
   /** Feedback was asked for, and the reply holds neither a rating nor a remark. */
-  | { kind: 'no-feedback' }
+  | { readonly kind: 'no-feedback' }
   /** The reply was cut at its token limit before the answer was complete. */
-  | { kind: 'truncated' }
+  | { readonly kind: 'truncated' }
   /** The reply holds only sets that the prompt showed, or the example of the format. */
-  | { kind: 'echo' }
->;
+  | { readonly kind: 'echo' };
 
-export type IndexedText = Readonly<{ index: number; text: string }>;
+export interface IndexedText {
+  readonly index: number;
+  readonly text: string;
+}
 
 export type ParseFailureKind = ParseFailure['kind'];
 
@@ -37,7 +51,10 @@ export type ParseResult =
   | { readonly ok: false; readonly failure: ParseFailure };
 
 /** What is known of parameters that were evaluated before. */
-export type SeenParameters = Readonly<{ iteration?: number; score?: number }>;
+export interface SeenParameters {
+  readonly iteration?: number;
+  readonly score?: number;
+}
 
 export interface ParseContext {
   /** Tells whether these parameters were evaluated before, or proposed in the same group. */
