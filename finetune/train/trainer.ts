@@ -225,7 +225,8 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+/** @throws FailedWork where something is no finite number */
+export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
   throw new FailedWork({

@@ -22,7 +22,8 @@ async function exitOf(
   try {
     return (await commandLine(place, words, changes)).code;
   } catch (error) {
-    const isMisuse = error instanceof Error && /^Unknown argument/.test(error.message);
+    const isMisuse =
+      error instanceof Error && /^(Unknown argument|Not enough non-option)/.test(error.message);
     return exitCodeOfError(isMisuse ? new UserError({ message: error.message }) : error);
   }
 }
@@ -36,7 +37,7 @@ const quick = `environment: CartPole-v1
 iterations: 2
 warmup: 2
 evaluation: { episodes: 2, maxSteps: 30 }
-confirmation: { candidates: 0 }
+confirmation: { candidates: 1, episodes: 2 }
 prompts: { set: ./prompts }
 memory: { best: 1, recent: 1 }
 `;
@@ -145,7 +146,7 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
     '--out',
     'ei',
   ],
-  'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', '--quiet'],
+  'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', 'epochs=30', '--quiet'],
   'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=ri', '--quiet'],
   'finetune merge': ['finetune', 'merge', adapter, '--model', llama, '--out', 'mi', '--quiet'],
   'finetune gguf': ['finetune', 'gguf', adapter, '--model', llama, '--out', 'gi.gguf', '--quiet'],
