@@ -1,4 +1,4 @@
-/** An evaluation to look at: one file that loads nothing, linked to the reports of its runs. */
+/** Renders an evaluation as a self-contained page with links to the reports of its runs. */
 
 import { verdictRule } from '../../src/comparison/words.js';
 import { type Html, html } from '../../src/format/html.js';
@@ -120,7 +120,7 @@ ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
 
-/** A measure a row: each model's, and how the tuned one differs. */
+/** Table with one row per metric: the value for each model, and the tuned model's differences. */
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
@@ -150,7 +150,7 @@ function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): 
   );
 }
 
-/** A row of the table: a metric, the interquartile mean of the confirmed return, or what a run takes. */
+/** A table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
 type Measure = Metric | 'iqm' | 'effort';
 
 const measureNames: Readonly<Record<Measure, string>> = {

@@ -1,11 +1,14 @@
-/** The present pace of a training: its loss without the noise of single steps, its speed, and the time that is left. */
+/** Current loss (smoothed), speed and remaining time of a training run. */
 import { mean } from '../../src/statistics/descriptive.js';
 import type { Metric, MetricOf } from './metrics.js';
 
-/** Steps that speed and time left are computed from. */
+/** Window for speed and remaining time, in steps. */
 const recentSteps = 20;
 
-/** Approximate share of a step that a forward pass takes: it predicts validations before the first one is timed. */
+/**
+ * Approximate share of the forward pass in a step's time; predicts the duration of validations until one has
+ * been timed.
+ */
 const forwardShare = 0.4;
 
 /** Steps between validations and between checkpoints. */
@@ -15,9 +18,9 @@ export interface Intervals {
 }
 
 /**
- * The training loss after the first `count` steps, without the noise of single ones: the mean over the latest of them.
- * Terminal, page and charts mean this by it.
- * @param losses of the steps, in their order
+ * Smoothed training loss after the first `count` steps: the mean over the latest of them. The terminal, the
+ * page and the charts all use this definition.
+ * @param losses losses of the steps, in order
  */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
@@ -29,7 +32,7 @@ export class Pace {
   #recent: readonly MetricOf<'step'>[] = [];
   #start: MetricOf<'start'> | undefined;
   #losses: number[] = [];
-  /** The last validation and the last checkpoint: after which step they were, and what they took. */
+  /** Step and duration of the last validation and the last checkpoint. */
   #validation = { step: 0, seconds: 0 };
   #checkpoint = { step: 0, seconds: 0 };
 
@@ -37,7 +40,7 @@ export class Pace {
     this.#intervals = intervals;
   }
 
-  /** Takes over the steps that an earlier session made. */
+  /** Starts from the losses of earlier sessions. */
   goOnAfter(metrics: readonly Metric[]): void {
     this.#losses = metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.loss] : []));
   }
@@ -54,7 +57,7 @@ export class Pace {
     else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
   }
 
-  /** This and the others are undefined before the first step. */
+  /** Smoothed loss. Undefined before the first step, like the other figures. */
   get loss(): number | undefined {
     return this.#losses.length === 0 ? undefined : trainingLoss(this.#losses);
   }
@@ -64,7 +67,7 @@ export class Pace {
     return seconds === 0 ? undefined : sum(this.#recent, (step) => step.tokens) / seconds;
   }
 
-  /** With the validations and checkpoints to come, and without early stopping. */
+  /** Includes upcoming validations and checkpoints; ignores early stopping. */
   get secondsLeft(): number | undefined {
     const last = this.#recent.at(-1);
     const { tokensPerSecond } = this;
@@ -82,7 +85,10 @@ export class Pace {
   }
 }
 
-/** The number of times left of something that happens every so many steps and after the last one. */
+/**
+ * Number of remaining occurrences, after step `after`, of something that happens every `every` steps and
+ * after the last one.
+ */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

@@ -10,13 +10,13 @@ import { formatLoss } from './training-charts.js';
 
 export interface TrainingDisplay {
   show(metric: Metric): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
 /**
- * Shows a training as it goes; its start, each validation and each alarm stay in the scroll-back.
- * @param recorded those of earlier sessions, known once it starts
+ * Shows the progress of a training run. Its start, validations and alarms stay in the scroll-back.
+ * @param recorded returns the metrics of earlier sessions; called at the start
  */
 export function createTrainingDisplay(
   mode: ProgressMode,
@@ -69,7 +69,7 @@ function begin(progress: Progress, { step, totalSteps, training, validation }: M
   progress.begin({ label: 'step', total: totalSteps, value: step, timed: false });
 }
 
-/** @param validating instead of the speed, so that a line of 80 columns has room for all */
+/** @param validating shows "validating" instead of the speed, so the line fits into 80 columns */
 function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonly Figure[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
   const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];

@@ -1,4 +1,4 @@
-/** `index.html` of a training: its settings, its course, its result. */
+/** `index.html` of a training run: settings, progress and result. */
 
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
@@ -25,16 +25,16 @@ import type { TrainConfig } from './train-config.js';
 import { courseCharts, formatLoss, lossChart } from './training-charts.js';
 
 export interface TrainingReport {
-  /** The command line that made it, and goes on with it. */
+  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
-  /** The metrics of the whole training, in order; with a `start`. */
+  /** Metrics of the whole run, in order; includes a `start`. */
   readonly metrics: readonly Metric[];
   readonly status: TrainingStatus;
 }
 
-/** Texts from outside are escaped. */
+/** Builds the page of a supervised training run. External text is escaped. */
 export function supervisedPage(report: TrainingReport): Page {
   const { command, config, dataset, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
@@ -76,7 +76,7 @@ const changedData = {
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
 
-/** The figures that a training is judged by, the validation loss first. */
+/** Key figures, the validation loss first. */
 function headline(
   { config, metrics }: TrainingReport,
   steps: readonly MetricOf<'step'>[],

@@ -1,4 +1,5 @@
 /** What a comparison reads of each run. */
+
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { budgetOf, evaluationsOf } from '../config/budget.js';
@@ -10,6 +11,7 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
 /** What a run reached, and how it came there. */
 export interface ComparedRun extends RunFacts {
@@ -127,13 +129,13 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   const scores = entries
     .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
     .map(({ score }) => score);
-  return scores.length === 0 ? null : Math.max(...scores);
+  return scores.length === 0 ? null : largest(scores);
 }
 
 /** What an episode of any of these runs can return. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
-  Math.min(...runs.map(({ range }) => range[0])),
-  Math.max(...runs.map(({ range }) => range[1])),
+  smallest(runs.map(({ range }) => range[0])),
+  largest(runs.map(({ range }) => range[1])),
 ];
 
 /** The model as a person calls it. */

@@ -85,7 +85,7 @@ export const memorySchema = z.strictObject({
   tokens: count(1)
     .optional()
     .describe(
-      'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000; without `best` and `recent`, at most half the context of a local model)',
+      'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000; without `best` and `recent`, at most half the context of the model, where that is known)',
     ),
   digits: z
     .int()

@@ -119,7 +119,7 @@ const confirmedMeans = (repeats: readonly RepeatData[]) =>
 
 /** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
-  const last = Math.max(...repeats.map(({ data: { manifest } }) => manifest.iterations.done));
+  const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const curves = repeats
     .map((repeat) => bestByIteration(repeat.data, last))
     .filter((curve) => curve.length > 0);

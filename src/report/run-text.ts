@@ -172,8 +172,8 @@ function bestTable(
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
-    number('min', ({ returns }: BufferEntry) => Math.min(...returns), { format: formatReturn }),
-    number('max', ({ returns }: BufferEntry) => Math.max(...returns), { format: formatReturn }),
+    number('min', ({ returns }: BufferEntry) => smallest(returns), { format: formatReturn }),
+    number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
     ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),

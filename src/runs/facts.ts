@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { append } from '../base/append.js';
 import { shownPath } from '../base/context.js';
 import {
   apart,
@@ -115,13 +116,13 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
   if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
   const { caps, usage } = result;
-  lines.push(
+  append(lines, [
     `usage       ${formatUsage(usage)}`,
     ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
     ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
     `run         ${result.run}`,
     `report      ${result.report}`,
-  );
+  ]);
   return lines.join('\n');
 }
 

@@ -1,5 +1,4 @@
 /** Two iterations, of one run or of two: what differs in config, prompt, reply and parameters. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
@@ -11,9 +10,11 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { placeName } from '../runs/facts.js';
 import { explainFailure } from '../runs/failure-text.js';
+import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
+import { readOwnText } from '../storage/regular-file.js';
 import type { Place } from './items.js';
-import { frameOf, pageAddress, type RunFrame, readIteration } from './shown-run.js';
+import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
 /** What is compared. */
 export interface Wanted {
@@ -67,7 +68,7 @@ const linkTo = (side: Side): Html =>
 async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   const { path } = place;
   const { name } = place.item;
-  const frame = await frameOf(path);
+  const frame = await readShownFrame(path);
   const { best } = frame.manifest;
   const wanted = iteration ?? best?.iteration ?? 0;
   const { calls, entries } = readIteration(path, wanted);
@@ -82,7 +83,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
       ...{ field: 'iteration', value: wanted },
       message: `${name} has nothing there: neither a call nor an evaluation`,
     });
-  const configYaml = readFileSync(join(path, runFiles.config), 'utf8');
+  const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
 }
 

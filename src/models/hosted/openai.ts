@@ -25,6 +25,7 @@ import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
+import { servedContext } from './served-context.js';
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
@@ -38,6 +39,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
+  /** What the server said when it was first asked. */
+  let served: ReturnType<typeof servedContext> | undefined;
 
   /** One request, made again without what the server refuses; `adapted` receives the kinds of the refusals. */
   const request = async (
@@ -79,6 +82,11 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     rate,
     close: async () => rate?.close(),
     seesImages: true,
+    async context(signal) {
+      served ??= servedContext(settings, config.name, signal);
+      const tokens = await served;
+      return tokens === undefined ? undefined : { tokens };
+    },
     async generate(messages, options) {
       const { grammar, images = [], seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);

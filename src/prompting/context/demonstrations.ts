@@ -38,16 +38,16 @@ export const recordedDemonstrations = z
   .min(1) satisfies z.ZodType<readonly Demonstration[]>;
 
 export const demonstratedSchema = z.strictObject({
-  several: flag.describe('Whether there is more than one'),
+  several: flag.describe('True if there are several'),
   episodes: z
     .array(
       z.strictObject({
-        number: count.describe('From 1'),
-        return: text.nullable().describe('Its return; null where it is not known'),
-        shown: count.describe('How many of its steps are shown'),
-        length: count.describe('How many steps it has'),
-        partial: flag.describe('Whether it has steps that are not shown'),
-        text: text.describe('The steps, one a line: `observation -> action`'),
+        number: count.describe('Number, from 1'),
+        return: text.nullable().describe('Its return; null if unknown'),
+        shown: count.describe('Number of steps shown'),
+        length: count.describe('Number of steps'),
+        partial: flag.describe('True if some steps are omitted'),
+        text: text.describe('The steps, one per line: `observation -> action`'),
       }),
     )
     .describe('The episodes'),

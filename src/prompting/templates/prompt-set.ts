@@ -78,7 +78,7 @@ const fileNames = ['system', 'user', 'format-correction'] as const;
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
-  const about = findDescription(folder, environment.id, options.description);
+  const about = findDescription(folder, environment, options.description);
   const facts = environmentFacts(environment.id, options.options);
   const { hash, render } = loadTemplates(folder, 'prompts.set', options, [
     ['system', shapeOfSchema(taskContextSchema)],

@@ -2,7 +2,7 @@ import { type Html, html } from '../../format/html.js';
 import { apart, formatCount, formatNumber, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { Confirmation } from '../../runs/events.js';
-import { quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
+import { largest, quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
@@ -161,7 +161,7 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
     points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
   );
   const others = [...(data.confirmed?.ci95 ?? []), data.config.target?.return ?? low];
-  return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
+  return linearScale([smallest([low, ...others]), largest([high, ...others])], [height, 0], {
     ticks: 6,
     nice: true,
   });
@@ -250,7 +250,7 @@ function columns(
 const hrefOf = (href: string | undefined) => (href === undefined ? {} : { href });
 
 function returnRange(returns: readonly number[]): string {
-  const range = [Math.min(...returns), Math.max(...returns)];
+  const range = [smallest(returns), largest(returns)];
   const ends = range.map(apart(range, formatNumber));
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }

@@ -1,4 +1,5 @@
 /** The learning curve of a run with more evaluations than a page can mark: stretches of them, each in a column. */
+
 import { apart, formatCount, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest } from '../../statistics/descriptive.js';

@@ -4,6 +4,7 @@ import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { placeName } from '../../runs/facts.js';
 import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
+import { largest } from '../../statistics/descriptive.js';
 import { percent } from '../charts/scale.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
@@ -93,7 +94,7 @@ function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], ki
     if (own === undefined) byKind.set(kindOf(item), [item]);
     else own.push(item);
   }
-  const most = Math.max(...[...byKind.values()].map(({ length }) => length));
+  const most = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))
     .toSorted((a, b) => b.items.length - a.items.length || (a.kind < b.kind ? -1 : 1));
