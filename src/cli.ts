@@ -9,7 +9,7 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { onAbort } from './base/abortable.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
-import { type CommandContext, exitCodes } from './base/context.js';
+import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
@@ -161,23 +161,17 @@ function endNow(): void {
 const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
 function report(error: unknown): number {
-  if (error instanceof UserError) {
+  if (error instanceof UserError || error instanceof EnvironmentError) {
     context.note(`${red('error')} ${error.message}`);
-    return exitCodes.usage;
-  }
-  if (error instanceof EnvironmentError) {
-    context.note(`${red('error')} ${error.message}`);
-    return exitCodes.failure;
-  }
-  if (error instanceof Error && 'syscall' in error && 'code' in error) {
+  } else if (error instanceof Error && 'syscall' in error && 'code' in error) {
     context.note(
       `${red('error')} the system refused: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
     );
-    return exitCodes.failure;
+  } else {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
   }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
-  return exitCodes.failure;
+  return exitCodeOfError(error);
 }
 
 function systemRemedy(code: string | undefined): string {

@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { trainingFiles } from '../../src/runs/training-files.js';
+import { noteTraining, trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { parseJson } from '../../src/storage/json-depth.js';
 import { readRegularFile } from '../../src/storage/regular-file.js';
@@ -142,6 +142,7 @@ export function trainingState(
   return {
     begin() {
       begun = true;
+      noteTraining(given.folder, output);
       write({ ended: 'running', step: 0 });
     },
     end: write,

@@ -1,5 +1,4 @@
 /** One update: optimizer steps on the episodes that were just played. */
-import { UserError } from '../../src/base/errors.js';
 import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
@@ -14,6 +13,7 @@ import {
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
+import { refuseNonFinite } from '../train/trainer.js';
 import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
@@ -163,15 +163,4 @@ export async function readBefore(
       ...(referred && { referenceLogp: referred.get(sequence)!.logp }),
     };
   };
-}
-
-function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
-  if (Object.values(found).every(Number.isFinite)) return;
-  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
-    field: 'learningRate',
-    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
-    remedy:
-      'lower the learning rate or clip the gradient, with another output: a checkpoint keeps its settings',
-  });
 }

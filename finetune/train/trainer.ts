@@ -1,6 +1,6 @@
 /** The training loop: seeded order, gradient accumulation, clipping, schedule, validation, checkpoints. */
 
-import { UserError } from '../../src/base/errors.js';
+import { FailedWork, UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,
@@ -225,10 +225,11 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+/** @throws FailedWork where something is no finite number */
+export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
+  throw new FailedWork({
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:

@@ -96,6 +96,9 @@ export class UserError extends Error {
   }
 }
 
+/** Work that began and came to nothing through no mistake of the command line: the CLI exits with 1. */
+export class FailedWork extends UserError {}
+
 /** Plain data with every text in it changed; what is no plain data stays as it is. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {

@@ -74,7 +74,8 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
   return { kept: [...kept.values()], leftOut };
 }
 
-function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
+/** What is wrong with a comparison of which nothing is left. */
+export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
     field: 'runs',

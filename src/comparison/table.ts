@@ -118,20 +118,19 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
       ),
     ),
   );
-  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
-  if (leftOut.length > 0) {
-    const more = leftOut.length - listed.length;
-    blocks.push(
-      [
-        `left out ${plural(leftOut.length, 'run')}:`,
-        ...listed,
-        ...(more > 0 ? [`  … and ${more} more`] : []),
-      ].join('\n'),
-    );
-  }
+  blocks.push(...leftOutText(leftOut));
   const conclusion = conclusionOf(tasks);
   if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
   return fitted(blocks.join('\n\n'), width);
+}
+
+/** Runs that were left out, with the reasons; empty if there are none. */
+export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
+  if (leftOut.length === 0) return [];
+  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
+  const more = leftOut.length - listed.length;
+  const lines = [`left out ${plural(leftOut.length, 'run')}:`, ...listed];
+  return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
 }
 
 /** One line per group. */

@@ -57,6 +57,7 @@ export type Underway = Pick<
   | 'onCall'
   | 'onLeft'
   | 'onWait'
+  | 'onFault'
   | 'recorded'
   | 'seed'
   | 'signal'
@@ -124,6 +125,7 @@ export async function askWithin<T>(
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       finish,
       now,
+      onFault: experiment.onFault,
       onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
       ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
       onCall,

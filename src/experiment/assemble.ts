@@ -96,7 +96,8 @@ export async function assemble(
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
   // Opening the model would report a missing one a second time.
-  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
+  const model =
+    problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };

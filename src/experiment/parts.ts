@@ -11,7 +11,7 @@ import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
-import { type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
+import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -80,6 +80,7 @@ export interface Experiment {
   readonly emit: (event: RunEvent) => void;
   /** Emits a warning once per run, even if its numbers differ. */
   readonly warn: (message: string) => void;
+  readonly onFault: ReturnType<typeof firstFaults>;
   /** Makes emitted events durable. */
   readonly commit: () => Promise<void>;
   /** Polls for commands of other processes, and waits while the run is paused. */
@@ -193,6 +194,7 @@ export function experimentIn(
     asked: { isReached: false, isAnswered: false, lastError: undefined },
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(outside.emit, recorded.events),
+    onFault: firstFaults(outside.emit),
     commit: () => directory.commit(),
     learner: undefined,
     feedback: undefined,

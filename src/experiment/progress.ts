@@ -126,7 +126,8 @@ class RunDisplay {
         this.#confirmed(event.confirmation);
         break;
       case 'warning':
-        this.#progress.alert(warningText(event.message));
+      case 'fault':
+        this.#progress.alert(alertText(event));
         break;
       case 'controlled':
         this.#controlled(event);
@@ -135,7 +136,7 @@ class RunDisplay {
         this.#progress.alert(waitingText(event));
         break;
       case 'rate-limited':
-        this.#progress.pause(rateText(event));
+        this.#progress.pause(rateText(event), 1000 * event.seconds);
         break;
       default:
     }
@@ -239,6 +240,10 @@ const resultText = {
   unanswered: 'nobody answered in time',
   unusable: 'no answer that could be used',
 } as const;
+
+/** A warning, or the first fault of its kind. */
+export const alertText = (event: Of<'warning' | 'fault'>): string =>
+  warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
 
 /** What the run waits for after the first Ctrl-C. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {

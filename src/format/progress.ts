@@ -47,8 +47,11 @@ export interface Progress {
   begin(work: Work): void;
   /** Sets the amount done and the short texts that accompany it. */
   update(value: number, figures?: readonly Figure[]): void;
-  /** Says why nothing is happening: until the next update on a terminal, as occasional lines elsewhere. */
-  pause(text: string): void;
+  /**
+   * Says why nothing happens for the next `forMs` milliseconds: until the next update on a terminal; elsewhere as a
+   * line, if the output would otherwise be silent for ten seconds.
+   */
+  pause(text: string, forMs: number): void;
   /** Restores the terminal; a second call has no effect. */
   close(): void;
 }
@@ -77,7 +80,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
-/** Minimum time between a line and one that reports a pause. */
+/** Longest silence without an explanation. */
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
@@ -120,9 +123,9 @@ class ProgressLines implements Progress {
     this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
   }
 
-  pause(text: string) {
+  pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
-    if (this.#work === undefined || now - this.#lastLine < pauseMs) return;
+    if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
     this.#lastLine = now;
     this.say(text);
   }

@@ -177,6 +177,8 @@ export interface GenerateOptions {
   readonly finish?: AbortSignal;
   /** Told that a try waits for its turn, for about so many milliseconds. */
   readonly onWait?: Turn['onWait'];
+  /** Told of each try that failed, as soon as it has. */
+  readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
   /** Receives more text of the completion with this index, where the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }

@@ -2,10 +2,14 @@
 import { resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { nothingLeft } from '../comparison/compare.js';
+import type { LeftOut } from '../comparison/run-comparison.js';
+import { leftOutText } from '../comparison/table.js';
 import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
 import type { GameRecord } from '../runs/events.js';
+import { describeReason } from '../runs/facts.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
 import { type Judged, verdicts } from '../statistics/verdict.js';
@@ -33,6 +37,7 @@ type PlayDifference = PairedDifference &
 export interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
   readonly differences: readonly PlayDifference[];
+  readonly leftOut: readonly LeftOut[];
 }
 
 interface Request {
@@ -64,26 +69,24 @@ export function comparePlays(
       message: 'games of an agent can only be compared with games of another one',
     });
   refuseOptions(request);
-  requireSameGames(plays, cwd);
-  const results = plays.map((path) => playResult(path, cwd));
-  const unfinished = results.find(({ status }) => status !== 'completed');
-  if (unfinished !== undefined && !request.unfinished)
-    throw new UserError({
-      ...{ field: 'runs', value: unfinished.run },
-      message: `this play is not complete: ${unfinished.games} of ${unfinished.of} games`,
-      remedy: 'policyloop resume finishes it; --unfinished compares the games that there are',
-    });
+  const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
+  const kept = read.filter((play) => 'result' in play);
+  const leftOut = read.filter((play) => 'reason' in play);
+  if (kept.length === 0) throw nothingLeft(leftOut, request.unfinished);
+  requireSameGames(kept);
+  const results = kept.map(({ result }) => result);
   const names = namesOf(results);
   const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
   const differences = differencesOf(
-    plays.map((path) => gamesOf(openLogs(path, true))),
+    kept.map(({ games }) => games),
     names,
   );
   if (request.csv !== undefined)
     replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
-  if (request.json) return JSON.stringify({ plays: compared, differences } satisfies PlayComparison);
+  if (request.json) return JSON.stringify({ plays: compared, differences, leftOut } satisfies PlayComparison);
   const table = terminalTable(compared, playColumns(compared), columns);
-  return [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)].join('\n\n');
+  const texts = [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)];
+  return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
 function refuseOptions({ by, html, target }: Request): void {
@@ -97,18 +100,38 @@ function refuseOptions({ by, html, target }: Request): void {
   }
 }
 
+interface ReadPlay {
+  readonly result: PlayResult;
+  readonly games: readonly GameRecord[];
+  readonly environment: string;
+}
+
+/** Reads a play; a damaged or unfinished one is left out, with the reason. */
+function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
+  const run = shownPath(path, cwd);
+  try {
+    const result = playResult(path, cwd);
+    if (result.status !== 'completed' && !unfinished)
+      return {
+        run,
+        reason: `${describeReason(result)} after ${result.games} of ${plural(result.of, 'game')}`,
+      };
+    const { environment } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
+    return { result, games: gamesOf(openLogs(path, true)), environment: JSON.stringify(environment) };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { run, reason: messageOf(error).split('\n', 1)[0]! };
+  }
+}
+
 /** @throws UserError if the games differ in more than their player */
-function requireSameGames(paths: readonly string[], cwd: string): void {
-  const games = paths.map((path) => {
-    const { environment, seed } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
-    return { environment: JSON.stringify(environment), seed };
-  });
-  const [first] = games;
-  const other = games.findIndex(({ environment }) => environment !== first!.environment);
-  if (other < 0) return;
+function requireSameGames(plays: readonly ReadPlay[]): void {
+  const [first] = plays;
+  const other = plays.find(({ environment }) => environment !== first!.environment);
+  if (other === undefined) return;
   throw new UserError({
-    ...{ field: 'runs', value: shownPath(paths[other]!, cwd) },
-    message: `it plays ${games[other]!.environment}, and ${shownPath(paths[0]!, cwd)} plays ${first!.environment}`,
+    ...{ field: 'runs', value: other.result.run },
+    message: `it plays ${other.environment}, and ${first!.result.run} plays ${first!.environment}`,
     remedy: 'name plays of one environment with the same options',
   });
 }

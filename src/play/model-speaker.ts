@@ -31,7 +31,7 @@ export interface ModelReply extends Reply {
 export interface ModelSpeakerSettings
   extends Pick<
     AskingRequest,
-    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait'
+    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait' | 'onFault'
   > {
   readonly model: LanguageModel;
   readonly agent: Agent;

@@ -9,7 +9,7 @@ import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
-import type { GameRecord, RunEvent, StopReason } from '../runs/events.js';
+import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
@@ -66,6 +66,7 @@ class Play {
   readonly #unfinished: readonly CallRecord[];
   readonly #arrived: readonly EndedCall[];
   readonly #warned = new Set<string>();
+  readonly #onFault = firstFaults((event) => this.#emit(event));
   /** Number of the current batch of concurrent games. */
   #wave: number;
   #isReached = false;
@@ -243,6 +244,7 @@ class Play {
         now: this.#outside.now,
         isReached: () => this.#isReached,
         ask: (request) => this.#directory.ask(request),
+        onFault: this.#onFault,
         onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
         // Retry a failed call unless another call already followed it.
         recorded: (...place) =>

@@ -1,7 +1,7 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { createDisplay, rateText, waitingText } from '../experiment/progress.js';
+import { alertText, createDisplay, rateText, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
 import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
@@ -116,6 +116,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #playing = new Map<Entry, { of: number; done: number }>();
   #ended: number;
   #evaluations = 0;
+  readonly #warned = new Set<string>();
 
   constructor(shown: Shown<Entry>) {
     this.#shown = shown;
@@ -137,7 +138,9 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   event(entry: Entry, event: RunEvent) {
     if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') this.#evaluations++;
     if (event.kind === 'waiting') this.note(`${entry.path}: ${waitingText(event)}`);
-    if (event.kind === 'rate-limited') this.#progress.pause(`${entry.path}  ${rateText(event)}`);
+    if (event.kind === 'rate-limited')
+      this.#progress.pause(`${entry.path}  ${rateText(event)}`, 1000 * event.seconds);
+    if (event.kind === 'warning' || event.kind === 'fault') this.#warn(entry, event);
     const run = this.#playing.get(entry)!;
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;
@@ -195,6 +198,14 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     const seconds = Math.max(1, context.milliseconds() - this.#started) / 1000;
     const rate = `${formatCompact(this.#evaluations / seconds)} evaluations/s`;
     this.#progress.update(value, isBulk(plan) ? [rate] : figures);
+  }
+
+  /** What many runs have in common is said once. */
+  #warn({ path }: Entry, event: Parameters<typeof alertText>[0]) {
+    const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    this.note(`${path}: ${alertText(event)}`);
   }
 
   note(text: string) {

@@ -44,7 +44,12 @@ async function play(job: Job): Promise<void> {
   const show = (event: RunEvent) => {
     // Displays don't show trajectories, which may be large.
     events.push('episodes' in event ? { ...event, episodes: [] } : event);
-    if (['iteration-finished', 'run-finished', 'waiting', 'rate-limited'].includes(event.kind)) tellEvents();
+    if (
+      ['iteration-finished', 'run-finished', 'waiting', 'rate-limited', 'fault', 'warning'].includes(
+        event.kind,
+      )
+    )
+      tellEvents();
   };
   const end = await playRun(job, show, context);
   if (events.length > 0) tellEvents();

@@ -75,7 +75,7 @@ it('a run writes the purpose of every call, and its figures count proposals', as
       ...quick,
       model: { provider: 'ollama', name: 'scripted' },
       critic: { distance: 1, every: 2 },
-      feedback: { from: 'vision', model: { provider: 'ollama', name: 'seer' } },
+      feedback: { from: 'vision', every: 1, model: { provider: 'ollama', name: 'seer' } },
     },
     { model, feedback },
   );

@@ -7,6 +7,7 @@ import {
   type AnswerGrammar,
   type ChatMessage,
   type Completion,
+  type GenerateOptions,
   isFatal,
   type LanguageModel,
   ModelError,
@@ -22,6 +23,7 @@ import {
   type LimitName,
   purposeOf,
 } from '../../runs/calls.js';
+import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
 
@@ -64,6 +66,8 @@ export interface AskingRequest {
   readonly isReached?: () => boolean;
   /** Called when a request has to wait for its turn, with the approximate time. */
   readonly onWait?: (milliseconds: number) => void;
+  /** Called with each fault of a try, a call or a reply. */
+  readonly onFault?: GenerateOptions['onFault'];
   /** Records a request before it is sent; omitted if calls are free. */
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
@@ -205,8 +209,8 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, onWait, purpose, signal } =
-    request;
+  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { onFault, onWait } = request;
   if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
@@ -227,6 +231,7 @@ async function ask(
       hasTurn: true,
       ...(finish && { finish }),
       ...(onWait && { onWait }),
+      ...(onFault && { onFault }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
         const noted = (may: boolean) => {
@@ -248,6 +253,10 @@ async function ask(
     ...(k === 0 && items.length > 1 && { choices: items.length }),
   }));
   sent?.answered(calls);
+  for (const { completion, outcome } of calls) {
+    if (outcome?.kind === 'error') onFault?.(outcome.error, outcome.message);
+    for (const fault of completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+  }
   return calls;
 }
 

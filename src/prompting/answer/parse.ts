@@ -5,11 +5,8 @@ import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
-/**
- * Why a reply gave no parameters. This is data, not an error: it is logged, counted, and explained to the
- * model.
- */
-export type ParseFailure = Readonly<
+/** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
+export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
   /** Values are outside the range or not among the choices. */
@@ -27,10 +24,9 @@ export type ParseFailure = Readonly<
   /** The reply was cut off at its token limit before the answer was complete. */
   | { kind: 'truncated' }
   /** The reply only repeats sets from the prompt, or the format example. */
-  | { kind: 'echo' }
->;
+  | { kind: 'echo' };
 
-export type IndexedText = Readonly<{ index: number; text: string }>;
+export type IndexedText = { readonly index: number; readonly text: string };
 
 export type ParseFailureKind = ParseFailure['kind'];
 
@@ -39,8 +35,8 @@ export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** What is known about previously evaluated parameters. */
-export type SeenParameters = Readonly<{ iteration?: number; score?: number }>;
+/** What is known of parameters that were evaluated before. */
+export type SeenParameters = { readonly iteration?: number; readonly score?: number };
 
 export interface ParseContext {
   /** Finds earlier uses of these parameters: in an evaluation, or in the same group. */
@@ -53,9 +49,8 @@ export interface ParseContext {
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Parses the parameters in a reply. Among complete sets that are not known yet, takes the one in the
- * requested form and place, otherwise the last one. Runs in linear time, never throws, and never returns a
- * number that isn't finite or isn't in the reply.
+ * Parses the parameters in a reply. Among complete sets that are not known yet, takes the one in the requested
+ * form and place, otherwise the last. Linear time; never throws; never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -97,10 +92,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/**
- * Extracts the list that a model wrote under `answerGrammar`; free text may precede it and a reason may
- * follow.
- */
+/** The list that a model wrote under `answerGrammar`: free text may precede it, and a reason may follow. */
 function grammarAnswer(text: string, count: number): string | undefined {
   const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
   if (json !== undefined) return json;

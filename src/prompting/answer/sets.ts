@@ -45,10 +45,7 @@ const label = /[:=]\s*(?:[a-z.]{1,20}\()?\s*["'_([{$]*$/i;
 const final = /\bfinal\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
 const announced = /\b(?:new|propos\w*)\b[^.!?]*$/i;
 const asked = /(?<!\w)(?:params|parameters)["']?\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*$/i;
-/**
- * What may follow a set on its line: closing brackets, a comment, a parenthesised remark, the next entry of
- * an object.
- */
+/** What may follow a set on its line: closing brackets, a comment, a remark, the next entry of an object. */
 const closing = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/;
 
 function inPlace(

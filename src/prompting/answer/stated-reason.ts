@@ -4,10 +4,7 @@ import { findSets } from './sets.js';
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/**
- * What the model wrote besides the parameters, as one line of at most `limit` characters; empty if nothing.
- * Shown in reports and datasets; no result depends on it.
- */
+/** What the model wrote besides the parameters, on one line; for reports and datasets, never for results. */
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];

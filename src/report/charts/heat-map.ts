@@ -76,10 +76,8 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 </svg>
 <p class="x-title">Evaluation</p>
 </div>`;
-  const told = apart(
-    entries.map(({ score }) => score),
-    formatScore,
-  );
+  const scores = entries.map(({ score }) => score);
+  const told = apart(scores, formatScore);
   const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>

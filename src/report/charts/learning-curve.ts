@@ -228,10 +228,8 @@ function columns(
   timeline: Timeline,
   link: ShownCalls['link'],
 ): PlotColumn[] {
-  const told = apart(
-    points.map(({ entry }) => entry.score),
-    formatScore,
-  );
+  const scores = points.map(({ entry }) => entry.score);
+  const told = apart(scores, formatScore);
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
     const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;

@@ -1,11 +1,12 @@
-import { formatCost, formatNumber, plural } from '../../format/numbers.js';
+import { formatNumber, plural } from '../../format/numbers.js';
 import type { CallRecord } from '../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
+import { type StageUsage, usedFor, usedText } from './stage-usage.js';
 
-/** What a run's critic contributed. */
-export interface RevisionFigures {
-  /** Number of proposals that it was asked to revise. */
+/** What the critic of a run brought. */
+export interface RevisionFigures extends StageUsage {
+  /** Proposals that it was asked to revise. */
   readonly asked: number;
   /** Revisions that scored higher than the original. */
   readonly better: number;
@@ -18,11 +19,6 @@ export interface RevisionFigures {
   readonly change: number | null;
   /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
   readonly distance: number | null;
-  /** Included in the usage of the run. */
-  readonly calls: number;
-  readonly tokens: number;
-  /** Absent without a price. */
-  readonly cost?: number;
 }
 
 /** Undefined if there was nothing to revise. */
@@ -32,15 +28,7 @@ export function revisionFigures(
 ): RevisionFigures | undefined {
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
-  const used = { calls: 0, tokens: 0 };
-  let cost: number | undefined;
-  for (const call of calls) {
-    if (call.purpose !== 'critic') continue;
-    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
-    used.calls++;
-    used.tokens += promptTokens + completionTokens;
-    if (call.cost !== undefined) cost = (cost ?? 0) + call.cost;
-  }
+  const used = usedFor('critic', calls);
   if (revisions.length + used.calls === 0) return undefined;
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
@@ -56,7 +44,6 @@ export function revisionFigures(
     change: meanOf(evaluated.map(({ change }) => change)),
     distance: meanOf(evaluated.map(({ distance }) => distance)),
     ...used,
-    ...(cost !== undefined && { cost }),
   };
 }
 
@@ -65,7 +52,7 @@ export function revisionFigures(
  * parameters 8 %`.
  */
 export function revisionText(figures: RevisionFigures): string {
-  const { asked, better, calls, change, cost, distance, kept, noBetter, rejected, tokens } = figures;
+  const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = [
     `${better} better`,
     `${noBetter} not`,
@@ -76,10 +63,5 @@ export function revisionText(figures: RevisionFigures): string {
     change === null || distance === null
       ? ''
       : `; mean change of the return ${formatNumber(change, 3)}, of the parameters ${Math.round(100 * distance)} % of their range`;
-  const used = [
-    plural(calls, 'call'),
-    ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
-    ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
-  ];
-  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${used.join(', ')} of the usage`;
+  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }

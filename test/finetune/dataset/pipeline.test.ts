@@ -8,10 +8,11 @@ import { playedSource } from './runs.js';
 
 const scripted = { model: { provider: 'ollama', name: 'scripted' }, iterations: 12 } as const;
 
+/** Those of the history; the line of the best one follows it. */
 const shownScores = (prompt: readonly ChatMessage[]) =>
-  [...prompt.at(-1)!.content.matchAll(/^params\[0\].*; f\(params\): (\S+)/gm)].map(([, score]) =>
-    Number(score),
-  );
+  [...prompt.at(-1)!.content.matchAll(/^params\[0\].*; f\(params\): (\S+)/gm)]
+    .map(([, score]) => Number(score))
+    .slice(0, -1);
 
 async function source(more: object): Promise<SourceRun> {
   return playedSource({ ...scripted, ...more }, { model: seededModel(0.2) });
