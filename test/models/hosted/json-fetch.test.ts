@@ -62,6 +62,11 @@ it.each([
       0,
       '127.0.0.1',
     );
+    // Node's fetch asks for a tunnel, its http module doesn't.
+    server.on('connect', (_request, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      server.emit('connection', socket);
+    });
     await new Promise((resolve) => server.once('listening', resolve));
     return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   };
