@@ -5,9 +5,10 @@
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
-import { describeBody, isWebPage, parseJson, refusalIn, type ServerError } from './server-error.js';
+import { describeBody, isWebPage, refusalIn, type ServerError } from './server-error.js';
 
 /** Options of agents that the types of Node 20 don't have. */
 interface ProxyOptions extends https.AgentOptions {
@@ -21,7 +22,7 @@ interface Reply {
 }
 
 /** In bytes, far beyond any completion; a server that sends more is broken. */
-const longestBody = 64 * 2 ** 20;
+const longestBody = 16 * 2 ** 20;
 
 /** A host that takes longer to accept the connection (TLS included) is down. */
 const connectTimeoutMs = 10_000;
@@ -40,7 +41,7 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (parseJson(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined) {
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,

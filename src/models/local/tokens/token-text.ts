@@ -3,6 +3,7 @@
  * character; working in bytes makes streaming, stop strings and constrained decoding exact.
  */
 import { UserError } from '../../../base/errors.js';
+import { largest, smallest } from '../../../statistics/descriptive.js';
 import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
@@ -164,7 +165,7 @@ export class StopStrings {
     const cuts = this.#stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
     if (cuts.length > 0) {
       this.#stopped = true;
-      return this.#release(Math.min(...cuts));
+      return this.#release(smallest(cuts));
     }
     return this.#release(this.#held.length - this.#pendingLength());
   }
@@ -176,7 +177,7 @@ export class StopStrings {
 
   /** Length of the longest end of the held text that begins a stop string. */
   #pendingLength(): number {
-    const longest = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
+    const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {
       const end = this.#held.slice(-length);
       if (this.#stops.some((stop) => stop.startsWith(end))) return length;
