@@ -6,6 +6,7 @@ import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/host-messages.js';
+import { isTaken, writeWhole } from '../storage/draft.js';
 
 /** How a config names a module of each kind. */
 const uses = {
@@ -41,22 +42,19 @@ export async function execute(
     });
   }
   requireRunnable(file, 'file');
-  const target = resolve(context.cwd, file);
-  const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
-  const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
-  const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
-  try {
-    const text = isCommonJs(target) ? named.replace(/^export default /m, 'module.exports = ') : named;
-    writeFileSync(target, text, { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  const place = resolve(context.cwd, file);
+  if (isTaken(place))
     throw new UserError({
       field: 'file',
       message: 'already exists',
       value: file,
       remedy: 'name another file',
     });
-  }
+  const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
+  const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
+  const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
+  const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
+  writeWhole(place, (draft) => writeFileSync(draft, text));
   context.print(`written: ${file}\na config beside it names it: ${uses[kind](path)}`);
   return 0;
 }

@@ -1,5 +1,7 @@
 /** Composition root: config → experiment. */
+
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -61,6 +63,8 @@ export interface OwnParts {
   readonly environment?: Environment | undefined;
   /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
   readonly withoutReward?: boolean;
+  /** Ends the question to the model's server what it takes, so that the history fits; absent where none may be asked. */
+  readonly ask?: AbortSignal | undefined;
 }
 
 /**
@@ -82,13 +86,13 @@ export async function assemble(
       return await make();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
       return undefined;
     }
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
   // A model that isn't there is reported once.
-  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model));
+  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };

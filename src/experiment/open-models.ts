@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { waitOnClock } from '../models/hosted/retry.js';
-import type { LanguageModel } from '../models/language-model.js';
+import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
@@ -14,7 +14,7 @@ import type { FeedbackAssembly } from './feedback/assembly.js';
 import { adaptingConfig, learningAtHand } from './learning/learner.js';
 import { openRecording } from './proposer/cassette.js';
 import { createModel, createPortfolio, createProposer } from './proposer/create-model.js';
-import type { Proposer, SingleProposer } from './proposer/proposer.js';
+import { languageModelIn, type Proposer, type SingleProposer } from './proposer/proposer.js';
 import { defaultsOf, type RunDefaults } from './proposer/run-defaults.js';
 
 /** Who proposes, and whose calls are counted. */
@@ -86,13 +86,18 @@ export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   own: LanguageModel | undefined,
+  ask?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
   // Once the model is open: what is wrong with its files has been reported then.
-  const shared = () => ({ counted, countedBeside, defaults: recording?.defaults ?? defaultsOf(config) });
+  const opened = async (model: Proposer): Promise<OpenedModel> => {
+    const context = () => contextOf(config.model, model, ask !== undefined, ask);
+    const defaults = recording?.defaults ?? (await defaultsOf(config, context));
+    return { model, counted, countedBeside, defaults };
+  };
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
@@ -106,16 +111,38 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), ...shared() };
+    return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
   // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, ...shared() };
+  if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, ...shared() };
+  return opened({ ...replayed, id: model.id });
+}
+
+/**
+ * What the language model of a section takes: its server is asked, unless `ask` is false. A server that fails will say the
+ * same when it is asked for an answer, so then only what the config states is known.
+ */
+export async function contextOf(
+  section: ModelConfig,
+  model: Proposer | undefined,
+  ask: boolean,
+  signal?: AbortSignal,
+): Promise<ModelContext | undefined> {
+  const config = languageModelOf(section);
+  const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
+  const stated = tokens === undefined ? undefined : { tokens };
+  if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return stated;
+  try {
+    return await (model && languageModelIn(model))?.context?.(signal);
+  } catch (error) {
+    if (error instanceof ModelError) return stated;
+    throw error;
+  }
 }
 
 /** Reports the problems of a model under the field of the portfolio that names it. */

@@ -26,6 +26,45 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
+/** What a run keeps of policies that a module or a program makes, so that the run can be looked at without them. */
+export const recordedPolicy = z.object({
+  name: z.string(),
+  text: z.string(),
+  parameters: z.object({
+    count: z.int().min(1).max(1e7),
+    kind: z.enum(['float', 'integer']),
+    low: z.number(),
+    high: z.number(),
+    decimals: z.int().min(0).max(6),
+    choices: z.array(z.number()).min(2).optional(),
+    names: z.array(z.string()).optional(),
+  }),
+});
+
+export interface RecordedPolicy {
+  readonly name: string;
+  /** How parameters become actions, as prompts say it. */
+  readonly text: string;
+  readonly parameters: ParameterSpec;
+}
+
+/** Policies that are shown and never played. */
+export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
+  const refuse = () => {
+    throw new UserError({ message: 'policies of a module are not made to be looked at' });
+  };
+  const { name, parameters, text } =
+    'name' in recorded
+      ? recorded
+      : { ...{ name: 'policy of a module', text: '' }, parameters: { ...bare, count: recorded.count } };
+  return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
+}
+
+const bare = {
+  ...{ kind: 'float' as const, decimals: 6 },
+  ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+};
+
 const parametersShape = z
   .object({
     count: z.int().min(1),

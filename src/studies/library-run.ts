@@ -74,16 +74,20 @@ export async function runLibrary(
     );
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
+  const signal = options.signal ?? new AbortController().signal;
   const around = isThere ? limitsAround(chosen, config) : undefined;
   let directory: string;
   try {
     const opened = isThere
       ? await reopen(chosen, config, own, outside)
-      : await beginRun(await assemble(config, outside.env, undefined, own), () => chosen ?? claim(), outside);
+      : await beginRun(
+          await assemble(config, outside.env, undefined, { ...own, ask: signal }),
+          () => chosen ?? claim(),
+          outside,
+        );
     directory = opened?.directory.path ?? chosen!;
     if (opened !== undefined) {
       const run = sharing(opened, around?.shared);
-      const signal = options.signal ?? new AbortController().signal;
       const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
       const stop = { finish: signal, abort: signal };
       await runAndReport(run.assembly, run.directory, display, { ...outside, stop });

@@ -65,7 +65,9 @@ export async function playConfig(
     return showConfig(loaded.config, unshown, args.json, context);
   }
   // A history that is played needs its rewards.
-  const own = args.dryRun ? { ...standIns(loaded.config), withoutReward: args.history === undefined } : {};
+  const own = args.dryRun
+    ? { ...standIns(loaded.config), withoutReward: args.history === undefined }
+    : { ask: context.stop.finish };
   const assembly = await placed(loaded, () => assemble(loaded.config, context.env, undefined, own));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, !args.dryRun, context));

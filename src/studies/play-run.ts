@@ -177,7 +177,12 @@ export async function playRun(
     const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })
-      : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
+      : await beginRun(
+          await assemble(config, context.env, undefined, { ask: context.stop.finish }),
+          () => path,
+          context,
+          { durability, notes },
+        );
     played = opened !== undefined;
     if (!played) await closeLeft(path, context.now);
     if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);

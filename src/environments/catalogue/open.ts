@@ -8,6 +8,7 @@ import {
   type EnvironmentInfo,
   findEntry,
   textCatalogue,
+  textWorldPrefix,
 } from './catalogue.js';
 import { environmentName } from './facts.js';
 
@@ -64,6 +65,9 @@ export const customPrefix = 'custom:';
 /** Whether the environment of that id can be made from its id and options alone, here and now. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
+
+/** Whether the environment of that id can be made without importing, starting or reading anything that the id names. */
+export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
 /** Whether another program plays the environment of that id. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);

@@ -1,6 +1,7 @@
 /** What a new run fills in where its config leaves something open, so that its own config states it. */
 import type { Config } from '../../config/config.js';
 import { languageModelOf } from '../../config/model.js';
+import type { ModelContext } from '../../models/language-model.js';
 import { withDefaultSampling } from '../../models/local/default-sampling.js';
 import { localContext } from '../../models/local/process/local-model.js';
 import type { LocalConfig } from '../../models/local/settings.js';
@@ -12,19 +13,24 @@ export interface RunDefaults {
   readonly memory: Pick<Config['memory'], 'digits' | 'tokens'>;
 }
 
-export function defaultsOf({ adapt, memory, model }: Config): RunDefaults {
+/** @param contextOf asks a model that is not local what it takes */
+export async function defaultsOf(
+  { adapt, memory, model }: Config,
+  contextOf: () => Promise<ModelContext | undefined>,
+): Promise<RunDefaults> {
   const reader = languageModelOf(model);
   // What `best` and `recent` choose is meant to be shown whole.
-  const isOpen = memory.best === undefined && memory.recent === undefined;
-  const context = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
+  const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
+  const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
+  const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
     limits: { rejections: adapt === undefined ? 10 : 0 },
-    memory: {
-      digits: 3,
-      tokens: context === undefined ? historyTokens : Math.min(historyTokens, Math.floor(context / 2)),
-    },
+    memory: { digits: 3, tokens: context === undefined ? historyTokens : historyWithin(context) },
   };
 }
+
+/** The history's share of a context, in tokens: the task, the corrections and the answer need the rest. */
+export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**
  * The config of a new run with the sampling of its local models filled in.

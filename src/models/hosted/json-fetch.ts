@@ -3,11 +3,13 @@
  * slow local model exceeds. This one also classifies every failure, once for all providers, before a library prints it
  * or hides its headers.
  */
+
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
-import { describeBody, isWebPage, parseJson, refusalIn, type ServerError } from './server-error.js';
+import { describeBody, isWebPage, refusalIn, type ServerError } from './server-error.js';
 
 interface Reply {
   readonly status: number;
@@ -16,7 +18,7 @@ interface Reply {
 }
 
 /** In bytes, far beyond any completion; a server that sends more is broken. */
-const longestBody = 64 * 2 ** 20;
+const longestBody = 16 * 2 ** 20;
 
 /** A host that takes longer to accept the connection (TLS included) is down. */
 const connectTimeoutMs = 10_000;
@@ -29,7 +31,7 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (parseJson(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined) {
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,

@@ -104,7 +104,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
-    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits),
+    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits, memory.digits),
   };
 }
 
