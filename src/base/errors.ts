@@ -132,7 +132,14 @@ export function formatProblem(problem: Problem): string {
 /** As JSON, where JSON can say it. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value) ?? String(value);
+  try {
+    return (
+      JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
+      String(value)
+    );
+  } catch {
+    return messageOf(value);
+  }
 }
 
 function shorten(text: string, limit = 160): string {

@@ -5,7 +5,7 @@ import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { type WatchedCall, watched } from '../modules/pulse.js';
+import { type UserCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
@@ -101,7 +101,7 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: WatchedCall, call: () => T): T => {
+  const guarded = <T>(what: UserCall, call: () => T): T => {
     try {
       return watched(what, call);
     } catch (error) {
