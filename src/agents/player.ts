@@ -1,4 +1,5 @@
 /** Plays episodes with an agent, many side by side: each turn asks for the replies of all that go on. */
+import { append } from '../base/append.js';
 import type { Action, BoxSpace, Observation, Step, TextInfo } from '../environments/environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
@@ -65,7 +66,7 @@ export async function playGames<R extends Reply>(
     const wave = started.map(
       ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
     );
-    games.push(...wave);
+    append(games, wave);
     let running = wave;
     while (running.length > 0) {
       const replies = await setting.speaker.reply(running.map((game) => game.conversation()));

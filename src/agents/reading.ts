@@ -1,8 +1,10 @@
 /** What a reply means as an action: in free text the last action that it names, or the last JSON object's. */
+
 import type { Action, Space } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
+import { jsonIn } from '../storage/json-depth.js';
 import type { Choice } from './choices.js';
 
 /** How a reply is read. */
@@ -120,12 +122,9 @@ function objectsIn(text: string): readonly Record<string, unknown>[] {
 function objectAt(text: string, from: number) {
   let closing = text.indexOf('}', from);
   for (let tries = 0; closing >= 0 && tries < mostBraces; tries++) {
-    try {
-      const value: unknown = JSON.parse(text.slice(from, closing + 1));
-      if (isMapping(value)) return { value, end: closing + 1 };
-    } catch {
-      // It goes on to a later brace, or is no JSON.
-    }
+    const value = jsonIn(text.slice(from, closing + 1));
+    // Otherwise it goes on to a later brace, or is no JSON.
+    if (isMapping(value)) return { value, end: closing + 1 };
     closing = text.indexOf('}', closing + 1);
   }
   return undefined;

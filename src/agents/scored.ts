@@ -1,5 +1,7 @@
 /** Scored actions: the model says how likely each one is as its answer, so that no other can be taken. */
+
 import { createGenerator } from '../random/generator.js';
+import { largest } from '../statistics/descriptive.js';
 import type { Choice } from './choices.js';
 import type { Scoring } from './settings.js';
 
@@ -28,7 +30,7 @@ export function scoredChoices(
     if (by === 'sum') return sum;
     return sum / (by === 'token' ? tokens.length : text.trim().split(/\s+/).length);
   });
-  const best = Math.max(...scores);
+  const best = largest(scores);
   const weights = scores.map((score) => Math.exp((score - best) / temperature));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return choices.map(({ text }, i) => ({ text, score: scores[i]!, probability: weights[i]! / total }));

@@ -3,7 +3,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
-import { checkedValue, readJson, replaceFile } from '../storage/files.js';
+import { checkedValue, readOwnJson, replaceFile } from '../storage/files.js';
+import { underLease } from '../storage/lease.js';
 
 export interface Labels {
   /** In the order of the alphabet, each once. */
@@ -36,24 +37,26 @@ export function readLabels(path: string): Labels {
 /** @throws UserError where the file is damaged */
 function soundLabels(path: string): Labels {
   const file = join(path, labelsFile);
-  return existsSync(file) ? checkedValue(labelsShape, readJson(file), file) : none;
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
 }
 
 /**
- * Changes the labels of the run or training at `path`.
+ * Changes the labels of the run or training at `path`, while no other process does.
  * @returns what they are now
  * @throws UserError for a tag that can't be one, and where the file is damaged
  */
-export function changeLabels(path: string, change: (labels: Labels) => Labels): Labels {
-  const { note, tags } = change(soundLabels(path));
-  const labels = {
-    tags: [...new Set(tags.map(checkedTag))].toSorted(),
-    ...(note !== undefined && note !== '' && { note }),
-  };
+export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);
-  if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
-  else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
-  return labels;
+  return underLease(`${file}.lease`, () => {
+    const { note, tags } = change(soundLabels(path));
+    const labels = {
+      tags: [...new Set(tags.map(checkedTag))].toSorted(),
+      ...(note !== undefined && note !== '' && { note }),
+    };
+    if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  });
 }
 
 function checkedTag(text: string): string {

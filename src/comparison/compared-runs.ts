@@ -1,4 +1,5 @@
 /** What a comparison reads of each run. */
+
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { budgetOf, evaluationsOf } from '../config/budget.js';
@@ -10,6 +11,7 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
 /** What a run reached, and how it came there. */
 export interface ComparedRun extends RunFacts {
@@ -26,6 +28,8 @@ export interface ComparedRun extends RunFacts {
   /** Highest score of each iteration from 1 on; null where all its candidates were rejected or cut short. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
+  /** Evaluations of the budget that are spent when an iteration ends, by its number; 0 is the warm-up. */
+  readonly spent: readonly number[];
   /** What an episode can return. */
   readonly range: Interval;
   /** null where all episodes of all evaluations were played. */
@@ -66,24 +70,41 @@ function readComparedRun(path: string): ComparedRun {
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
   const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
+  const spent = spentAfter(entries, first, { ...config, iterations: done });
   return {
     ...facts,
     config,
     evaluations: entries.length,
     budget,
-    curve: bestSoFar(entries, first, config, length),
+    curve: bestSoFar(entries, spent, config, length),
     scores: Array.from({ length: done }, (_, i) => bestOf(entries, i + 1)),
     warmup: first,
+    spent,
     range: returnRange(config.environment, config.evaluation),
     racing: config.evaluation.racing ? racingTotals(entries) : null,
   };
 }
 
+/** A candidate that is rejected spends an evaluation, but where the budget is a limit of them. */
+function spentAfter(
+  entries: readonly BufferEntry[],
+  warmup: number,
+  config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
+): readonly number[] {
+  let played = 0;
+  return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
+    while (played < entries.length && entries[played]!.iteration <= iterations) played++;
+    return config.limits.evaluations === undefined
+      ? warmup + evaluationsOf({ ...config, iterations })
+      : played;
+  });
+}
+
 /** One value an evaluation of the budget; level with the first score before it. */
 function bestSoFar(
   entries: readonly BufferEntry[],
-  warmup: number,
-  config: Pick<Config, 'candidates' | 'critic' | 'limits' | 'screening'>,
+  spent: readonly number[],
+  config: Pick<Config, 'limits' | 'screening'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
@@ -92,7 +113,7 @@ function bestSoFar(
   let begin = 0;
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
-    const before = iteration === 0 ? 0 : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
+    const before = iteration === 0 ? 0 : spent[iteration - 1]!;
     // A candidate that was refused leaves its place empty; those that screening left out had none.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
@@ -108,13 +129,13 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   const scores = entries
     .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
     .map(({ score }) => score);
-  return scores.length === 0 ? null : Math.max(...scores);
+  return scores.length === 0 ? null : largest(scores);
 }
 
 /** What an episode of any of these runs can return. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
-  Math.min(...runs.map(({ range }) => range[0])),
-  Math.max(...runs.map(({ range }) => range[1])),
+  smallest(runs.map(({ range }) => range[0])),
+  largest(runs.map(({ range }) => range[1])),
 ];
 
 /** The model as a person calls it. */

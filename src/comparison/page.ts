@@ -7,6 +7,7 @@ import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
@@ -84,7 +85,7 @@ ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((tex
 }
 
 function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html {
-  const longest = Math.max(0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length)));
+  const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
   const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
   const arms = groups.map(({ name, runs }, i) => {

@@ -4,7 +4,7 @@ import { version } from '../base/package.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { RunStatus } from '../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
-import { mean, median } from '../statistics/descriptive.js';
+import { largest, mean, median, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { cautions } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
@@ -120,7 +120,7 @@ export function compareGroups(
     tested: differences.flat().filter(({ p }) => p !== null).length,
     tasks: tasks.map((task, i) => {
       const { name, environment, groups } = task;
-      const horizon = Math.min(...groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
+      const horizon = smallest(groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
       return {
         name,
         environment,
@@ -209,7 +209,7 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
     of: times.length,
     medianIterations: medianTime(times.map(({ reached, iteration }) => ({ reached, at: iteration }))),
     medianEvaluations: medianTime(times.map(({ reached, evaluation }) => ({ reached, at: evaluation }))),
-    censoredAfter: censored.length === 0 ? null : Math.max(...censored.map(({ iteration }) => iteration)),
+    censoredAfter: censored.length === 0 ? null : largest(censored.map(({ iteration }) => iteration)),
   };
 }
 

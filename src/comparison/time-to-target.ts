@@ -1,5 +1,6 @@
 /** How long runs took to reach a target that not all of them reached. */
 
+import { evaluationsOf } from '../config/budget.js';
 import type { TargetConfig } from '../config/config.js';
 import type { ComparedRun } from './compared-runs.js';
 
@@ -17,7 +18,12 @@ export interface TimeToTarget {
  * return, as a config's `target` is judged. The warm-up doesn't count, as it doesn't there.
  */
 export function timeToTarget(
-  { config: { candidates }, scores, warmup }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'>,
+  {
+    config,
+    scores,
+    spent,
+    warmup,
+  }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'> & Partial<Pick<ComparedRun, 'spent'>>,
   target: Pick<TargetConfig, 'return' | 'hold'>,
 ): TimeToTarget {
   let held = 0;
@@ -28,7 +34,8 @@ export function timeToTarget(
   return at(false, scores.length);
 
   function at(reached: boolean, iteration: number): TimeToTarget {
-    return { reached, iteration, evaluation: warmup + iteration * candidates };
+    const evaluation = spent?.[iteration] ?? warmup + evaluationsOf({ ...config, iterations: iteration });
+    return { reached, iteration, evaluation };
   }
 }
 

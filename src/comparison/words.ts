@@ -8,6 +8,7 @@ import {
   missing,
   plural,
 } from '../format/numbers.js';
+import { smallest } from '../statistics/descriptive.js';
 import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
 import type { GroupDifference } from './differences.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
@@ -111,7 +112,7 @@ export function verdictSentence(
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
       : '';
-  const few = Math.min(...counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
+  const few = smallest(counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
   return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 

@@ -1,6 +1,7 @@
 import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
+import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config } from './config.js';
 import { criticProblems } from './critic-checks.js';
@@ -35,7 +36,8 @@ const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
   if (id.startsWith('gymnasium:')) return [];
-  const unused = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys;
+  const used = isModulePath(id) ? 'timeoutSeconds' : undefined;
+  const unused = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
   return unused.map(
     (key) =>
       environment[key] !== undefined && {

@@ -16,6 +16,7 @@ import {
 import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
+import { longestPart } from '../storage/names.js';
 import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
@@ -103,6 +104,7 @@ export const configSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('Name of the experiment; the run directory is named after it'),
   environment: z

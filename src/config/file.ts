@@ -7,6 +7,7 @@ import { isMapping } from '../settings/schema.js';
 import type { SettingsSource } from '../settings/settings.js';
 import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import { isForeignConfig } from './import/import-config.js';
 
 /** The kinds of configs: what tells them apart, and the command that takes each. */
 interface ConfigKind {
@@ -118,7 +119,8 @@ export function openConfig(
   { cwd = '', readFile = readConfigFile }: { readonly cwd?: string; readonly readFile?: ReadFile } = {},
 ): OpenedConfig {
   const { path, text, ready } = findConfig(kind, name, cwd, readFile);
-  const source = parseSource(text, path);
+  const ours = parseSource(text, path);
+  const source = isForeignConfig(ours.content) ? parseSource(text, path, 'pyyaml') : ours;
   const { content } = source;
   if (!isMapping(content)) throw new UserError(notMapping(kind, content, source));
   const other = ready === kind ? undefined : (ready ?? otherKind(content, kind));

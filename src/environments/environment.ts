@@ -88,6 +88,15 @@ export interface LinearHint {
   readonly projection?: { readonly rank: number; readonly seed: number };
 }
 
+/** What an environment says of itself in prompts. */
+export interface EnvironmentWords {
+  readonly description?: string;
+  /** What each number of an observation is; of a discrete one, what each value is. */
+  readonly observationNames?: readonly string[];
+  /** What each number of an action is; of a discrete one, what each value is. */
+  readonly actionNames?: readonly string[];
+}
+
 /** What policies and prompts need to know about an environment. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
@@ -98,6 +107,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Present where it was drawn together with the task. */
   readonly linear?: LinearHint;
+  readonly words?: EnvironmentWords;
 }
 
 /** A task with Gymnasium's semantics. */

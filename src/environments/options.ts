@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { append } from '../base/append.js';
 import { nearest, type Problem, UserError } from '../base/errors.js';
 
 /** Every environment takes this beside its own options. */
@@ -48,7 +49,10 @@ export function parseOptions<S extends z.ZodObject>(
   const ownResult = schema.safeParse(own);
   const limitResult = limitSchema.safeParse({ max_episode_steps });
   const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
-  problems.push(...issues.map((issue) => unusableValue(issue, given)));
+  append(
+    problems,
+    issues.map((issue) => unusableValue(issue, given)),
+  );
   if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
     throw new UserError(problems);
   }

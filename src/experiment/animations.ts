@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { isRemoteId } from '../environments/catalogue/open.js';
+import { isRemoteId, isSelfContained } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
@@ -42,6 +42,12 @@ export interface DrawnEpisode {
   readonly replay: Replay;
   readonly animation: Animation;
 }
+
+/** Whether episodes can be drawn without running anything that the config names. */
+export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
+  isSelfContained(environment.id) &&
+  policy?.kind !== 'module' &&
+  !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
 
 /** @throws UserError when there is no drawing of it */
 export async function openDrawable(

@@ -3,11 +3,12 @@ import { isByControl } from '../config/model.js';
 import { ModelError } from '../models/language-model.js';
 import { callSeed } from '../random/seeds.js';
 import {
-  type CallPurpose,
   type CallRecord,
   type EndedCall,
   faultsOf,
   type LimitName,
+  type Stage,
+  stageOf,
 } from '../runs/calls.js';
 import { callKey } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
@@ -34,7 +35,7 @@ type Asked = Pick<
   | 'telling'
 > & {
   /** Absent for proposals. */
-  readonly purpose?: CallPurpose;
+  readonly purpose?: Stage;
   /** Whether the server of the model has ever been reached. */
   readonly isReached: () => boolean;
   /** Whether requests are noted before they are sent: none must be paid for twice. */
@@ -136,7 +137,7 @@ function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: C
   const { arrived, asked, ledger, warn } = experiment;
   // What an earlier process was answered is counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
-  if (!isByControl(call) && call.purpose === undefined) {
+  if (!isByControl(call) && stageOf(call) === 'proposal') {
     asked.isAnswered ||= call.completion !== undefined;
     asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
     if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
@@ -153,11 +154,11 @@ function earlierCalls(
   experiment: Experiment,
   iteration: number,
   promptOf: (candidate: number) => CallRecord['messages'],
-  purpose: CallPurpose | undefined,
+  purpose: Stage | undefined,
   onCall: (call: CallRecord) => void,
 ) {
   const of = <Call extends EndedCall>(calls: readonly Call[]) =>
-    calls.filter((call) => call.iteration === iteration && call.purpose === purpose);
+    calls.filter((call) => call.iteration === iteration && stageOf(call) === (purpose ?? 'proposal'));
   const recorded = of(experiment.unfinishedCalls);
   const answers = of(experiment.arrived);
   const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>

@@ -1,5 +1,7 @@
 /** Composition root: config → experiment. */
+
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -84,7 +86,7 @@ export async function assemble(
       return await make();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
       return undefined;
     }
   };

@@ -10,7 +10,7 @@ import { remembered } from '../prompting/context/history.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, LimitName } from '../runs/calls.js';
+import { type CallRecord, type LimitName, numbersAfter } from '../runs/calls.js';
 import type { Revision } from '../runs/events.js';
 import { distanceOf } from '../search/novelty.js';
 import { askGroup } from './ask-group.js';
@@ -59,7 +59,7 @@ export async function revise(
     episodes,
     best: buffer.best,
   });
-  const candidate = config.candidates;
+  const candidate = numbersAfter(config.candidates).critic;
   const { limit, proposals, unfinished } = await askGroup(
     experiment,
     iteration,

@@ -2,9 +2,11 @@
  * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
  * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
  */
+
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import { largest } from '../statistics/descriptive.js';
 import { askAhead } from './ask-ahead.js';
 import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
@@ -139,7 +141,7 @@ async function record(
   emit({
     kind: 'iteration-finished',
     iteration,
-    ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
+    ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
     ...(adapted && { adapted }),
     usage: ledger.totals,

@@ -119,7 +119,7 @@ export function questionsOn(
   const { config, environment, family } = assembly;
   if (templates === undefined) return personQuestions(environment, isDrawn(environment));
   return visionQuestions({
-    ...{ config: section, prompts: templates, spec: family.parameters },
+    ...{ config: section, digits: config.memory.digits, prompts: templates, spec: family.parameters },
     stepSeconds: stepSecondsOf(environment),
     task: taskContext(assembly, answerFormOf(visionModelOf(config), config.prompts)),
   });

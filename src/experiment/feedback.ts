@@ -8,7 +8,13 @@ import { remembered } from '../prompting/context/history.js';
 import { medianEpisode } from '../rollout/behaviour.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
+import {
+  type CallRecord,
+  currentFailure,
+  type EndedCall,
+  type LimitName,
+  numbersAfter,
+} from '../runs/calls.js';
 import type { FeedbackQuestion, FeedbackResult } from '../runs/events.js';
 import { askWithin, type Underway } from './ask-group.js';
 import { askRound, finalError } from './budget/asking.js';
@@ -124,8 +130,7 @@ async function askInTurn(
     readonly underway: Underway;
   },
 ): Promise<Replied> {
-  // Behind those of the proposals and of the critic, whose calls have the same iteration.
-  const candidate = config.candidates + 1;
+  const candidate = numbersAfter(config.candidates).feedback;
   const isReached = () => feedback.isReached;
   let { messages } = prompt;
   for (let attempt = 0; attempt <= config.corrections; attempt++) {

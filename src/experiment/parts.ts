@@ -116,6 +116,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
+    ...policyOf(assembly),
     model: model.id,
     fingerprint: assembly.fingerprint,
     settings: fixedSettings(config),
@@ -131,6 +132,13 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
 /** The description of an environment, kept for a reader of the run who may not have the environment. */
 function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
   return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+}
+
+/** Policies of a module, kept for the same reader. */
+function policyOf({ family: { description, parameters } }: Assembly): Pick<Manifest, 'policy'> {
+  if (description.kind !== 'module') return {};
+  const { name, text } = description;
+  return { policy: { name, text, parameters } };
 }
 
 /** An experiment that continues what the run directory holds (nothing, for a new run). */

@@ -1,5 +1,6 @@
 import type { CommandContext } from '../base/context.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatDuration,
@@ -175,8 +176,9 @@ class RunDisplay {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;
     this.#kept = best;
-    const than = before === undefined ? '' : `, before ${formatReturn(before.score)}`;
-    this.#progress.keep(`${placeOf(best)}  best ${formatReturn(best.score)}${than}`);
+    const told = apart([best.score, before?.score]);
+    const than = before === undefined ? '' : `, before ${told(before.score)}`;
+    this.#progress.keep(`${placeOf(best)}  best ${told(best.score)}${than}`);
   }
 
   #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
@@ -213,9 +215,10 @@ class RunDisplay {
   #figures(score: number | undefined): Figure[] {
     const best = this.#best;
     const { better, rejected, revisions } = this.#tally;
-    const bestText = best && `best ${formatReturn(best.score)}`;
+    const told = apart([score, best?.score]);
+    const bestText = best && `best ${told(best.score)}`;
     return [
-      score === undefined ? 'rejected' : `return ${formatReturn(score)}`,
+      score === undefined ? 'rejected' : `return ${told(score)}`,
       ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(rejected === 0 ? [] : [`${rejected} rejected`]),
       ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),

@@ -16,7 +16,7 @@ import { tellingOf } from '../prompting/notation/telling.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
 
@@ -113,18 +113,17 @@ export class Prompter {
   /** The evaluations that a prompt shows which continues no other. */
   #shown(known: number): readonly BufferEntry[] {
     const { memory } = this.#config;
-    return selectHistory(
-      remembered(knownEntries(this.#buffer.entries, known), memory),
-      memory,
-      this.#history.tokens,
-    );
+    const held = remembered(knownEntries(this.#buffer.entries, known), memory);
+    this.#history.know(held);
+    return selectHistory(held, memory, this.#history.tokens);
   }
 
   /** The same, with how its answers are corrected, whatever other prompts are made meanwhile. */
   prompt(iteration: number, known?: number, rank = 0) {
     const messages = this.messages(iteration, known, rank);
     const context = this.#context!;
-    const formatCorrection = (failure: ParseFailure) => this.#prompts.formatCorrection(context, failure);
+    const formatCorrection = (failure: ParseFailure) =>
+      this.#prompts.formatCorrection(context, failure, this.#history.scoreText);
     return { messages, formatCorrection };
   }
 
@@ -137,7 +136,7 @@ export class Prompter {
   /** Tells the model what was wrong with its last reply. */
   formatCorrection(failure: ParseFailure): string {
     this.#context ??= this.#contextOf(1);
-    return this.#prompts.formatCorrection(this.#context, failure);
+    return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
   /** Keeps the trajectories that a prompt may show. */
@@ -214,7 +213,7 @@ export class Prompter {
       }
     };
     for (const call of calls) {
-      if (call.purpose !== undefined) continue;
+      if (stageOf(call) !== 'proposal') continue;
       finishUntil(call.iteration);
       own.push(call);
     }

@@ -1,6 +1,7 @@
 import type { CommandContext } from '../base/context.js';
 import type { Config } from '../config/config.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { stageOf } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
@@ -142,9 +143,9 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
   const { manifest } = directory;
   switch (event.kind) {
     case 'call-finished': {
-      const { completion, purpose } = event.call;
+      const { completion } = event.call;
       const format = completion?.format;
-      if (purpose === undefined && format !== undefined && format !== manifest.format) {
+      if (stageOf(event.call) === 'proposal' && format !== undefined && format !== manifest.format) {
         directory.update({ format });
       }
       break;

@@ -1,4 +1,5 @@
 /** Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, a failure. */
+
 import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -9,6 +10,7 @@ import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
+import { largest } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
@@ -97,7 +99,7 @@ export function callsUnderway(
   const ends = new Set<{ readonly atMs: number }>();
   const close = onAbort(finish, () => {
     if (ends.size === 0) return;
-    const last = Math.max(...[...ends].map(({ atMs }) => atMs));
+    const last = largest([...ends].map(({ atMs }) => atMs));
     const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
     emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
   });

@@ -10,26 +10,63 @@ export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e12 || size < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
-  const decimals = Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size))));
+  const decimals = Math.max(0, Math.min(Math.max(6, digits + 2), digits - 1 - Math.floor(Math.log10(size))));
   const [whole = '0', fraction = ''] = size.toFixed(decimals).split('.');
   const trimmed = fraction.replace(/0+$/, '');
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
+/** How a number reads for people, with about so many significant digits; left out, as many as are usual for its kind. */
+export type NumberFormat = (value: number, digits?: number) => string;
+
 /** A return or score: four significant digits, zeros kept so that columns line up. */
-export function formatReturn(value: number | undefined): string {
+export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
   const size = Math.abs(value);
-  if (size >= 1e9) return formatNumber(value);
-  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-  const [whole = '0', fraction] = size.toFixed(decimals).split('.');
-  const sign = value < 0 && Number(size.toFixed(decimals)) > 0 ? '−' : '';
-  return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
+  if (size >= 1e9 || (size < 1e-4 && size > 0)) return formatNumber(value, digits);
+  const order = size === 0 ? 0 : Math.floor(Math.log10(size));
+  const rounded = size.toFixed(Math.max(0, digits - 1 - order));
+  const [whole = '0', fraction] = (order < 0 ? rounded.replace(/(\.\d{3}\d*?)0+$/, '$1') : rounded).split(
+    '.',
+  );
+  return `${value < 0 ? '−' : ''}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
+/** A score that is pointed at: five significant digits. */
+export const formatScore: NumberFormat = (value, digits = 5) => formatNumber(value, digits);
+
 /** With a sign, `+` where it is positive. */
-export const formatSigned = (value: number, format: (value: number) => string = formatReturn): string =>
-  `${value > 0 ? '+' : ''}${format(value)}`;
+export const signed =
+  (format: NumberFormat): NumberFormat =>
+  (value, digits) =>
+    `${value > 0 ? '+' : ''}${format(value, digits)}`;
+
+export const formatSigned = signed(formatReturn);
+
+/** Numbers that agree in this many digits differ by rounding errors only. */
+const mostDigits = 15;
+
+/**
+ * A format of numbers that stand together: those that differ look different. Each has the digits that tell it from the
+ * next lower and the next higher one, so their order can be read, too.
+ */
+export function apart(
+  values: Iterable<number | null | undefined>,
+  format: NumberFormat = formatReturn,
+): (value: number) => string {
+  const sorted = [...new Set(values)].filter((value) => Number.isFinite(value)) as number[];
+  sorted.sort((a, b) => a - b);
+  const digitsOf = new Map<number, number>();
+  for (const [i, high] of sorted.entries()) {
+    const low = sorted[i - 1];
+    if (low === undefined || format(low) !== format(high)) continue;
+    let digits = 3;
+    while (digits <= mostDigits && format(low, digits) === format(high, digits)) digits++;
+    if (digits > mostDigits) continue;
+    for (const value of [low, high]) digitsOf.set(value, Math.max(digits, digitsOf.get(value) ?? 0));
+  }
+  return (value) => format(value, digitsOf.get(value));
+}
 
 /** A share from 0 to 1, as per cent: `62.5 %`. */
 export const formatShare = (share: number): string => `${formatNumber(100 * share, 3)} %`;
@@ -37,9 +74,9 @@ export const formatShare = (share: number): string => `${formatNumber(100 * shar
 /** `1.250 … 3.500`, the ends of an interval. */
 export function formatInterval(
   ends: readonly [number, number] | null | undefined,
-  format: (value: number) => string = formatReturn,
+  format: NumberFormat = formatReturn,
 ): string {
-  return ends ? `${format(ends[0])} … ${format(ends[1])}` : missing;
+  return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
 }
 
 /** A parameter as it was proposed: all of its digits, or those that it is given with. */

@@ -1,6 +1,6 @@
 /** A table is data: columns tell the cell of each row, and terminal, CSV, Markdown and HTML draw the same table. */
 import { type Html, html } from './html.js';
-import { formatInterval, formatNumber, formatReturn, missing } from './numbers.js';
+import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
 import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
@@ -10,8 +10,8 @@ export interface Column<Row> {
   readonly name?: string;
   /** Numbers, and texts in their columns such as `3 of 20`, stand to the right. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate';
-  /** How its numbers read for people; CSV has all of their digits. */
-  readonly format?: (value: number) => string;
+  /** How its numbers read for people, who see those apart that differ; CSV has all of their digits. */
+  readonly format?: NumberFormat;
   /** Bold on pages: the column that the table is read for. */
   readonly strong?: boolean;
   /** For people: left out where it repeats the row above, with all grouped columns before it. */
@@ -114,7 +114,7 @@ export function htmlTable<Row>(
   columns: Columns<Row>,
   { tall = false }: { readonly tall?: boolean } = {},
 ): Html {
-  const shown = columns.filter(({ title }) => title !== undefined);
+  const shown = shownColumns(columns, rows);
   const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
   const stacks = shown.length > mostOnPhone;
   return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
@@ -134,6 +134,26 @@ export function htmlTable<Row>(
   })}</tbody></table></div>`;
 }
 
+/** The columns for people. `told`: how the numbers of a column read next to each other. */
+function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
+  return columns
+    .filter(({ title }) => title !== undefined)
+    .map((column) => ({
+      ...column,
+      told: apart(
+        rows.map((row) => numberIn(column.cell(row))),
+        column.format ?? formatNumber,
+      ),
+    }));
+}
+
+type Shown<Row> = ReturnType<typeof shownColumns<Row>>[number];
+
+function numberIn(cell: Cell): number | undefined {
+  if (typeof cell === 'object' && cell !== null && 'value' in cell) return cell.value;
+  return typeof cell === 'number' ? cell : undefined;
+}
+
 /** The texts of a table for people; an estimate's interval has a column of its own. */
 function readable<Row>(
   columns: Columns<Row>,
@@ -141,14 +161,14 @@ function readable<Row>(
   plain: (text: string) => string,
   code: (text: string) => string = plain,
 ): TextTable {
-  const shown = columns.filter(({ title }) => title !== undefined);
+  const shown = shownColumns(columns, rows);
   const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
   const lines = rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);
     return shown.flatMap((column, c) => {
       const cell = column.cell(row);
       const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
-      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.format));
+      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.told));
       return isEstimate(column) ? [text, formatInterval(intervalOf(cell), column.format)] : [text];
     });
   });
@@ -165,7 +185,7 @@ function readable<Row>(
   };
 }
 
-function cellText(cell: Cell, format: (value: number) => string = formatNumber): string {
+function cellText(cell: Cell, format: (value: number) => string): string {
   if (cell === null || cell === undefined) return missing;
   if (typeof cell === 'string') return cell;
   if (typeof cell === 'number') return format(cell);
@@ -177,12 +197,16 @@ const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
 /** For each column, whether its cell stands above, as those of all grouped columns before it. */
-function repetitions<Row>(columns: Columns<Row>, rows: readonly Row[], r: number): readonly boolean[] {
+function repetitions<Row>(
+  columns: readonly Shown<Row>[],
+  rows: readonly Row[],
+  r: number,
+): readonly boolean[] {
   const [above, row] = [rows[r - 1], rows[r]!];
   let same = above !== undefined;
-  return columns.map(({ grouped, cell, format }) => {
+  return columns.map(({ grouped, cell, told }) => {
     if (grouped !== true || above === undefined) return false;
-    same &&= cellText(cell(above), format) === cellText(cell(row), format);
+    same &&= cellText(cell(above), told) === cellText(cell(row), told);
     return same;
   });
 }
@@ -211,9 +235,9 @@ function csvText(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cell: Cell): Html {
+function htmlCell<Row>({ kind, format = formatNumber, strong, told }: Shown<Row>, cell: Cell): Html {
   if (typeof cell !== 'object' || cell === null || 'value' in cell) {
-    const text = cellText(cell, format);
+    const text = cellText(cell, told);
     const bold = text !== '' && (strong || (kind === 'estimate' && text !== missing));
     const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
     return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
@@ -225,7 +249,7 @@ function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cel
   return html`${href === undefined ? strongly : html`<a href="${href}">${strongly}</a>`}${detail !== undefined && muted(detail)}`;
 }
 
-const intervalText = ({ interval }: Estimate, format: (value: number) => string) =>
+const intervalText = ({ interval }: Estimate, format: NumberFormat) =>
   interval ? formatInterval(interval, format) : 'no interval';
 
 const muted = (text: string) => html`<br><span class="muted">${text}</span>`;

@@ -1,5 +1,7 @@
 /** A table of texts on a terminal of limited width. */
+
 import { styleText } from 'node:util';
+import { largest } from '../statistics/descriptive.js';
 import { displayWidth, padded, wrapped } from './width.js';
 
 export interface TextTable {
@@ -24,7 +26,7 @@ export function fittedTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) => columnWidth(table, c, displayWidth));
   const least = table.titles.map((title, c) => {
     if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
-    return Math.max(longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!)));
+    return largest([longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!))]);
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
@@ -33,10 +35,10 @@ export function fittedTable(table: TextTable, width: number): string {
 }
 
 function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: string) => number): number {
-  return Math.max(widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!)));
+  return largest([widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!))]);
 }
 
-const longestWord = (text: string) => Math.max(...text.split(' ').map(displayWidth));
+const longestWord = (text: string) => largest(text.split(' ').map(displayWidth));
 
 /** Positions of the columns of each part of the table. */
 function* blocksOf(
@@ -85,7 +87,7 @@ function drawn(
 ): string {
   const row = (texts: readonly string[]): readonly string[] => {
     const cells = block.map((c) => wrapped(texts[c]!, widths[c]!));
-    const height = Math.max(...cells.map(({ length }) => length));
+    const height = largest(cells.map(({ length }) => length));
     return Array.from({ length: height }, (_, i) =>
       block
         .map((c, at) => padded(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))

@@ -1,5 +1,7 @@
 /** How many columns of a terminal a text takes, and how it is broken into lines. */
+
 import { stripVTControlCharacters } from 'node:util';
+import { append } from '../base/append.js';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -42,7 +44,7 @@ export function wrapped(text: string, width: number): readonly string[] {
     for (const word of line.split(/(?<=\S)(?= )/)) {
       const joined = lines.at(-1)! + word;
       if (displayWidth(joined) <= width) lines[lines.length - 1] = joined;
-      else lines.push(...broken(word.trimStart(), width));
+      else append(lines, broken(word.trimStart(), width));
     }
     return lines.filter((part, i) => i > 0 || part !== '');
   });

@@ -1,4 +1,5 @@
 import { harmlessLine } from '../base/terminal-text.js';
+import { smallest } from '../statistics/descriptive.js';
 
 /** Numbers in plain decimal notation: digits and a point, no exponent, no plus sign. */
 export interface NumberKind {
@@ -169,7 +170,7 @@ export interface GenerateOptions {
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
-  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has waited for the model's `rate` before; the call waits else. */
   readonly hasTurn?: boolean;
   /** Once it is aborted, no further try waits for its turn: the call ends with the failure before. */
@@ -183,7 +184,7 @@ export interface GenerateOptions {
 /** The lowest of the limits that are set. */
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
   const set = limits.filter((limit) => limit !== undefined);
-  return set.length === 0 ? undefined : Math.min(...set);
+  return set.length === 0 ? undefined : smallest(set);
 }
 
 /** How much a model can read and write. */

@@ -12,6 +12,7 @@ import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
+import { longestPart } from '../storage/names.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -53,6 +54,7 @@ const settings = z.strictObject({
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
+    .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
     .describe('The run directory is named after it'),
   environment: z

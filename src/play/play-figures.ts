@@ -1,7 +1,7 @@
 /** What the games of a play say together. */
 import type { GameRecord } from '../runs/events.js';
 import { unbounded } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
+import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
 export interface PlayFigures {
@@ -41,7 +41,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
   // A score lies between nothing and that of a game that is won.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
-  const score = summarize(scored, isBounded ? [0, Math.max(...most)] : unbounded);
+  const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
   const share = (of: (game: GameRecord) => boolean | undefined) => {
     const known = games.map(of).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;

@@ -1,9 +1,11 @@
 /** Policies that a user's module makes. */
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
+import { type WatchedCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
@@ -23,6 +25,45 @@ export interface UserPolicyFamily {
   /** A random start (default: each parameter uniform over its range). */
   initial?(random: RandomGenerator): ParameterVector;
 }
+
+/** What a run keeps of policies that a module or a program makes, so that the run can be looked at without them. */
+export const recordedPolicy = z.object({
+  name: z.string(),
+  text: z.string(),
+  parameters: z.object({
+    count: z.int().min(1).max(1e7),
+    kind: z.enum(['float', 'integer']),
+    low: z.number(),
+    high: z.number(),
+    decimals: z.int().min(0).max(6),
+    choices: z.array(z.number()).min(2).optional(),
+    names: z.array(z.string()).optional(),
+  }),
+});
+
+export interface RecordedPolicy {
+  readonly name: string;
+  /** How parameters become actions, as prompts say it. */
+  readonly text: string;
+  readonly parameters: ParameterSpec;
+}
+
+/** Policies that are shown and never played. */
+export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
+  const refuse = () => {
+    throw new UserError({ message: 'policies of a module are not made to be looked at' });
+  };
+  const { name, parameters, text } =
+    'name' in recorded
+      ? recorded
+      : { ...{ name: 'policy of a module', text: '' }, parameters: { ...bare, count: recorded.count } };
+  return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
+}
+
+const bare = {
+  ...{ kind: 'float' as const, decimals: 6 },
+  ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+};
 
 const parametersShape = z
   .object({
@@ -60,10 +101,11 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: string, call: () => T): T => {
+  const guarded = <T>(what: WatchedCall, call: () => T): T => {
     try {
-      return call();
+      return watched(what, call);
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
     }
   };
@@ -77,7 +119,7 @@ export async function modulePolicies(
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
         throw wrong(
-          `the policy returned ${JSON.stringify(action) ?? 'nothing'}, which is no action of ${id}`,
+          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is no action of ${id}`,
         );
       };
     },

@@ -1,5 +1,6 @@
 /** What the model itself says before a run. */
 
+import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
@@ -12,6 +13,7 @@ import { answerGrammar } from '../prompting/notation/grammar.js';
 import { emptyPicture } from '../render/png.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
+import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
 import { firstProposal } from './first-proposal.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
@@ -92,12 +94,12 @@ export async function askModel(
       : [{ ...seers, field: 'feedback.model', bound: feedback?.bound ?? 0, isShown: true }]),
   ];
   const findings: Finding[] = [];
-  for (const one of all) findings.push(...(await askOne(one, env, signal)));
+  for (const one of all) append(findings, await askOne(one, env, signal));
   return findings;
 }
 
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
-  Math.max(...bounds.map((bound) => bound ?? 0));
+  largest(bounds.map((bound) => bound ?? 0));
 
 /** A model that is to be asked, and the section of the config that names it. */
 interface Probed {

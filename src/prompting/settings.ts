@@ -93,7 +93,7 @@ export const memorySchema = z.strictObject({
     .max(12)
     .optional()
     .describe(
-      'Significant digits of scores below 1, so that the model can tell small scores apart; larger scores have two decimals (default: 3)',
+      'Least significant digits of scores below 1. Other scores have two decimals, and as many more as it takes to tell different scores apart (default: 3)',
     ),
   trajectories: z
     .enum(['none', 'rows', 'summary'])

@@ -50,6 +50,16 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
+/** State of a generator of this file, which continues it in another thread; undefined for any other value. */
+export function stateOf(random: unknown): readonly number[] | undefined {
+  return random instanceof Generator ? random.state : undefined;
+}
+
+/** Makes `random` continue at a state. */
+export function continueAt(random: RandomGenerator, state: readonly number[]): void {
+  (random as Generator).state = state;
+}
+
 const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
@@ -60,6 +70,16 @@ class Generator implements RandomGenerator {
 
   constructor(bits: Pcg64) {
     this.#bits = bits;
+  }
+
+  get state(): readonly number[] {
+    return [this.#half, Number(this.#hasHalf), ...this.#bits.words];
+  }
+
+  set state([half, hasHalf, ...words]: readonly number[]) {
+    this.#half = half!;
+    this.#hasHalf = hasHalf === 1;
+    this.#bits.words = words;
   }
 
   random(): number {

@@ -21,10 +21,10 @@ export class Pcg64 {
   #s1 = 0;
   #s2 = 0;
   #s3 = 0;
-  readonly #i0: number;
-  readonly #i1: number;
-  readonly #i2: number;
-  readonly #i3: number;
+  #i0: number;
+  #i1: number;
+  #i2: number;
+  #i3: number;
 
   /**
    * @param words eight words of a seed sequence. NumPy reads them as four 64-bit numbers, low word first: the upper and
@@ -46,6 +46,16 @@ export class Pcg64 {
     column = Math.floor(column * inverseWord) + (this.#s3 >>> 0) + words[1]!;
     this.#s3 = column | 0;
     this.next();
+  }
+
+  /** State and increment. */
+  get words(): readonly number[] {
+    return [this.#s0, this.#s1, this.#s2, this.#s3, this.#i0, this.#i1, this.#i2, this.#i3];
+  }
+
+  set words(words: readonly number[]) {
+    [this.#s0, this.#s1, this.#s2, this.#s3] = words as [number, number, number, number];
+    [this.#i0, this.#i1, this.#i2, this.#i3] = words.slice(4) as [number, number, number, number];
   }
 
   /** Advances the state by one step and puts the output into `high` and `low`. */

@@ -2,6 +2,7 @@
  * NumPy's SeedSequence: hashes a seed of any size, and a path of spawn keys below it, into independent streams.
  * The algorithm is Melissa O'Neill's seed_seq_fe with a pool of four words; the constants are hers.
  */
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 
 const poolSize = 4;
@@ -30,7 +31,7 @@ function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]):
   if (spawnKey.length === 0) return words;
   // Padding keeps the children of a short seed apart from a longer seed that happens to hold the same words.
   while (words.length < poolSize) words.push(0);
-  for (const key of spawnKey) words.push(...toWords(key, 'spawnKey'));
+  for (const key of spawnKey) append(words, toWords(key, 'spawnKey'));
   return words;
 }
 

@@ -1,3 +1,4 @@
+import { append } from '../base/append.js';
 import type { Point } from '../environments/frame.js';
 import {
   type Animation,
@@ -114,7 +115,11 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
     let end = i + 1;
     while (end < tracks.length && tracks[end]!.motion === kind) end++;
     const group = tracks.slice(i, end);
-    if (kind === 'moving') elements.push(...group.map((track) => movingElement(track, clock)));
+    if (kind === 'moving')
+      append(
+        elements,
+        group.map((track) => movingElement(track, clock)),
+      );
     else if (kind === 'in view') elements.push(fixedElements(group, 'inView', camera, 'moving'));
     else elements.push(scenery(group, camera));
     i = end;

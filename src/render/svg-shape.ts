@@ -1,4 +1,5 @@
 import type { Frame, Point, Shape } from '../environments/frame.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import type { Layout } from './animation.js';
 import { colours, type Paint, paintOf } from './colours.js';
 import { baselineBelowMiddle } from './stroke-font.js';
@@ -33,7 +34,7 @@ export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Lay
   return shapes.map((shape): SvgShape => {
     const { points, look, data } = partsOf(shape, scale);
     const placed = points.map(toWorld);
-    const middleOf = (values: readonly number[]) => (Math.min(...values) + Math.max(...values)) / 2;
+    const middleOf = (values: readonly number[]) => (smallest(values) + largest(values)) / 2;
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
       attributes: `${painted(paintOf(shape))} ${look}`,

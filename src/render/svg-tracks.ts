@@ -1,4 +1,5 @@
 /** Values that change from moment to moment, as SVG's own animation (SMIL): it needs no script. */
+import { append } from '../base/append.js';
 import type { SvgShape } from './svg-shape.js';
 
 export interface Clock {
@@ -72,7 +73,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
       const track = found[i] ?? { shape, shapes: Array.from({ length: moment }), moved: false, seen: 0 };
       if (found[i] !== undefined) {
         const position = tracks.indexOf(track, passed);
-        next.push(...tracks.slice(passed, position));
+        append(next, tracks.slice(passed, position));
         passed = position + 1;
       }
       if (track.shape.inWorld !== shape.inWorld) track.moved = true;
@@ -81,7 +82,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
       track.shapes[moment] = shape;
       next.push(track);
     }
-    next.push(...tracks.slice(passed));
+    append(next, tracks.slice(passed));
     tracks = next;
   }
   return tracks.map(({ shapes }) => Array.from({ length: moments.length }, (_, moment) => shapes[moment]));

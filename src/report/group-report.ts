@@ -1,10 +1,12 @@
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
+  formatInterval,
   formatReturn,
   formatTime,
   plural,
@@ -13,7 +15,7 @@ import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
+import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
@@ -81,9 +83,11 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
     repeats.reduce((sum, repeat) => sum + value(repeat.data), 0);
   const tokens = total((data) => data.tokens);
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
+  const ends = [smallest(observed), largest(observed)];
+  const told = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(Math.min(...observed))} to ${formatReturn(Math.max(...observed))}; each the highest of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', told(mean(observed)), `mean over repeats, from ${ends.map(told).join(' to ')}; each the highest of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
@@ -102,7 +106,7 @@ function confirmedTile(confirmed: Summary | undefined): Html {
   const interval =
     meanInterval === null
       ? 'one confirmed repeat has no interval'
-      : html`<b>${meanInterval.map(formatReturn).join(' … ')}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
+      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
@@ -115,7 +119,7 @@ const confirmedMeans = (repeats: readonly RepeatData[]) =>
 
 /** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
-  const last = Math.max(...repeats.map(({ data: { manifest } }) => manifest.iterations.done));
+  const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const curves = repeats
     .map((repeat) => bestByIteration(repeat.data, last))
     .filter((curve) => curve.length > 0);
@@ -147,7 +151,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     columns: summary.map((point, i) => ({
       at: i,
       width: 1,
-      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${point.interval.map(formatReturn).join(' … ')}, ${plural(point.count, 'repeat')}`,
+      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${formatInterval(point.interval)}, ${plural(point.count, 'repeat')}`,
     })),
   });
   const caption = html`<ul class="legend">

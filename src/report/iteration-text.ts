@@ -2,9 +2,9 @@
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
-import { formatReturn, plural } from '../format/numbers.js';
+import { apart, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 
@@ -64,10 +64,11 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
         iteration === 0
           ? 'warm-up policy'
           : `iteration ${iteration}, ${own.some(({ purpose }) => purpose === 'critic') ? 'revision as candidate' : 'candidate'}`;
+      const told = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
-          : `mean return ${formatReturn(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(formatReturn).join(', ')})`;
+          : `mean return ${told(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(told).join(', ')})`;
       return [styleText('bold', `${name} ${candidate + 1}: ${score}`), ...own.flatMap(callText)].join('\n');
     })
     .join('\n\n');
@@ -76,10 +77,14 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
 /** Indented, so that no line of it can pass for one of this program. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
-function outcomeText({ attempt, behind, member, outcome, purpose }: CallRecord): string {
+function outcomeText(call: CallRecord): string {
+  const { attempt, behind, member, outcome } = call;
+  const stage = stageOf(call);
   const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
   const late = behind === undefined ? '' : `, without the ${plural(behind, 'iteration')} before`;
-  const who = [purpose, member].filter((name) => name !== undefined).map((name) => `${harmlessLine(name)}, `);
+  const who = [stage === 'proposal' ? undefined : stage, member]
+    .filter((name) => name !== undefined)
+    .map((name) => `${harmlessLine(name)}, `);
   const ask = `${who.join('')}${which}${late}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
   return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;

@@ -14,7 +14,7 @@ import {
   adaptationText,
   adaptationTotals,
 } from '../runs/adaptations.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import { controlledText, type LoggedControl } from '../runs/control.js';
 import {
   factsOf,
@@ -129,7 +129,7 @@ export function runText(
   const labels = readLabels(path);
   const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
-  const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
+  const range = formatInterval([smallest(scores), largest(scores)]);
   return [
     styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
     `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
@@ -172,8 +172,8 @@ function bestTable(
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
-    number('min', ({ returns }: BufferEntry) => Math.min(...returns), { format: formatReturn }),
-    number('max', ({ returns }: BufferEntry) => Math.max(...returns), { format: formatReturn }),
+    number('min', ({ returns }: BufferEntry) => smallest(returns), { format: formatReturn }),
+    number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
     ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),
@@ -220,7 +220,9 @@ function noveltyText(calls: Iterable<CallRecord>): string {
 
 /** Proposals that could be evaluated, and those that screening chose. */
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
-  const accepted = [...calls].filter(({ outcome, purpose }) => outcome.kind === 'accepted' && !purpose);
+  const accepted = [...calls].filter(
+    (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',
+  );
   const evaluated = entries.filter(({ source, revises }) => source === 'proposal' && revises === undefined);
   return { proposed: accepted.length, evaluated: evaluated.length };
 }

@@ -1,6 +1,6 @@
 /** What a policy does over all episodes of an evaluation: how they end, its effort, its streaks, where it goes. */
 import type { Action, Observation, Space } from '../environments/environment.js';
-import { mean, quantile, sum } from '../statistics/descriptive.js';
+import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
 
 export interface Quartiles {
@@ -69,7 +69,7 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     episodes: episodes.length,
     return: {
       ...quartiles(returns),
-      ...{ mean: mean(returns), lowest: Math.min(...returns), highest: Math.max(...returns) },
+      ...{ mean: mean(returns), lowest: smallest(returns), highest: largest(returns) },
     },
     length: quartiles(episodes.map(lengthOf)),
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),

@@ -130,8 +130,11 @@ async function play(
   tasks: readonly EpisodeTask[],
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
+  if (isRemote(environment))
+    return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
+  // This thread has policies of a module by calls of another thread alone.
+  if (workers?.isNeeded) return workers.play(parameters, tasks, signal);
   const policy = family.build(parameters);
-  if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
   const played: PlayedEpisode[] = [];
   const turns = new EpisodeTurns(signal);
   for (const task of tasks) {

@@ -9,6 +9,7 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
+import { watched } from '../modules/pulse.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** A step as a reward function sees it. */
@@ -22,7 +23,7 @@ type Reward = (transition: Transition) => number;
 
 /** As `openTask`, for environments that no other program plays. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
-  const environment = await makeEnvironment(source.id, source.options);
+  const environment = await makeEnvironment(source.id, source.options, source.timeoutSeconds);
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
@@ -60,8 +61,9 @@ async function loadReward(path: string): Promise<Reward> {
   return (transition) => {
     let reward: unknown;
     try {
-      reward = (made as (given: Transition) => unknown)(transition);
+      reward = watched('the reward function', () => (made as (given: Transition) => unknown)(transition));
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       const { line } = thrownIn(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
       throw new EnvironmentError('raised', `${place}: the reward function threw: ${messageOf(error)}`);
@@ -75,12 +77,13 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 function withRewards(environment: Environment, give: Reward): Environment {
-  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds } = environment;
+  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds, words } = environment;
   let before: Observation;
   return {
     ...{ id, observationSpace, actionSpace },
     ...(maxSteps !== undefined && { maxSteps }),
     ...(linear !== undefined && { linear }),
+    ...(words !== undefined && { words }),
     ...(stepSeconds !== undefined && { stepSeconds }),
     reset(seed) {
       before = environment.reset(seed);

@@ -1,7 +1,9 @@
 /** Where to look next: expected improvement, and the point where it is highest. */
+
 import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { largest } from '../statistics/descriptive.js';
 import { pointKey } from './control.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
@@ -23,7 +25,7 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
 
 /** The mean of improvements, from and to logarithms. */
 export function logMean(logarithms: readonly number[]): number {
-  const highest = Math.max(...logarithms);
+  const highest = largest(logarithms);
   if (highest === Number.NEGATIVE_INFINITY) return highest;
   const sum = logarithms.reduce((total, one) => total + Math.exp(one - highest), 0);
   return highest + Math.log(sum / logarithms.length);

@@ -6,7 +6,7 @@
  */
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { sum } from '../statistics/descriptive.js';
+import { largest, sum } from '../statistics/descriptive.js';
 import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
@@ -153,7 +153,7 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
  */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
-  const isNarrow = sigma * Math.max(...covariance.deviations) < 2 * grid.step;
+  const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
   const patience = 10 + mean.length;
   return !(covariance.axisRatio < longestAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }

@@ -4,6 +4,7 @@
  * (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
  */
 
+import { largest } from '../statistics/descriptive.js';
 import {
   cholesky,
   inverseOfProduct,
@@ -184,7 +185,7 @@ function posterior(known: Known): Posterior {
   };
   const meanOf = (covariances: Float64Array) => dot(alpha, covariances);
   return {
-    highest: Math.max(...rows.map((row) => meanOf(covariancesOf(row)))),
+    highest: largest(rows.map((row) => meanOf(covariancesOf(row)))),
     at(point) {
       const covariances = covariancesOf(point);
       let explained = 0;
@@ -203,7 +204,7 @@ function posterior(known: Known): Posterior {
         rows: [...rows, point],
         inverse: [...inverse, row],
         // A target that is the mean moves no mean.
-        alpha: Float64Array.of(...alpha, 0),
+        alpha: Float64Array.from([...alpha, 0]),
       });
     },
   };

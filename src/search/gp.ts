@@ -111,7 +111,10 @@ async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly
   const lengths = count <= mostLengths && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
   for (const several of lengths) {
-    const start = Float64Array.of(...Array<number>(several).fill(prior.length.mean), prior.roughness.mean);
+    const start = Float64Array.from([
+      ...Array<number>(several).fill(prior.length.mean),
+      prior.roughness.mean,
+    ]);
     const found = await minimise(
       async (x) => negativeLogPosterior(observations, x, prior),
       start,

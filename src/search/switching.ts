@@ -118,7 +118,7 @@ function discountedThompson(discount: number, members: number): Learner {
   const draw = (run: SwitchedRun, iteration: number, candidate: number) => {
     const random = streamOf(run, iteration, candidate);
     const draws = successes.map((won, i) => betaQuantile(random.random(), 1 + won, 1 + failures[i]!));
-    return draws.indexOf(Math.max(...draws));
+    return draws.indexOf(largest(draws));
   };
   return {
     choose: (iteration, run) => eachCandidate(run, (candidate) => draw(run, iteration, candidate)),

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
+import { requireShortNames } from '../storage/names.js';
 import type { Path } from './issues.js';
 import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 
 /**
  * A copy of settings with their relative paths made absolute: what is a path by the format of its field.
  * @param base folder that the path at a field is relative to; undefined leaves it as it stands
+ * @throws UserError for a path with a name that is too long
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -15,7 +17,8 @@ export function withAbsolutePaths<T>(
     if (node === undefined) return item;
     if (typeof item === 'string') {
       const folder = isPath(item, node) ? base(path) : undefined;
-      return folder === undefined ? item : resolve(folder, item);
+      if (folder === undefined) return item;
+      return requireShortNames(resolve(folder, item), { field: path.join('.') });
     }
     if (Array.isArray(item))
       return item.map((inner, i) => walk(inner, declaredChild(node, String(i)), [...path, i]));

@@ -1,5 +1,6 @@
 import {
   type Document,
+  type DocumentOptions,
   isAlias,
   isMap,
   isNode,
@@ -8,7 +9,9 @@ import {
   LineCounter,
   type Node,
   type ParsedNode,
+  type ParseOptions,
   parseDocument,
+  type SchemaOptions,
   visit,
   type YAMLError,
 } from 'yaml';
@@ -33,11 +36,27 @@ export interface ConfigSource {
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
+/** What PyYAML takes for something else than a string; other YAML 1.1 readers take `y`, `1e3` and `08`, too. */
+const pyYamlValues =
+  /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+
+/** Options of yaml to read YAML 1.1 as PyYAML's `safe_load` does; dates stay text. */
+const pyYaml: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.1',
+  customTags: (tags) =>
+    tags.map((tag) => {
+      if (typeof tag === 'string' || !('test' in tag) || tag.test === undefined || tag.default === 'key')
+        return tag;
+      return { ...tag, test: new RegExp(`(?=${pyYamlValues.source})(?:${tag.test.source})`) } as typeof tag;
+    }),
+};
+
 /**
  * Reads YAML (of which JSON is a part).
+ * @param reader `pyyaml` for the configs of Python programs: YAML 1.1, where `on` is true and 020 is 16
  * @throws UserError with every syntax error and duplicate key, by line and column.
  */
-export function parseSource(text: string, file: string): ConfigSource {
+export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml' = 'core'): ConfigSource {
   const lines = new LineCounter();
   if (text.length > largestText)
     throw new UserError({
@@ -46,6 +65,7 @@ export function parseSource(text: string, file: string): ConfigSource {
     });
   const keys = countedKeys();
   const document = parsed(text, file, {
+    ...(reader === 'pyyaml' && pyYaml),
     lineCounter: lines,
     prettyErrors: false,
     // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.

@@ -12,13 +12,17 @@ export function mean(values: readonly number[]): number {
 }
 
 /** Infinity for no values. */
-export function smallest(values: readonly number[]): number {
-  return values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+export function smallest(values: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const value of values) least = Math.min(least, value);
+  return least;
 }
 
-/** −Infinity for no values. */
-export function largest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+/** −Infinity for no values. `Math.max(...values)` throws a RangeError beyond about 100,000 of them. */
+export function largest(values: Iterable<number>): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) most = Math.max(most, value);
+  return most;
 }
 
 /** Position of the largest value, the first on ties. */

@@ -1,6 +1,6 @@
 /** Tests of a difference of means by Student's t distribution, and Holm's correction for several of them. */
 import type { Interval } from './bootstrap.js';
-import { mean, standardDeviation } from './descriptive.js';
+import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 /** A difference of means and its test. */
@@ -23,7 +23,7 @@ export function welchTest(a: readonly number[], b: readonly number[]): MeanTest 
   if (a.length < 2 || b.length < 2) return undefined;
   const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
   const degrees = (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));
-  const scale = Math.max(...a.map(Math.abs), ...b.map(Math.abs));
+  const scale = largest([...a.map(Math.abs), ...b.map(Math.abs)]);
   return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale, a.length + b.length - 2);
 }
 
@@ -32,7 +32,7 @@ export function pairedTest(differences: readonly number[]): MeanTest | undefined
   if (differences.length < 2) return undefined;
   const degrees = differences.length - 1;
   const error = standardDeviation(differences) / Math.sqrt(differences.length);
-  const scale = Math.max(...differences.map(Math.abs));
+  const scale = largest(differences.map(Math.abs));
   return testOf(mean(differences), error, degrees, scale, degrees);
 }
 

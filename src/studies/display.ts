@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { createDisplay, rateText, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
-import { formatCompact, formatReturn } from '../format/numbers.js';
+import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
@@ -141,7 +141,8 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;
     run.done = event.iteration;
-    const returnText = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
+    const told = apart([event.score, event.best]);
+    const returnText = (value: number | undefined) => (value === undefined ? '–' : told(value));
     this.#update([
       { text: entry.path, short: basename(entry.path) },
       `now ${returnText(event.score)}`,

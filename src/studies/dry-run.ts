@@ -13,6 +13,7 @@ import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
+import { evaluatedEach } from '../search/settings.js';
 
 /** Which history the prompt shows; without any, that of a run that begins. */
 export interface DryRunHistory {
@@ -98,15 +99,16 @@ async function played(
   count: number,
   abort: AbortSignal,
 ): Promise<RecordedRun> {
-  const { candidates, evaluation, seed, warmup } = config;
+  const { evaluation, seed, warmup } = config;
+  const each = evaluatedEach(config);
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
   const measured: Awaited<ReturnType<typeof measure>>[] = [];
   for (let i = 0; i < count; i++) {
     const after = i - warmup.policies;
-    const iteration = after < 0 ? 0 : 1 + Math.floor(after / candidates);
-    const candidate = after < 0 ? i : after % candidates;
+    const iteration = after < 0 ? 0 : 1 + Math.floor(after / each);
+    const candidate = after < 0 ? i : after % each;
     const source = after < 0 ? 'warm-up' : 'proposal';
     const place = { iteration, group: iteration, candidate, source } as const;
     measured.push(await measure(setting, family.initial(random), seeds, place, abort));

@@ -112,10 +112,13 @@ function reopen(
 }
 
 function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
+  const name = environment?.name ?? environment?.id;
+  if (environment !== undefined && (typeof name !== 'string' || name === ''))
+    throw new UserError({ field: 'environment.name', message: 'an environment has a name', value: name });
   return {
     ...(model && { model: checkedModel(model, 'model') }),
     ...(feedback && { feedback: { ...checkedModel(feedback, 'feedback'), seesImages: true } }),
-    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${environment.id}`) }),
+    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),
   };
 }
 

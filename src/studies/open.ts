@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { planKinds } from '../runs/plans.js';
 import { readManifest, runFiles } from '../runs/reader.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Plan } from './plan.js';
@@ -27,7 +27,9 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   const { lock, name, record: recordName } = planKinds[kind];
   const file = join(directory, recordName);
   const isNew = !existsSync(file);
-  if (isNew && existsSync(directory) && readdirSync(directory).some((item) => item !== lock)) {
+  // What a process leaves that is killed before there is a record.
+  const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
+  if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
     throw new UserError({
       field,
       message: `holds something else than ${name}`,
@@ -38,7 +40,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   makeDirectory(directory);
   const release = lockRun(join(directory, lock));
   try {
-    replaceFile(file, `${JSON.stringify(record(readJson(file)), null, 2)}\n`);
+    replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
     return release;
   } catch (error) {
     release();
@@ -50,10 +52,10 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
  * The same for a process that plays a part of the plan: others write there, too.
  * @throws UserError while a process plays the whole plan
  */
-export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): void {
+export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
   const { lock, record: recordName } = planKinds[kind];
   makeDirectory(directory);
-  underLease(join(directory, '.lease'), () => {
+  await underLease(join(directory, '.lease'), () => {
     if (isLocked(join(directory, lock)))
       throw new UserError({
         field: '--part',
@@ -62,7 +64,7 @@ export function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): 
         remedy: 'stop it, or let it play',
       });
     const file = join(directory, recordName);
-    const written = readJson(file);
+    const written = readOwnJson(file);
     const text = `${JSON.stringify(record(written), null, 2)}\n`;
     if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
   });

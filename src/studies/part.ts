@@ -10,7 +10,7 @@ import {
   plus,
   type SharedBudget,
 } from '../experiment/budget/limits.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
 /** Every `of`th run of a plan, from the `index`th on; both from 0. */
@@ -68,7 +68,9 @@ export class PartBudget {
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
     makeDirectory(join(directory, limitsFolder));
-    this.exclusively(() => undefined);
+    // Nothing is granted here: no other part has to wait.
+    this.#look();
+    this.tell();
   }
 
   /** The use of all parts, where the others' is that of the last look. */
@@ -80,7 +82,7 @@ export class PartBudget {
   }
 
   /** Looks at what the others use, does the work, and tells them: none of them does that meanwhile. */
-  exclusively<T>(work: () => T): T {
+  exclusively<T>(work: () => T): Promise<T> {
     return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
       try {
@@ -114,7 +116,7 @@ export class PartBudget {
     const around = join(this.#directory, limitsFolder);
     const uses = readdirSync(around)
       .filter((name) => name.endsWith(`-of-${this.#part.of}.json`) && join(around, name) !== own)
-      .map((name) => readJson(join(around, name)) as PartUse);
+      .map((name) => readOwnJson(join(around, name)) as PartUse);
     this.#others = {
       spent: uses.map(({ spent }) => spent).reduce(plus, nothing),
       reserved: uses.map(({ reserved }) => reserved).reduce(plus, nothing),

@@ -190,7 +190,7 @@ export async function playRun(
       const { assembly: opening, directory } = sharing(opened, shared);
       const assembly = {
         ...opening,
-        ...(job.beside && config.evaluation.workers === 'auto' && { workers: undefined }),
+        ...(job.beside && config.evaluation.workers === 'auto' && { workers: opening.workers?.alone() }),
       };
       const display = { show, close: () => undefined };
       await (bulk ? runInDirectory : runAndReport)(assembly, directory, display, context);

@@ -1,5 +1,7 @@
 /** The one engine for many runs: plays what is left of a plan, some runs at once. */
+
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
@@ -128,7 +130,7 @@ async function playPart<Entry extends PlanEntry>(
   args: PlayArguments,
   context: CommandContext,
 ): Promise<Played<Entry>> {
-  openPart(plan.kind, place);
+  await openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
   // One process plays a part at a time: a lock of another machine is of one that is gone.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
@@ -237,7 +239,7 @@ class Player<Entry extends PlanEntry> {
       const ended: PromiseSettledResult<void>[] = [];
       // More may begin while others are waited for.
       for (let i = 0; i < this.#players.length; i++)
-        ended.push(...(await Promise.allSettled([this.#players[i]])));
+        append(ended, await Promise.allSettled([this.#players[i]]));
       for (const end of ended) if (end.status === 'rejected') throw end.reason;
       const left = [...this.#upcoming].length;
       if (this.#limit !== undefined && left > 0) {

@@ -11,14 +11,14 @@ import { languageModelIn } from '../experiment/proposer/proposer.js';
 import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
-import type { ParameterSpec } from '../policies/policy.js';
+import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
 import { makeRoom } from '../preflight/ask-model.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
-import { readWholeRun, requireConfig } from '../runs/open-run.js';
+import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
@@ -33,7 +33,7 @@ export async function runAndReport(
   context: Parameters<typeof runInDirectory>[3],
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await reportInTime([directory.path], directory.path, context);
+  await reportInTime([directory.path], directory.path, context, assembly.family);
 }
 
 /** Logs that are larger make a report that takes longer than a program that is told to end may take. */
@@ -47,9 +47,10 @@ export async function reportInTime(
   runs: readonly string[],
   path: string,
   { stop }: Pick<CommandContext, 'stop'>,
+  played?: PolicyFamily,
 ): Promise<void> {
   const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
-  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path);
+  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path, played);
 }
 
 /** Whether the report tells of the run as it ended: its process may have ended before that was written. */
@@ -78,7 +79,7 @@ export async function finishReport(
   } finally {
     release();
   }
-  const { family } = await readWholeRun(path);
+  const { family } = await readShownFrame(path);
   return exitCodeOf(printResult(path, family.parameters, json, context).status);
 }
 

@@ -7,7 +7,7 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
 import { trainingFacts } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { readJson } from '../storage/files.js';
+import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import type { Item, ItemKind } from './messages.js';
 
@@ -204,7 +204,7 @@ function holderItem({ name, names, path, within }: Sight): Item {
 }
 
 function planKind(path: string): ItemKind {
-  const plan = unlessDamaged(() => readJson(join(path, planFile)) as { readonly kind?: unknown } | null);
+  const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
   const kind = typeof plan === 'object' ? plan?.kind : undefined;
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }

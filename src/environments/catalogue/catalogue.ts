@@ -160,7 +160,7 @@ function textWorldEntry(id: string): CatalogueEntry {
   });
 }
 
-const textWorldPrefix = 'textworld:';
+export const textWorldPrefix = 'textworld:';
 
 /**
  * The environment of an id or alias: one of the catalogue, the version of it that is played for another one, a random

@@ -1,6 +1,7 @@
 /** Bounds of the mean return and of the return of an episode, for environments where they are known. */
 
 import { type Interval, unbounded } from '../../statistics/bootstrap.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
 import type { EnvironmentConfig } from '../settings.js';
 import {
   environmentFacts,
@@ -177,5 +178,5 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
 function lakeRange(options: Options, steps: number): Interval {
   const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   const walked = (schedule[2] ?? 0) * (steps - 1);
-  return [Math.min(0, walked) + Math.min(...schedule), Math.max(0, walked) + Math.max(...schedule)];
+  return [Math.min(0, walked) + smallest(schedule), Math.max(0, walked) + largest(schedule)];
 }

@@ -8,6 +8,7 @@ import {
   type EnvironmentInfo,
   findEntry,
   textCatalogue,
+  textWorldPrefix,
 } from './catalogue.js';
 import { environmentName } from './facts.js';
 
@@ -31,13 +32,16 @@ export function environmentInfo(id: string): EnvironmentInfo {
  * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
  * user's module makes the environment of that module.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
+ * @param timeoutSeconds longest wait for a call of a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an unusable value
  */
 export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
+  timeoutSeconds?: number,
 ): Promise<Environment> {
-  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
+  if (isModulePath(id))
+    return (await import('./module-environment.js')).moduleEnvironment(id, options, timeoutSeconds);
   return find(id).make(options);
 }
 
@@ -49,7 +53,7 @@ export interface EnvironmentSource {
   readonly python?: string | undefined;
   /** Folder of the modules that `gymnasium:module:Env-v0` names, beside the working directory. */
   readonly modules?: string | undefined;
-  /** Longest wait for another program, for a reset or a step. Default: 60. */
+  /** Longest wait for another program or a user's module, for a reset or a step. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
   /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
   readonly parallel?: number | undefined;
@@ -61,6 +65,9 @@ export const customPrefix = 'custom:';
 /** Whether the environment of that id can be made from its id and options alone, here and now. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
+
+/** Whether the environment of that id can be made without importing, starting or reading anything that the id names. */
+export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
 /** Whether another program plays the environment of that id. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
@@ -81,7 +88,7 @@ export async function openEnvironment(
 ): Promise<Environment | RemoteEnvironment> {
   const { id, options = {}, modules, timeoutSeconds = 60, parallel } = source;
   const timeoutMs = 1000 * timeoutSeconds;
-  if (!isRemoteId(id)) return makeEnvironment(id, options);
+  if (!isRemoteId(id)) return makeEnvironment(id, options, source.timeoutSeconds);
   if (id.startsWith('openenv:')) {
     const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });

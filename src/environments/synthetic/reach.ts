@@ -1,4 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, type Objective, projection } from './controlled-task.js';
@@ -116,7 +117,7 @@ function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: 
   const peaks = constantActions(system.parts.actuators).flatMap((action) =>
     Array.from({ length: 4 }, () => peakOf(wilder, random, trial, () => action)),
   );
-  return Math.max(0, ...peaks);
+  return largest([0, ...peaks]);
 }
 
 function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {
@@ -132,7 +133,7 @@ function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: Pu
   const n = system.state.length;
   return peakOf(system, random, trial, () => {
     const along = Array.from({ length: count }, (_, a) => pushes[a * n + 1]! * system.state[1]!);
-    if (kind === 'discrete') return along.indexOf(Math.max(...along));
+    if (kind === 'discrete') return along.indexOf(largest(along));
     return along.map((value) => (value > 0 ? bound : -bound));
   });
 }

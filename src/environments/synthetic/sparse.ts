@@ -1,4 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
+import { largest } from '../../statistics/descriptive.js';
 import { drawShare, quantile } from './calibration.js';
 import { projection } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
@@ -52,5 +53,5 @@ function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Hei
     }
     return best;
   };
-  return { nearness, top: Math.max(...bumps.map(({ bonus }) => bonus)) };
+  return { nearness, top: largest(bumps.map(({ bonus }) => bonus)) };
 }

@@ -1,3 +1,4 @@
+import { smallest } from '../../statistics/descriptive.js';
 import { drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, excursion } from './controlled-task.js';
@@ -76,7 +77,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   });
   const scale = quantile(peaks, share);
   // Too narrow a box is left at once; in too wide a one control is no longer what counts.
-  if (scale > hopeless / 2 || scale < (2 * spread) / Math.min(...limits)) return undefined;
+  if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
   const task = new ControlledTask(system, { kind: 'survive', limits: limits.map((limit) => limit * scale) });
   return { task, maxSteps };
 };

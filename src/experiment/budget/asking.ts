@@ -17,6 +17,7 @@ import {
   callId,
   type EndedCall,
   type LimitName,
+  purposeOf,
 } from '../../runs/calls.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
@@ -125,9 +126,9 @@ export async function askRound(
   const open = () => pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
   const isStopped = () => signal.aborted || finish?.aborted === true;
   const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
-  const reserve = () => {
+  const reserve = async () => {
     const prompts = open().map(({ item }) => item.messages);
-    const room = ledger.reserve(prompts, isFree, purpose);
+    const room = await ledger.exclusively(() => ledger.reserve(prompts, isFree, purpose));
     if (room.kind === 'granted') rooms.push(room);
     return room;
   };
@@ -146,7 +147,7 @@ export async function askRound(
     const groups = isControl ? [first] : ofOnePrompt(first);
     const together = groups.filter((group) => group.length > 1);
     if (attempt === 0 && together.length > 0 && model.givesSeveral && !isStopped()) {
-      const room = reserve();
+      const room = await reserve();
       if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
       const limit = pLimit(request.concurrency);
       const asked = together.map((group) =>
@@ -159,7 +160,7 @@ export async function askRound(
     }
     const rest = open();
     if (rest.length > 0 && !isStopped()) {
-      const room = reserve();
+      const room = await reserve();
       if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
       const limit = pLimit(request.concurrency);
       await Promise.all(
@@ -206,8 +207,7 @@ async function ask(
   const sent = isFree
     ? undefined
     : await request.ask?.({
-        ...{ iteration, attempt, candidates, messages },
-        ...(purpose !== undefined && { purpose }),
+        ...{ iteration, attempt, candidates, messages, purpose: purposeOf({ attempt, purpose }) },
       });
   const settled = await settle(() =>
     model.generate(messages, {
@@ -223,9 +223,12 @@ async function ask(
       ...(onWait && { onWait }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
+        const noted = (may: boolean) => {
+          if (may && mayBePaid(kind)) sent?.lost(kind);
+          return may;
+        };
         const may = tryAgain(kind, items.length);
-        if (may && mayBePaid(kind)) sent?.lost(kind);
-        return may;
+        return typeof may === 'boolean' ? noted(may) : may.then(noted);
       },
     }),
   );
@@ -233,7 +236,7 @@ async function ask(
   const calls = endedCalls(settled, costOf, (k) => ({
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
-    ...(purpose !== undefined && { purpose }),
+    purpose: purposeOf({ attempt, purpose }),
     ...(member !== undefined && { member }),
     ...(behind !== undefined && { behind }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),

@@ -1,4 +1,5 @@
 /** Counts what calls use and says when the next one could pass a limit. */
+
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
@@ -10,6 +11,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/calls.js';
+import { largest as highest } from '../../statistics/descriptive.js';
 import { countedBy, countedOthers } from './counted.js';
 import { Headroom, longestUnknown } from './headroom.js';
 import {
@@ -33,7 +35,7 @@ type Reservation =
        * Sets as much aside again for another try of `calls` of the calls, where the failed one may have been paid for;
        * false where there is no room.
        */
-      tryAgain(kind: ModelErrorKind, calls: number): boolean;
+      tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
       /** Holds no more than what these calls used, until they are counted: others need room of their own. */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
@@ -100,11 +102,11 @@ export class Ledger {
 
   /**
    * Sets aside what one call for each of these prompts could use at worst, until `release`; refused, with the limit's
-   * name, when that could pass a limit.
+   * name, when that could pass a limit. Where processes share limits, it is asked for under `exclusively`.
    * @param isFree whether a control answers, beside a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
-    return this.#exclusively(() => this.#reserve(messages, isFree, this.#for(purpose)));
+    return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
   /** Whether a limit counts calls, or what they use. */
@@ -120,7 +122,8 @@ export class Ledger {
     return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
-  #exclusively<T>(work: () => T): T {
+  /** Does work that grants a part of the limits, while no other process does. */
+  async exclusively<T>(work: () => T): Promise<T> {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
 
@@ -190,10 +193,10 @@ export class Ledger {
   ): Pick<Reservation & { kind: 'granted' }, 'tryAgain' | 'settle' | 'release'> {
     const headroom = this.#headroom;
     const worst = model.worst;
-    const exclusively = <T>(work: () => T) => this.#exclusively(work);
+    const { exclusively = <T>(work: () => T) => work() } = this.#shared;
     let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
-    const longest = Math.max(0, ...prompts);
+    const longest = highest([0, ...prompts]);
     return {
       tryAgain(kind, calls) {
         if (!mayBePaid(kind)) return true;

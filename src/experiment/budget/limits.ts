@@ -96,7 +96,7 @@ export interface SharedBudget {
   /** Wall time of the other runs. */
   readonly otherMs: number;
   /** Does work that grants a part of the budget, while no other process does; left out where none could. */
-  exclusively?<T>(work: () => T): T;
+  exclusively?<T>(work: () => T): Promise<T>;
   /** Tells other processes what is used: what was granted is enough for it. */
   tell?(): void;
 }

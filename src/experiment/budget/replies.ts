@@ -1,6 +1,6 @@
 /** Counts the replies of a run's model until a proposal is accepted (`limits.rejections`). */
 import { isByControl } from '../../config/model.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { type CallRecord, stageOf } from '../../runs/calls.js';
 
 export class Replies {
   readonly #isControl: boolean;
@@ -19,7 +19,7 @@ export class Replies {
 
   /** Counts a call of a complete iteration. */
   count(call: CallRecord): void {
-    if (call.purpose !== undefined) return;
+    if (stageOf(call) !== 'proposal') return;
     const isModel = !this.#isControl && !isByControl(call);
     if (call.outcome.kind === 'accepted') {
       this.isAnyAccepted = true;

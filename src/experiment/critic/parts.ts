@@ -63,7 +63,8 @@ export function criticPrompter(
   // In a replay, who answered the recorded run.
   const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
-    ...{ config: config.critic!, environment, prompts: critic.prompts, spec: family.parameters },
+    ...{ config: config.critic!, digits: config.memory.digits, environment },
+    ...{ prompts: critic.prompts, spec: family.parameters },
     task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
     most: mostChange(distance, family.parameters),
   });

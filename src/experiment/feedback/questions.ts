@@ -9,8 +9,9 @@ import type { ParseFailure } from '../../prompting/answer/parse.js';
 import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
 import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
+import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters, formatValue } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/written.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { momentsOf, type SeenEpisode } from './seen-episode.js';
 
@@ -28,26 +29,30 @@ export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'k
 /** Questions to a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
+  /** `memory.digits` */
+  readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
   /** How long a step of the environment takes. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
-  const { config, prompts, spec, stepSeconds, task } = parts;
+  const { config, digits, prompts, spec, stepSeconds, task } = parts;
   return {
     prompt({ entry, episode, isBest, record }) {
+      const own = entry.returns[episode]!;
+      const told = scoreTexts(digits, [entry.score, own]);
       const context: FeedbackContext = {
         ...task,
         iteration: entry.iteration,
         evaluated: {
           parameters: formatParameters(entry.parameters, spec),
-          score: formatValue(entry.score, 2),
+          score: told(entry.score),
           best: isBest,
         },
         episode: {
           ...{ number: episode + 1, of: entry.returns.length },
-          return: formatValue(entry.returns[episode]!, 2),
+          return: told(own),
           steps: record.actions.length,
           terminated: record.terminated,
         },

@@ -108,11 +108,16 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const failedTries = [...outcome.failedTries, ...adapted];
       const sent = { messages, images: images.length, maxTokens };
       const { level, response } = outcome.value;
-      const completions = completionsOf(response, sent, {
+      const [asked, given] = [seeds.length, response.choices.length];
+      const warnings = [
+        ...(dialect.refused.has('seed') ? [seedWarning] : []),
+        ...(given > asked ? [`the server sent ${given} completions where ${asked} were asked for`] : []),
+      ];
+      const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
         latencyMs: outcome.latencyMs,
         retries: failedTries.length,
         ...(failedTries.length > 0 && { failedTries }),
-        ...(dialect.refused.has('seed') && { warnings: [seedWarning] }),
+        ...(warnings.length > 0 && { warnings }),
       });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);

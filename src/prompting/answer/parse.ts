@@ -127,6 +127,11 @@ function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): 
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return failed({ kind: 'repeated', ...before });
+  if (before !== undefined) {
+    // An entry of the buffer has more, which no failure may hold.
+    const { iteration, score } = before;
+    const known = { ...(iteration !== undefined && { iteration }), ...(score !== undefined && { score }) };
+    return failed({ kind: 'repeated', ...known });
+  }
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

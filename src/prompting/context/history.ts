@@ -4,11 +4,12 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { type AnswerForm, writtenAnswer } from '../notation/grammar.js';
 import type { Telling } from '../notation/telling.js';
-import { formatParameters, formatValue } from '../notation/written.js';
+import { formatParameters } from '../notation/written.js';
 import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
+import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /**
@@ -140,6 +141,10 @@ interface HistoryTurn {
 
 /** Formats every evaluation once. */
 export interface History {
+  /** Takes note of all that the memory holds, oldest first: how a score reads depends on the others. */
+  know(held: readonly BufferEntry[]): void;
+  /** How a score reads. */
+  readonly scoreText: ScoreText;
   /** The evaluations as turns of a conversation, in the order given. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
   /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
@@ -169,12 +174,22 @@ export function createHistory({
   /** The first recorded episode of an evaluation, where there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
+  const scores = new ScoreTexts(memory.digits);
   const below = (line: string, entry: BufferEntry) =>
-    [line, ...feedbackLines(entry.feedback), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, telling, memory.digits), entry);
+    [
+      line,
+      ...feedbackLines(entry.feedback),
+      ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
+    ].join('\n  ');
+  const format = (entry: BufferEntry) => below(historyLine(entry, telling, scores.of), entry);
   // A long run shows few of them: the texts of the others would only take memory.
-  const shownTexts = new WeakMap<BufferEntry, string>();
-  const counts = new WeakMap<BufferEntry, number>();
+  let shownTexts = new WeakMap<BufferEntry, string>();
+  let counts = new WeakMap<BufferEntry, number>();
+  const know = (held: readonly BufferEntry[]) => {
+    if (!scores.know(held)) return;
+    shownTexts = new WeakMap();
+    counts = new WeakMap();
+  };
   const textOf = (entry: BufferEntry) => {
     const text = shownTexts.get(entry) ?? format(entry);
     shownTexts.set(entry, text);
@@ -186,13 +201,16 @@ export function createHistory({
     return count;
   };
   return {
+    know,
+    scoreText: scores.of,
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: writtenAnswer(telling.tell(entry.parameters), telling.spec, form),
-        result: below(resultText(entry, memory.digits), entry),
+        result: below(resultText(entry, scores.of), entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
+      know(held);
       const total = continued ? shown.length : held.length;
       const text = shown.map(textOf).join('\n');
       const partial = shown.length < total;
@@ -200,13 +218,19 @@ export function createHistory({
         iteration,
         remaining: Math.max(0, iterations - iteration),
         continued,
-        history: { text, shown: shown.length, total, partial, ...rankHistory(shown, telling, memory) },
-        best: bestContext(held, telling, memory.digits),
+        history: {
+          text,
+          shown: shown.length,
+          total,
+          partial,
+          ...rankHistory(shown, telling, memory, scores.of),
+        },
+        best: bestContext(held, telling, scores.of),
         parent:
           parent === undefined
             ? null
             : {
-                line: historyLine(parent.entry, telling, memory.digits),
+                line: historyLine(parent.entry, telling, scores.of),
                 rank: parent.rank,
                 of: parent.of,
                 several: parent.of > 1,
@@ -220,27 +244,17 @@ export function createHistory({
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
-  digits?: number,
+  scoreText: ScoreText = twoDecimals,
 ): string {
-  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, digits)}`;
+  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, scoreText)}`;
 }
 
 function resultText(
   { planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>,
-  digits: number | undefined,
+  scoreText: ScoreText,
 ): string {
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `f(params): ${scoreText(score, digits)}${cut}`;
-}
-
-/**
- * `131.35`, and of a score below 1 as many digits as are needed to tell it from others: `0.05`, `0.000123`.
- * @param digits significant ones; runs of earlier versions have none, and show two decimals only
- */
-export function scoreText(score: number, digits: number | undefined): string {
-  if (digits === undefined || score === 0) return formatValue(score, 2);
-  const decimals = Math.min(20, Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score)))));
-  return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
+  return `f(params): ${scoreText(score)}${cut}`;
 }
 
 const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
@@ -249,14 +263,14 @@ const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, se
 function bestContext(
   held: readonly BufferEntry[],
   telling: Telling,
-  digits: number | undefined,
+  scoreText: ScoreText,
 ): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
-    line: historyLine(best, telling, digits),
-    score: scoreText(score, digits),
+    line: historyLine(best, telling, scoreText),
+    score: scoreText(score),
     iteration,
     warmup: iteration === 0,
     since: held.length - 1 - held.lastIndexOf(best),
@@ -271,7 +285,8 @@ function bestContext(
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,
-  { best, digits, recent }: Pick<MemoryConfig, 'best' | 'digits' | 'recent'>,
+  { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
+  scoreText: ScoreText = twoDecimals,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
   const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
   const ascending = byTime.toReversed().sort((a, b) => a.score - b.score);
@@ -279,7 +294,7 @@ export function rankHistory(
   const span = (ascending.at(-1)?.score ?? 0) - low;
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
-    score: scoreText(entry.score, digits),
+    score: scoreText(entry.score),
     parameters: toldParameters(entry.parameters, telling),
     feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });

@@ -19,16 +19,27 @@ export function descriptionContext(
   options: Readonly<Record<string, unknown>>,
   maxSteps: number,
 ): DescriptionContext {
+  const { actionSpace, observationSpace, words = {} } = environment;
   return {
     id: environment.id,
+    words: {
+      description: words.description ?? null,
+      observations: named(observationSpace, words.observationNames),
+      actions: named(actionSpace, words.actionNames),
+    },
     stepLimit: Math.min(environment.maxSteps ?? Number.POSITIVE_INFINITY, maxSteps),
-    observation: spaceContext(environment.observationSpace),
-    action: spaceContext(environment.actionSpace),
+    observation: spaceContext(observationSpace),
+    action: spaceContext(actionSpace),
     options: Object.entries(options).map(([name, value]) => ({
       name,
       value: JSON.stringify(value) ?? 'null',
     })),
   };
+}
+
+function named(space: Space, names: readonly string[] = []) {
+  const first = space.kind === 'discrete' ? (space.start ?? 0) : undefined;
+  return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
 }
 
 /** What a run knows of its task. */
@@ -93,7 +104,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
-    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits),
+    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits, memory.digits),
   };
 }
 

@@ -21,7 +21,7 @@ export function environmentDescription(
   maxSteps: number,
 ): string | undefined {
   const own = join(packageRoot(), 'prompts');
-  const { file, folder } = findDescription(own, environment.id, undefined);
+  const { file, folder } = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
   const none = new Map();
   const handlebars = createHandlebars(none);
@@ -43,7 +43,7 @@ export function environmentDescription(
 /** The file that describes an environment: that of the config, of the set, or of the package. */
 export function findDescription(
   set: string,
-  id: string,
+  { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
   chosen: string | undefined,
 ): { readonly file: string; readonly folder: string | undefined } {
   if (chosen !== undefined) {
@@ -57,7 +57,10 @@ export function findDescription(
     }),
   );
   return (
-    candidates.find(({ file }) => isFile(file)) ?? { file: join(own, 'environments', 'any.hbs'), folder: own }
+    candidates.find(({ file }) => isFile(file)) ?? {
+      file: join(own, 'environments', words === undefined ? 'any.hbs' : 'described.hbs'),
+      folder: own,
+    }
   );
 }
 

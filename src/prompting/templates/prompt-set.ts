@@ -25,6 +25,7 @@ import {
   type TaskContext,
   taskContextSchema,
 } from '../context/prompt-context.js';
+import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
 import type { TemplateHelpers } from './helpers.js';
@@ -39,7 +40,8 @@ interface Prompts<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
   /** Tells the model what was wrong with its reply. */
-  formatCorrection(context: Context, failure: ParseFailure): string;
+  /** @param scoreText how the prompt to be corrected tells scores */
+  formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
   readonly hash: string;
 }
@@ -76,7 +78,7 @@ const fileNames = ['system', 'user', 'format-correction'] as const;
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
-  const about = findDescription(folder, environment.id, options.description);
+  const about = findDescription(folder, environment, options.description);
   const facts = environmentFacts(environment.id, options.options);
   const { hash, render } = loadTemplates(folder, 'prompts.set', options, [
     ['system', shapeOfSchema(taskContextSchema)],
@@ -92,10 +94,10 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     }),
     system: (context) => system!(context),
     user: (context) => user!(context),
-    formatCorrection: (context, failure) =>
+    formatCorrection: (context, failure, scoreText) =>
       correction!({
         ...context,
-        failure: failureContext(failure, context.answer.name),
+        failure: failureContext(failure, context.answer.name, scoreText),
       } satisfies CorrectionContext),
     hash,
   };
@@ -133,8 +135,8 @@ function loadPrompts<Context extends object>(
   return {
     system: (context) => renderSystem!(context),
     user: (context) => renderUser!(context),
-    formatCorrection: (context, failure) =>
-      renderCorrection!({ ...context, failure: failureContext(failure, 'params') }),
+    formatCorrection: (context, failure, scoreText) =>
+      renderCorrection!({ ...context, failure: failureContext(failure, 'params', scoreText) }),
     hash,
   };
 }

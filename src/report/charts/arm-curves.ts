@@ -1,7 +1,7 @@
 import { type Html, html } from '../../format/html.js';
-import { formatReturn, plural } from '../../format/numbers.js';
+import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
-import { mean, meanInterval95 } from '../../statistics/descriptive.js';
+import { largest, mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
@@ -60,7 +60,7 @@ export const armClass = (index: number) =>
  */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
-  const last = Math.max(0, ...summaries.map((points) => points.length - 1));
+  const last = largest([0, ...summaries.map((points) => points.length - 1)]);
   if (summaries.every((points) => points.length === 0)) {
     return html`<p class="empty">Nothing was evaluated.</p>`;
   }
@@ -118,7 +118,7 @@ interface CurvePoint {
 
 /** Mean of the curves and its 95 % interval (Student's t, within `range`) at each value, up to the end of the longest. */
 export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
-  const length = Math.max(0, ...curves.map((curve) => curve.length));
+  const length = largest([0, ...curves.map((curve) => curve.length)]);
   return Array.from({ length }, (_, i) => {
     const values = curves.flatMap((curve) => curve[i] ?? []);
     const centre = mean(values);
@@ -156,7 +156,7 @@ function column(
     const point = summaries[i]?.[iteration];
     return point === undefined
       ? []
-      : [`${name} ${formatReturn(point.mean)} (${point.interval.map(formatReturn).join(' … ')})`];
+      : [`${name} ${formatReturn(point.mean)} (${formatInterval(point.interval)})`];
   });
   return { at: iteration, width: 1, text: `${axis.place(iteration)}: ${parts.join('; ')}` };
 }

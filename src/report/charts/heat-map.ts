@@ -1,5 +1,12 @@
 import { embedJson, type Html, html } from '../../format/html.js';
-import { formatCount, formatNumber, formatParameter, plural } from '../../format/numbers.js';
+import {
+  apart,
+  formatCount,
+  formatNumber,
+  formatParameter,
+  formatScore,
+  plural,
+} from '../../format/numbers.js';
 import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
@@ -69,6 +76,10 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 </svg>
 <p class="x-title">Evaluation</p>
 </div>`;
+  const told = apart(
+    entries.map(({ score }) => score),
+    formatScore,
+  );
   const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
@@ -82,7 +93,7 @@ ${embedJson('heat-data', {
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
     (entry) =>
-      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
+      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${told(entry.score)}`,
   ),
 })}`;
 }

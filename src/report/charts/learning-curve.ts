@@ -1,9 +1,9 @@
 import { type Html, html } from '../../format/html.js';
-import { formatCount, formatNumber, plural } from '../../format/numbers.js';
+import { apart, formatCount, formatNumber, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { Confirmation } from '../../runs/events.js';
-import { quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
-import { isRejected, type LoggedProposal } from '../data/proposals.js';
+import { largest, quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
+import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 import {
@@ -22,9 +22,10 @@ export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]):
   const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
   let iterations = data.manifest.iterations.done;
   let candidates = 1;
-  for (const { iteration, candidate } of proposals) {
+  for (const { iteration, candidate, entry, purpose } of proposals) {
     iterations = Math.max(iterations, iteration);
-    candidates = Math.max(candidates, candidate + 1);
+    // A slot for each proposal, and for each revision that was evaluated.
+    if (purpose === 'proposal' || entry) candidates = Math.max(candidates, candidate + 1);
   }
   return {
     warmup,
@@ -97,7 +98,7 @@ export function learningCurve(
   const confirmed = data.confirmed ?? undefined;
   const target = data.config.target?.return;
   const y = verticalScale(drawn, data);
-  const lost = proposals.filter(isRejected);
+  const lost = onlyProposals(proposals).filter(isRejected);
   const rejected = firstOfEach(lost, (proposal) => Math.floor(timeline.slot(proposal) / stretch));
   const x = (at: number) => percent(at / timeline.slots);
   const confirmedAt = (c: { iteration: number; candidate: number }): number => {
@@ -160,7 +161,7 @@ function verticalScale(points: readonly Point[], data: RunData): Scale {
     points.flatMap(({ entry, spread }) => [entry.score, spread[1], spread[2]]),
   );
   const others = [...(data.confirmed?.ci95 ?? []), data.config.target?.return ?? low];
-  return linearScale([Math.min(low, ...others), Math.max(high, ...others)], [height, 0], {
+  return linearScale([smallest([low, ...others]), largest([high, ...others])], [height, 0], {
     ticks: 6,
     nice: true,
   });
@@ -225,12 +226,16 @@ function columns(
   timeline: Timeline,
   link: ShownCalls['link'],
 ): PlotColumn[] {
+  const told = apart(
+    points.map(({ entry }) => entry.score),
+    formatScore,
+  );
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
     const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
-    const text = `${name}: ${formatNumber(entry.score, 5)}${range}${cut}; best so far ${formatNumber(point.best, 5)}`;
+    const text = `${name}: ${told(entry.score)}${range}${cut}; best so far ${told(point.best)}`;
     return { at: point.at, width: 1, text, ...hrefOf(isProposal(entry) ? link(entry) : undefined) };
   });
   const failed = rejected.map(
@@ -247,7 +252,8 @@ function columns(
 const hrefOf = (href: string | undefined) => (href === undefined ? {} : { href });
 
 function returnRange(returns: readonly number[]): string {
-  const ends = [Math.min(...returns), Math.max(...returns)].map((value) => formatNumber(value));
+  const range = [smallest(returns), largest(returns)];
+  const ends = range.map(apart(range, formatNumber));
   return `${plural(returns.length, 'episode')} from ${ends.join(' to ')}`;
 }
 
@@ -256,7 +262,9 @@ function placeName(place: { iteration: number; candidate: number }, timeline: Ti
 }
 
 function describe(points: readonly Point[], confirmed: number | undefined): string {
-  const [from, to] = [points[0]!, points.at(-1)!].map(({ best }) => formatNumber(best));
-  const end = confirmed === undefined ? '' : `; confirmed mean ${formatNumber(confirmed)}`;
+  const ends = [points[0]!.best, points.at(-1)!.best];
+  const told = apart([...ends, confirmed], formatNumber);
+  const [from, to] = ends.map(told);
+  const end = confirmed === undefined ? '' : `; confirmed mean ${told(confirmed)}`;
   return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${from} to ${to}${end}.`;
 }

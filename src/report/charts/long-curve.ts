@@ -1,6 +1,8 @@
 /** The learning curve of a run with more evaluations than a page can mark: stretches of them, each in a column. */
-import { formatCount, formatNumber, plural } from '../../format/numbers.js';
+
+import { apart, formatCount, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 import type { PlotColumn } from './plot.js';
@@ -84,14 +86,15 @@ export function stretchColumns(
     columns.set(at, [...(columns.get(at) ?? []), point]);
   }
   return [...columns].map(([at, points]): PlotColumn => {
-    const scores = points.map(({ entry }) => formatNumber(entry.score, 5));
-    const best = Math.max(...points.map((point) => point.best));
+    const scores = [...new Set(points.map(({ entry }) => entry.score))].toSorted((a, b) => a - b);
+    const best = largest(points.map((point) => point.best));
+    const told = apart([...scores, best], formatScore);
     const nothing = lostIn.get(at) ?? 0;
     const href = points.map(({ entry }) => link(entry)).find((found) => found !== undefined);
     return {
       at: at * stretch,
       width: stretch,
-      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores)].toSorted((a, b) => Number(a) - Number(b)).join(' to ')}; best so far ${formatNumber(best, 5)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
+      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(told))].join(' to ')}; best so far ${told(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
       ...(href !== undefined && { href }),
     };
   });

@@ -1,5 +1,5 @@
 import { type Content, type Html, html } from '../../format/html.js';
-import { formatNumber } from '../../format/numbers.js';
+import { apart, formatNumber, type NumberFormat } from '../../format/numbers.js';
 import { coordinate, percent, type Scale, tickStep } from './scale.js';
 
 /** The horizontal axis: `slots` equal columns, of which some are labelled. */
@@ -18,7 +18,7 @@ export interface Plot {
   readonly yTitle: string;
   /** Height of the plotting area in pixels: `y` maps into 0 … height. */
   readonly height: number;
-  readonly formatY?: (value: number) => string;
+  readonly formatY?: NumberFormat;
   /** Behind the data: shapes in per cent of the width and pixels of the height. */
   readonly background?: Content;
   /** Paths in slots × pixels; they stretch with the page while their strokes don't. */
@@ -43,7 +43,7 @@ const tickLabels = 20;
 /** An SVG chart that is as wide as its place, with text of constant size: no viewBox scales the whole. */
 export function plotChart(plot: Plot): Html {
   const { x, y, height } = plot;
-  const format = plot.formatY ?? ((value: number) => formatNumber(value));
+  const format = apart(y.ticks, plot.formatY ?? formatNumber);
   const share = (at: number) => percent(at / x.slots);
   return html`<div class="plot${x.slots > 150 && ' dense'}">
 <p class="y-title">${plot.yTitle}</p>

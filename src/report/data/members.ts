@@ -1,6 +1,6 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { mean } from '../../statistics/descriptive.js';
+import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
 /** What a member of a portfolio contributed. */
@@ -31,7 +31,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
       ...{ member, candidates: own.length, evaluated: scores.length, improved },
       share: all === 0 ? 0 : improved / all,
       mean: scores.length === 0 ? null : mean(scores),
-      best: scores.length === 0 ? null : Math.max(...scores),
+      best: scores.length === 0 ? null : largest(scores),
     };
   });
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));

@@ -1,5 +1,5 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type CallPurpose, type CallRecord, faultsOf } from '../../runs/calls.js';
+import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
 /** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */
@@ -20,8 +20,8 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** Whose it is, in a portfolio. */
   readonly member: string | undefined;
-  /** Of another call than a proposal: what it was for. */
-  readonly purpose: CallPurpose | undefined;
+  /** What its calls are for: a revision by the critic, or a question, is listed too, but is no proposal. */
+  readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   /** The return that the accepted reply predicts. */
   readonly predicted: number | undefined;
@@ -33,7 +33,7 @@ export interface LoggedProposal extends Place {
 /** A proposal while it is put together. */
 interface Mutable extends Place {
   readonly member: string | undefined;
-  readonly purpose: CallPurpose | undefined;
+  readonly purpose: Stage;
   readonly attempts: LoggedAttempt[];
   predicted: number | undefined;
   entry: BufferEntry | undefined;
@@ -48,7 +48,8 @@ const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in the order of the loop; evaluations without calls are proposals too.
+ * The run's proposals in the order of the loop, with the revisions and the questions for feedback; evaluations without
+ * calls are proposals too.
  * @param onCall sees each call as it is read
  */
 export function loggedProposals(
@@ -58,7 +59,8 @@ export function loggedProposals(
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
   const add = (
-    { iteration, candidate, member, purpose }: Place & Pick<CallRecord, 'member' | 'purpose'>,
+    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
+    purpose: Stage,
     attempts: LoggedAttempt[],
   ): Mutable => {
     const made = {
@@ -74,7 +76,7 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, []);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
     onCall?.(call, index++);
@@ -82,7 +84,8 @@ export function loggedProposals(
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal = proposals.get(keyOf(entry)) ?? add(entry, []);
+      const proposal =
+        proposals.get(keyOf(entry)) ?? add(entry, entry.revises === undefined ? 'proposal' : 'critic', []);
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }
@@ -90,6 +93,10 @@ export function loggedProposals(
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
+
+/** Those of a run's log that are proposals. */
+export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
+  logged.filter(({ purpose }) => purpose === 'proposal');
 
 /** Whether no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {

@@ -2,6 +2,7 @@ import { type Html, html } from '../../format/html.js';
 import { formatCount, formatDuration, formatNumber } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import { type AdaptationTotals, adaptationTotals, type LoggedAdaptation } from '../../runs/adaptations.js';
+import { largest } from '../../statistics/descriptive.js';
 import { figure, line, numberedTicks, plotChart } from '../charts/plot.js';
 import { linearScale } from '../charts/scale.js';
 
@@ -31,7 +32,7 @@ function chart(
     return value === undefined ? [] : [{ at: i, value, iteration: one.iteration }];
   });
   if (found.length === 0) return undefined;
-  const y = linearScale([0, Math.max(...found.map(({ value }) => value)) || 1], [height, 0], {
+  const y = linearScale([0, largest(found.map(({ value }) => value)) || 1], [height, 0], {
     ticks: 4,
     nice: true,
   });

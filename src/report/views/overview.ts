@@ -2,10 +2,12 @@ import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { type Content, type Html, html } from '../../format/html.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
+  formatInterval,
   formatNumber,
   formatReturn,
   formatTime,
@@ -17,7 +19,7 @@ import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '..
 import { controlledText } from '../../runs/control.js';
 import type { Confirmation, StopReason } from '../../runs/events.js';
 import { placeName, racingText } from '../../runs/facts.js';
-import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 
 const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
@@ -83,13 +85,14 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const { manifest, entries, config } = data;
   const best = bestEntry(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const rejected = proposals.filter(isRejected).length;
+  const asked = onlyProposals(proposals);
+  const rejected = asked.filter(isRejected).length;
   const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome.kind));
   const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(proposals.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
-${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
+${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
+${best && tile('Best observed mean return', apart([best.score, data.confirmed?.mean])(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
@@ -110,11 +113,10 @@ function racingTile(totals: RacingTotals): Html {
 function confirmedTile(confirmed: Confirmation | null): Html {
   if (confirmed === null)
     return tile('Confirmed mean return', '–', 'the best was not evaluated again on unseen episodes');
-  const [low, high] = confirmed.ci95;
   return tile(
     'Confirmed mean return',
     formatReturn(confirmed.mean),
-    html`<b>${formatReturn(low)} … ${formatReturn(high)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
+    html`<b>${formatInterval(confirmed.ci95)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
     'confirmed',
   );
 }

@@ -8,6 +8,7 @@ import {
   type ParameterVector,
   type PolicyDescription,
 } from '../../policies/policy.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
 
@@ -52,7 +53,7 @@ function weightMatrix(
   const all = linearWeights(policy, parameters);
   const formatWeight = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = Math.max(...all.map(Math.abs), 0);
+  const scale = largest([...all.map(Math.abs), 0]);
   const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
   const difference = policy.discrete && policy.outputs === 2;
   return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
@@ -77,7 +78,7 @@ function layerTables(
   const all = networkWeights(policy, parameters);
   const format = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = Math.max(...all.map(Math.abs), 0);
+  const scale = largest([...all.map(Math.abs), 0]);
   const layers = layersOf(policy);
   const tables = layers.map(({ inputs, units, weights }, l) => {
     const isLast = l === layers.length - 1;
@@ -160,7 +161,7 @@ function greedyActions(
   const count = policy.actions.length;
   return Array.from({ length: policy.states }, (_, state) => {
     const values = parameters.slice(state * count, (state + 1) * count);
-    return values.indexOf(Math.max(...values));
+    return values.indexOf(largest(values));
   });
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
+import { largest } from '../../statistics/descriptive.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
 import type { RunData } from '../data/run-data.js';
@@ -204,7 +205,7 @@ const spanName = ({ first, last }: Span) =>
   first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}`;
 
 function scaleFor(values: readonly number[]): Scale {
-  return linearScale([0, Math.max(...values, 0)], [height, 0], { ticks: 3, nice: true });
+  return linearScale([0, largest([...values, 0])], [height, 0], { ticks: 3, nice: true });
 }
 
 function bar(slot: number, from: number, to: number): string {

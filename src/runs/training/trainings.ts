@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { mean } from '../../statistics/descriptive.js';
-import { checkedValue, readJson } from '../../storage/files.js';
+import { checkedValue, readOwnJson } from '../../storage/files.js';
 import { readJsonLines } from '../../storage/json-lines.js';
 import { isLocked } from '../../storage/lock.js';
 import { runFiles } from '../reader.js';
@@ -147,7 +147,7 @@ export function trainingsBelow(folder: string, depth = 0): readonly string[] {
 /** @throws UserError when its files are damaged */
 export function trainingFacts(path: string): TrainingFacts {
   const aboutFile = join(path, trainingFiles.about);
-  const raw = readJson(aboutFile);
+  const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
   const metrics = metricsOf(join(path, trainingFiles.metrics));
   const steps = metrics.filter(({ kind }) => kind === 'step');

@@ -1,4 +1,5 @@
 /** The only definition of a collection's config: runs of many tasks by many proposers. */
+
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
@@ -15,6 +16,7 @@ import {
   valueAt,
 } from '../../settings/schema.js';
 import { overlaid, parseSettings, type Where } from '../../settings/settings.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type Acceptance, acceptanceSchema } from './acceptance.js';
 
 /** A part of an experiment's config, as a user may write it; a number may be a range. */
@@ -268,7 +270,7 @@ function located(problem: Problem, layers: readonly Path[], content: unknown, wh
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
   const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
-  const furthest = Math.max(...layers.map(reach));
+  const furthest = largest(layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;
   const path = [...from, ...field];
   return { ...problem, ...where(path, 'value'), field: fieldName(path) };

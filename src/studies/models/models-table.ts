@@ -8,6 +8,7 @@ import {
   formatReturn,
   formatSigned,
   plural,
+  signed,
 } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
 import { fewestForVerdict } from '../../statistics/verdict.js';
@@ -75,8 +76,7 @@ export const predictionColumns: Columns = [
 ];
 
 /** Differences of shares, in percentage points. */
-const formatPoints = (value: number): string =>
-  formatSigned(Math.round(100 * value), (points) => formatNumber(points));
+const formatPoints = (value: number): string => signed(formatNumber)(Math.round(100 * value));
 
 export const differenceColumns: readonly Column<ModelDifference>[] = [
   text('model', ({ of }) => of, { grouped: true }),

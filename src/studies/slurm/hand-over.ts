@@ -7,7 +7,7 @@ import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { type SlurmConfig, slurmSchema } from '../../config/slurm.js';
 import { plural } from '../../format/numbers.js';
-import { makeDirectory, plainName, readJson, replaceFile } from '../../storage/files.js';
+import { makeDirectory, plainName, readOwnJson, replaceFile } from '../../storage/files.js';
 import { jobScript } from './job-script.js';
 
 const run = promisify(execFile);
@@ -36,7 +36,7 @@ export const taskWords =
 
 /** What the job of a directory was asked for with; undefined where there was none. */
 export function askedBefore(directory: string): SlurmConfig | undefined {
-  const { slurm } = (readJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
+  const { slurm } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
   return slurmSchema.safeParse(slurm).data;
 }
 
@@ -48,7 +48,7 @@ export async function isAtWork(
   progress: string,
   context: Pick<CommandContext, 'note'>,
 ): Promise<boolean> {
-  const { job } = (readJson(recordOf(directory)) ?? {}) as { readonly job?: string };
+  const { job } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly job?: string };
   const states = job === undefined ? [] : await statesOf(job);
   if (states.length === 0) return false;
   context.note(`job ${job}: ${progress}; ${countsOf(states)}`);

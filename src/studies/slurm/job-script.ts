@@ -1,6 +1,7 @@
 /** The script of a job array: every task plays a part of a plan, and is queued again where its time ends. */
 import { resolve } from 'node:path';
 import type { SlurmConfig } from '../../config/slurm.js';
+import { requireOneLine } from '../../format/one-line.js';
 import { shellWord } from '../../format/shell-word.js';
 
 /**
@@ -8,6 +9,7 @@ import { shellWord } from '../../format/shell-word.js';
  * @param part what a task adds to them, as the shell reads it
  * @param log folder of the tasks' output
  * @param tasks their numbers, rising
+ * @throws UserError for a text that would begin a line of its own
  */
 export function jobScript(
   {
@@ -27,6 +29,7 @@ export function jobScript(
   },
   slurm: SlurmConfig,
 ): string {
+  requireOneLine({ command, directory: cwd, '--out': log, name, slurm });
   const asked = [
     `job-name=${name}`,
     `array=${numbers(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { LimitName } from '../../runs/calls.js';
-import { makeDirectory, readJson, replaceFile } from '../../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../../storage/files.js';
 
 const endShape = z.object({
   failures: z.array(z.object({ run: z.string(), message: z.string() })),
@@ -48,4 +48,4 @@ export function takePartEnds(directory: string): PlanEnd {
 }
 
 /** One that can't be read says nothing: its runs are handed over again. */
-const readEnd = (file: string): PlanEnd => endShape.safeParse(readJson(file)).data ?? { failures: [] };
+const readEnd = (file: string): PlanEnd => endShape.safeParse(readOwnJson(file)).data ?? { failures: [] };

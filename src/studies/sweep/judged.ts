@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJson, replaceFile } from '../../storage/files.js';
+import { readOwnJson, replaceFile } from '../../storage/files.js';
 import type { PlanEnd } from '../slurm/part-ends.js';
 import type { Sweep } from './sweep-plan.js';
 
@@ -31,7 +31,7 @@ const idOf = ({ how, seeds, settings }: Sweep): string =>
     .digest('hex');
 
 export function readJudged(directory: string, sweep: Sweep): Judged {
-  const { data } = judgedShape.safeParse(readJson(fileOf(directory)));
+  const { data } = judgedShape.safeParse(readOwnJson(fileOf(directory)));
   return data?.of === idOf(sweep) ? data : { rounds: 0, failures: [] };
 }
 

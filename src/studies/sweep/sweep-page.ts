@@ -102,7 +102,7 @@ function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
   const found = settings.find(({ name }) => name === best);
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${found.confirmed.meanInterval.map(formatReturn).join(' … ')}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
+${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${formatInterval(found.confirmed.meanInterval)}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
 </dl>
 <dl class="headline">
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}

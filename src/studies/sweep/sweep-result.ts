@@ -8,7 +8,7 @@ import type { UsageTotals } from '../../runs/calls.js';
 import { factsOf } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { firstLargest, mean } from '../../statistics/descriptive.js';
+import { firstLargest, largest, mean, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
 import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } from './effects.js';
 import type { Dropped } from './halving.js';
@@ -87,7 +87,7 @@ export function sweepReader(directory: string): ReadRuns {
 /** What an episode of a sweep's settings can return: they may differ in options. */
 export function rangeOf(settings: readonly SweepSetting[]): Interval {
   const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
-  return [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))];
+  return [smallest(ranges.map(([low]) => low)), largest(ranges.map(([, high]) => high))];
 }
 
 /** Where halving dropped settings. */
@@ -154,7 +154,7 @@ export function sweepResult(
 
 /** The setting of the highest mean; of those with the most seeds, for a few lucky ones prove little. */
 function bestOf(settings: readonly SettingFigures[]): string | null {
-  const most = Math.max(0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0));
+  const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
   if (most === 0) return null;
   const contenders = settings.filter(({ confirmed }) => confirmed?.count === most);
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;

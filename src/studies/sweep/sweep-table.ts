@@ -1,8 +1,10 @@
 /** The tables of a sweep, on a terminal and on its page. */
+
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 
@@ -80,10 +82,8 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
 
 /** The number of differences that are tested together, of effects and of interactions apart. */
 export const tested = (effects: Effects | null): number =>
-  Math.max(
-    ...[effects?.main ?? [], effects?.interactions ?? []].map(
-      (all) => all.filter(({ p }) => p !== null).length,
-    ),
+  largest(
+    [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
   );
 
 export const overText = ({ count, over }: Effects): string =>

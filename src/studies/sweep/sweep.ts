@@ -1,5 +1,7 @@
 /** Plays a sweep: all of its runs, or round after round of those that halving asks for. */
+
 import { join, resolve } from 'node:path';
+import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { openPage } from '../../base/open-page.js';
@@ -112,14 +114,15 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
     const entries = runsOf(sweep, left, from, to);
     if (i < judged.rounds) {
       const messages = new Map(judged.failures.map(({ run, message }) => [run, message]));
-      failures.push(
-        ...entries.flatMap((entry) => {
+      append(
+        failures,
+        entries.flatMap((entry) => {
           const message = messages.get(entry.path);
           return message === undefined ? [] : [{ entry, message }];
         }),
       );
       complete += entries.filter(({ path }) => isRead(sweep, path, read)).length;
-      before.push(...entries);
+      append(before, entries);
       left = survivors(sweep, left, to, read, drops);
       from = to;
       continue;
@@ -134,14 +137,14 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
       return write(sweepResult(sweep, facts), directory);
     });
     jobs = played.jobs;
-    failures.push(...played.failures);
+    append(failures, played.failures);
     complete += played.complete;
     // A part knows of its own failures only.
     const failed = new Set(args.part === undefined ? failures.map(({ entry }) => entry.arm) : []);
     const isRoundOver = entries.every(({ arm, path }) => failed.has(arm) || isRead(sweep, path, read));
     const isStopped = played.status === 'interrupted' || played.status === 'elsewhere';
     const goesOn = !isLast && isRoundOver && !isStopped && played.limit === undefined;
-    before.push(...entries);
+    append(before, entries);
     if (goesOn) left = survivors(sweep, left, to, read, drops);
     if (!goesOn || left.length === 0) {
       const isTold = args.elsewhere !== undefined && !isStopped;

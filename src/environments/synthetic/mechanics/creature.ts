@@ -1,3 +1,4 @@
+import { largest } from '../../../statistics/descriptive.js';
 import type { Plant } from '../plant.js';
 
 /** A rod between two nodes that pulls and pushes towards its length; a muscle changes that length. */
@@ -51,7 +52,7 @@ export function createCreature({
   const tail = 4 * nodes;
   const step = seconds / parts;
   const force = new Float64Array(2 * nodes);
-  const heaviest = Math.max(...masses);
+  const heaviest = largest(masses);
   // As stiff as the steps allow: a foot sinks in by little, and bounces little.
   const [floor, floorDamping] = [0.15 * heaviest * step ** -2, 0.3 * heaviest * step ** -1];
   return {

@@ -1,4 +1,5 @@
 /** What the player is told of a house. */
+import { append } from '../../../base/append.js';
 import type { Deed } from './commands.js';
 import type { House } from './house.js';
 import { directions, type Whereabouts } from './plan.js';
@@ -26,7 +27,7 @@ export function roomText(house: House): string {
     const verb = inRoom.length > 1 ? 'are' : 'is';
     sentences.push(`Here ${verb} ${inWords(inRoom.map((place) => placeName(house, place)))}.`);
   }
-  for (const place of inRoom) sentences.push(...contentsText(house, place));
+  for (const place of inRoom) append(sentences, contentsText(house, place));
   const floor = thingsOf(house, (at) => at.kind === 'floor' && at.room === room);
   if (floor.length > 0) sentences.push(`On the floor ${lies(house, floor)}.`);
   return [...sentences, ...exitTexts(house)].join(' ');

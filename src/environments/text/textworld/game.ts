@@ -4,7 +4,13 @@ import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
 import { endText, feedback, inventoryText, scoreText } from './feedback.js';
-import type { FileInfo, FileProposition, FileQuest, GameFile } from './game-file.js';
+import {
+  type FileInfo,
+  type FileProposition,
+  type FileQuest,
+  type GameFile,
+  objectiveOf,
+} from './game-file.js';
 import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
@@ -48,7 +54,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
     logic,
     start: file.world.map(factOf),
     quests,
-    objective: inQuotes(file.objective),
+    objective: inQuotes(objectiveOf(file)),
     maxScore: maximumScore(quests),
     walkthrough: file.metadata.walkthrough ?? undefined,
   };

@@ -214,7 +214,7 @@ class PlanTree {
     this.#order = undefined;
     const without = (nodes: Node[]): void => {
       for (const { children } of nodes) without(children);
-      nodes.splice(0, nodes.length, ...nodes.filter(({ element }) => element.id !== id));
+      for (let i = nodes.length - 1; i >= 0; i--) if (nodes[i]!.element.id === id) nodes.splice(i, 1);
     };
     without(this.#roots);
     return true;

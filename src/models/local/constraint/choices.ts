@@ -1,4 +1,5 @@
 /** Answers that are one of several given ones: each token goes on as at least one of them does. */
+import { largest } from '../../../statistics/descriptive.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { TokenMask } from './sampling.js';
 
@@ -17,7 +18,7 @@ export function choiceConstraint(answers: readonly (readonly number[])[]): Const
   const root = branchOf(answers);
   return {
     // The end is no part of the text.
-    answerTokens: Math.max(...answers.map(({ length }) => length - 1)),
+    answerTokens: largest(answers.map(({ length }) => length - 1)),
     start: () => new Choosing(root),
   };
 }

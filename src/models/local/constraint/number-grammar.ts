@@ -1,4 +1,4 @@
-import { smallest } from '../../../statistics/descriptive.js';
+import { largest, smallest } from '../../../statistics/descriptive.js';
 import type { NumberKind } from '../../language-model.js';
 
 /** Which texts are, or can become, one allowed value. */
@@ -30,9 +30,7 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
       if (!Number.isFinite(length)) throw new Error(`no allowed value starts with '${text}'`);
       return length;
     },
-    longest: Math.max(
-      ...(kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length),
-    ),
+    longest: largest((kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length)),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Inspects a model directory without loading the model. */
+import { append } from '../../../base/append.js';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { readDecoderConfig } from '../families/hf-config.js';
@@ -38,7 +39,7 @@ export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   try {
     return read();
   } catch (error) {
-    problems.push(...problemsOf(error));
+    append(problems, problemsOf(error));
     return undefined;
   }
 }
@@ -48,11 +49,11 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   const problems: Problem[] = [];
   const config = attempt(() => readDecoderConfig(directory, ignoredKeys), problems);
   const weights = config && attempt(() => openWeights(directory), problems);
-  if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
+  if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
   if (config !== undefined && tokenizer !== undefined)
-    problems.push(...vocabularyProblems(config, tokenizer));
+    append(problems, vocabularyProblems(config, tokenizer));
   return {
     directory,
     ...(config && { config }),
@@ -110,7 +111,7 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
         });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
     }
     if (problems.length >= 5) break;
   }

@@ -1,3 +1,4 @@
+import { largest } from '../../../statistics/descriptive.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { ort } from './onnx-runtime.js';
 
@@ -82,7 +83,7 @@ export class KeyValueCache implements TokenCache {
   }
 
   get length(): number {
-    return Math.max(0, ...this.#lengths);
+    return largest([0, ...this.#lengths]);
   }
 
   get capacity(): number {
@@ -106,7 +107,7 @@ export class KeyValueCache implements TokenCache {
 
   truncate(length: number): void {
     const lengths = this.#lengths.map((held) => Math.min(length, held));
-    this.#layOut(lengths, Math.max(1, ...lengths), [...lengths.keys()]);
+    this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
   /** With a longer `block` most single tokens move nothing. */
@@ -132,7 +133,7 @@ export class KeyValueCache implements TokenCache {
     const { kvHeads, headDim } = this.shape;
     const before = [...this.#lengths.keys()];
     const lengths = [...this.#lengths, ...sequences.map(({ tokens }) => tokens)];
-    const capacity = Math.ceil(Math.max(...lengths) / block) * block;
+    const capacity = Math.ceil(largest(lengths) / block) * block;
     this.#layOut(lengths, Math.max(this.#capacity, capacity), before);
     for (const [i, { keys, values, tokens }] of sequences.entries()) {
       const row = before.length + i;

@@ -1,4 +1,5 @@
 /** States of layers that carry one: unlike keys and values they can't be cut to fewer tokens, so copies are kept. */
+import { largest } from '../../../statistics/descriptive.js';
 
 /** In the order of `stateShapes`, each [rows, …]. Never changed in place. */
 export type States = readonly Float32Array[];
@@ -55,7 +56,7 @@ export class StatePlaces {
   /** The last place that is no later than `tokens`; 0 where there is none. Later ones are dropped. */
   cut(tokens: number): number {
     for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
-    return Math.max(0, ...this.#places.keys());
+    return largest([0, ...this.#places.keys()]);
   }
 
   /** Empty at the beginning, where all are zero. */

@@ -1,4 +1,5 @@
 /** The facts of a model directory that `policyloop models check` prints. */
+import { append } from '../../../base/append.js';
 import { type Problem, problemsOf } from '../../../base/errors.js';
 import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
@@ -49,7 +50,7 @@ export async function modelFacts(
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
-    problems.push(...problemsOf(error));
+    append(problems, problemsOf(error));
   });
   const loss =
     quantization && problems.length === 0

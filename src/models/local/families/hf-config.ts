@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { largest } from '../../../statistics/descriptive.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
 import {
@@ -151,12 +152,12 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     largestContext,
-    Math.max(
+    largest([
       stated,
       ...layers.map(({ rope }) =>
         rope?.scaling === 'yarn' ? Math.floor(rope.factor * rope.originalContext) : 0,
       ),
-    ),
+    ]),
   );
 
 /** Models with pictures have the part for text in `text_config`. */

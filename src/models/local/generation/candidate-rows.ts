@@ -1,3 +1,5 @@
+import { append } from '../../../base/append.js';
+import { smallest } from '../../../statistics/descriptive.js';
 import type { NewEntries, TokenCache } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import { joinedStates, keptStates, type States, tiledStates } from '../engine/states.js';
@@ -92,7 +94,10 @@ export class CandidateRows {
     const { held } = work;
     if (this.#several) {
       const entries = await held.cache.entries(0);
-      this.#arrived.push(...running.map(() => entries));
+      append(
+        this.#arrived,
+        running.map(() => entries),
+      );
     } else this.#own.reset(running.length);
     const states = tiledStates(held.states.at(held.cache.length), running.length);
     this.#states = joinedStates(this.#states, states);
@@ -110,7 +115,7 @@ export class CandidateRows {
     const shared = this.#several ? this.#none : work.held.cache;
     // Tokens that a constraint leaves no choice about are read together with the one before them. In a batch of
     // requests, they would make the rounding of one depend on the others.
-    const tokens = this.#several ? 1 : Math.min(...rows.map(({ candidate }) => candidate.unread.length));
+    const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>
       Array.from({ length: tokens }, (_, place) => ({ row, place, next: chosen[row]![place + 1] })).filter(

@@ -1,4 +1,5 @@
 /** A loaded model: messages in, answers out. Lives in the model's own process. */
+import { largest } from '../../../statistics/descriptive.js';
 import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
@@ -151,7 +152,7 @@ function answersOf(
 
 /** @returns the length of the longest text */
 function requireRoom(texts: readonly (readonly number[])[], room: number): number {
-  const longest = Math.max(...texts.map(({ length }) => length));
+  const longest = largest(texts.map(({ length }) => length));
   if (texts.length === 0 || texts.some(({ length }) => length === 0))
     throw new RequestError('there is nothing to score: each text needs a token, and there must be one');
   if (longest > room)

@@ -1,3 +1,5 @@
+import { append } from '../../../base/append.js';
+import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
@@ -139,7 +141,7 @@ export class TextGenerator {
     const lengths = [request, ...this.#rows.all.map(({ work }) => work.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
-    return rows * Math.max(this.#rows.capacity, ...lengths) <= this.#tokens;
+    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
   }
 
   async #begin(work: Work): Promise<void> {
@@ -210,8 +212,9 @@ export class TextGenerator {
   async #join(work: Begun, logits: Float32Array): Promise<void> {
     const { candidates, held, hooks, request } = work;
     work.read = held.tokens;
-    candidates.push(
-      ...request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
+    append(
+      candidates,
+      request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
     );
     for (const candidate of candidates) candidate.take(logits.slice());
     await this.#rows.join(

@@ -7,6 +7,7 @@
  * Keys and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
  * that share a key head are rows of one matrix product, so nothing is repeated.
  */
+import { append } from '../../../base/append.js';
 import {
   attentionLayers,
   type DecoderConfig,
@@ -87,7 +88,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   };
   const carried = (recurrence: Recurrence, module: string, x: Value) => {
     const result = recurrent(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
-    states.push(...result.states);
+    append(states, result.states);
     return result.output;
   };
   config.layers.forEach((layer, index) => {

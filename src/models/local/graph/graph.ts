@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { append } from '../../../base/append.js';
 import type { StoredTensor } from '../weights/safetensors.js';
 import {
   type Attribute,
@@ -167,7 +168,7 @@ export class GraphBuilder {
     const graph = this.describe(name);
     const nodes = graph.nodes.slice(0, this.#composites[0]?.start);
     this.#composites.forEach(({ end, node }, index) => {
-      nodes.push(node, ...graph.nodes.slice(end, this.#composites[index + 1]?.start));
+      append(nodes, [node, ...graph.nodes.slice(end, this.#composites[index + 1]?.start)]);
     });
     return { ...graph, nodes };
   }

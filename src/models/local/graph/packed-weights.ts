@@ -2,7 +2,7 @@
  * Matrices in codes of 4 or 8 bits as the runtime multiplies with them: weights in float are rounded to such codes, the
  * blocks of GGUF files become them without loss. Made on first use, then kept on disk.
  */
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
 import { emptyBlock, readRows, rowOrder } from '../weights/rows.js';
@@ -207,6 +207,7 @@ function write(file: string, layout: readonly Placed[]): void {
     }
     const relative = error.weights === 0 ? 0 : Math.sqrt(error.squared / error.weights);
     writeAll(descriptor, headerOf(layout, relative), 0);
+    fsyncSync(descriptor);
     closeSync(descriptor);
     renameSync(temporary, file);
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Variables } from './ollama-store.js';
 
 export const hfScheme = 'hf:';
 
-/** `ORG/NAME[@REVISION][:FILE.gguf]` */
+/** `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {
   readonly repository: string;
   /** A branch, a tag or a commit. */
@@ -22,7 +22,7 @@ export interface HfReference {
 
 /** @throws UserError when it is not of the form */
 export function parseHfReference(reference: string): HfReference {
-  const match = /^([\w.-]+\/[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
+  const match = /^((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
   const parts = reference.split(/[/@:]/);
   if (match === null || parts.some((one) => one === '..' || one === '.'))
     throw new UserError({
@@ -53,13 +53,19 @@ export function withoutScheme(model: string): string {
 
 /** The cache's folder, found as huggingface_hub finds it. */
 export function hfCache(env: Variables): string {
-  const cache = env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
-  return (
-    env.HF_HUB_CACHE ??
-    env.HUGGINGFACE_HUB_CACHE ??
-    path.join(env.HF_HOME ?? path.join(cache, 'huggingface'), 'hub')
-  );
+  const home = env.HF_HOME ?? path.join(env.XDG_CACHE_HOME ?? '~/.cache', 'huggingface');
+  const cache = env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? path.join(expanded(home, env), 'hub');
+  return expanded(cache, env);
 }
+
+/** Python's `expanduser` and `expandvars`; variables that are not set stay as they are written. */
+const expanded = (place: string, env: Variables): string =>
+  place
+    .replace(/^~(?=\/|$)/, () => env.HOME ?? homedir())
+    .replaceAll(
+      /\$(?:(\w+)|\{([^}]*)\})/g,
+      (whole, bare?: string, braced?: string) => env[bare ?? braced!] ?? whole,
+    );
 
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
@@ -108,10 +114,10 @@ export function hfModels(env: Variables): readonly CachedModel[] {
   return readdirSync(cache)
     .sort()
     .flatMap((name): CachedModel[] => {
-      const match = /^models--(.+?)--(.+)$/.exec(name);
+      const match = /^models--(.+)$/.exec(name);
       const snapshot = match && snapshotOf(path.join(cache, name), 'main');
       if (!match || !snapshot) return [];
-      const reference = `${hfScheme}${match[1]}/${match[2]}`;
+      const reference = hfScheme + match[1]!.replace('--', '/');
       const files = readdirSync(snapshot);
       const ggufs = files.filter((file) => /\.gguf$/i.test(file) && !/-0000[2-9]-of-/.test(file));
       const isModel = files.includes('config.json') && files.some((file) => file.endsWith('.safetensors'));

@@ -68,7 +68,7 @@ const because = (reason: string, keys: string): Record<string, string> =>
 export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ...because(
     'tells where the files come from and what wrote them',
-    '_name_or_path name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
+    '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
   ),
   ...because(
     'says how other programs compute the same',

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
+import { requireFileName } from '../../../storage/names.js';
 import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
 
 /** Where one tensor lies on disk. */
@@ -148,7 +149,7 @@ export function directoryWeights(directory: string): StoredTensors {
   const places = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
   for (const shard of new Set(places.map(([, file]) => file))) {
-    const file = path.join(directory, path.basename(shard));
+    const file = path.join(directory, requireFileName(shard, { file: index, field: 'weight_map' }));
     if (!existsSync(file)) throw wrong(`the shard ${shard} is missing`);
     shards.set(shard, byName(readSafetensors(file).tensors));
   }

@@ -1,0 +1,26 @@
+/** Texts for files that others execute or obey, line by line: scripts, Modelfiles, instructions. */
+import { UserError } from '../base/errors.js';
+
+/** Control characters, and what some readers take for the end of a line. */
+const breaking = /[\p{Cc}\u2028\u2029]/u;
+
+/**
+ * Checks each text in plain data before it is written into such a file: no quotes keep a line break from starting a line.
+ * @param field of the data, for errors
+ * @returns the data
+ * @throws UserError for a text with a line break or another control character
+ */
+export function requireOneLine<T>(data: T, field = ''): T {
+  if (typeof data === 'string' && breaking.test(data))
+    throw new UserError({
+      ...(field !== '' && { field }),
+      value: data,
+      message:
+        'holds a line break or another control character, which would change the file that it is written into',
+      remedy: 'leave it out, or rename the file or folder',
+    });
+  if (typeof data !== 'object' || data === null) return data;
+  for (const [key, item] of Object.entries(data))
+    requireOneLine(item, field === '' ? key : `${field}.${key}`);
+  return data;
+}
