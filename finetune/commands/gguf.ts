@@ -1,12 +1,18 @@
-/** `policyloop finetune gguf <directory>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
-import { existsSync, writeFileSync } from 'node:fs';
+/**
+ * `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to
+ * it.
+ */
+import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
+import { requireOneLine } from '../../src/format/one-line.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import { isCutOff } from '../../src/storage/draft.js';
+import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import type { WrittenGguf } from '../export/gguf/gguf.js';
 import { writingProgress } from '../export/writing.js';
@@ -46,7 +52,7 @@ type Args = Arguments<typeof options>;
 export type Output = {
   readonly out: string;
   readonly modelfile: string;
-  /** Whether the Modelfile says how a chat is written. */
+  /** True if the Modelfile includes a chat template. */
   readonly template: boolean;
   readonly dtype: string;
 } & WrittenGguf;
@@ -62,7 +68,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const name = basename(out, extname(out));
   const modelfile = join(dirname(out), `${name}.Modelfile`);
-  requireFree(args.out, modelfile);
+  requireFree(args.out, modelfile, isCutOff(out));
+  requireOneLine(name, '--out');
   const progress = writingProgress(args, context);
   try {
     const type = args.dtype.toUpperCase() as GgufTensorType;
@@ -75,7 +82,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       written.contextTokens,
       ignored,
     );
-    writeFileSync(modelfile, text);
+    replaceFile(modelfile, text);
     const place = shownPath(out, context.cwd);
     const ollama = shownPath(modelfile, context.cwd);
     if (args.json) {
@@ -112,11 +119,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-/** @throws UserError for another ending, and where the Modelfile would replace one */
-function requireFree(out: string, modelfile: string): void {
+/**
+ * @throws UserError if the output doesn't end in .gguf, or the Modelfile exists and isn't left over from a
+ *   killed command
+ */
+function requireFree(out: string, modelfile: string, isAgain: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
-  if (existsSync(modelfile))
+  if (existsSync(modelfile) && !isAgain)
     throw new UserError({
       field: '--out',
       value: out,
@@ -125,7 +135,7 @@ function requireFree(out: string, modelfile: string): void {
     });
 }
 
-/** The model to write, and what is merged into it. */
+/** Finds the model to write, and the adapter to merge into it. */
 async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: string) {
   const { isAdapter, openBase } = await import('../export/base-model.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');

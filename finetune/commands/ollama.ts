@@ -1,11 +1,16 @@
-/** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile and a GGUF file of an adapter, on top of a model that Ollama has. */
-import { existsSync, writeFileSync } from 'node:fs';
+/**
+ * `policyloop finetune ollama <adapter> --from <base>`: writes an adapter's Modelfile and GGUF file for a
+ * model that Ollama already has.
+ */
+import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/format/shell-word.js';
+import { isCutOff } from '../../src/storage/draft.js';
+import { replaceFile } from '../../src/storage/files.js';
 
 export const options = (y: Argv) =>
   y
@@ -43,7 +48,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const out = resolve(context.cwd, args.out);
   const weights = `${out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
   const there = [out, weights].find((file) => existsSync(file));
-  if (there !== undefined)
+  if (there !== undefined && !isCutOff(weights))
     throw new UserError({
       field: '--out',
       value: shownPath(there, context.cwd),
@@ -56,7 +61,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const config = readDecoderConfig(base.model, ignored);
   const modelfile = adapterModelfile(base, config, args.from, basename(weights));
   await writeGgufAdapter(base, config, weights);
-  writeFileSync(out, modelfile);
+  replaceFile(out, modelfile);
   const place = shownPath(out, context.cwd);
   context.print(
     args.json
@@ -72,7 +77,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** The name that the Modelfile has, or else its adapter; a training calls every one `adapter`. */
+/**
+ * Model name, taken from the Modelfile's name or the adapter's directory; since training calls every adapter
+ * `adapter`, from the parent directory in that case.
+ */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

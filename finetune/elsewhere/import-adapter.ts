@@ -1,4 +1,7 @@
-/** Imports what was trained elsewhere: an adapter or a whole model, checked against its base, with its lineage. */
+/**
+ * Imports an adapter or a whole model that was trained elsewhere, checks it against its base, and records its
+ * lineage.
+ */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
@@ -19,11 +22,12 @@ import { checkTrained, type TrainedDirectory } from './trained-directory.js';
 
 export interface Import {
   readonly trained: TrainedDirectory;
-  /** Base of an adapter; undefined takes the one that it was exported for, or that it names. */
+  /** Base of an adapter. Default: the one it was exported for, or the one it names. */
   readonly base: string | undefined;
-  /** undefined takes `adapter` or `model` below the output of the exported config. */
+  /** Default: `adapter` or `model` in the exported config's output directory, if that is inside `cwd`. */
   readonly out: string | undefined;
-  /** Keys of the configs that are read as if they were not there. */
+  readonly cwd: string;
+  /** Keys to ignore in the configs. */
   readonly ignoredKeys?: readonly string[] | undefined;
 }
 
@@ -38,19 +42,20 @@ export interface Imported {
   readonly warnings: readonly string[];
 }
 
-/** Bytes that are copied at once. */
+/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /**
- * Checks the files that are needed, copies them and no others into a new directory, and writes the lineage beside them.
- * The directory appears only once all of that is done.
- * @throws UserError for links instead of files, what doesn't fit the base, damaged weights; the reason of `hooks.signal`
+ * Checks the required files, copies only those into a new directory, and adds the lineage. The directory
+ * appears only when all of that is done.
+ * @throws UserError for links, damaged weights, or files that don't fit the base; or the reason of
+ *   `hooks.signal`
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
   const { kind, directory: from, files } = job.trained;
   const handOver = findHandOver(from);
   const base = kind === 'adapter' ? baseOf(job, handOver) : undefined;
-  const output = job.out ?? defaultOutput(job.trained, handOver);
+  const output = job.out ?? defaultOutput(job, handOver);
   const outcome = readOutcome(from);
   const bytes = files.reduce((sum, name) => sum + plainSize(from, name), 0);
   if (base !== undefined) {
@@ -92,7 +97,12 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-function defaultOutput({ kind, directory }: TrainedDirectory, handOver: HandOver | undefined): string {
+/**
+ * Output named by lineage.json. The file is untrusted, so it may only name a place inside the working
+ * directory.
+ */
+function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
+  const { directory, kind } = trained;
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
@@ -101,10 +111,17 @@ function defaultOutput({ kind, directory }: TrainedDirectory, handOver: HandOver
     });
   }
   const seed = /^seed-\d+$/.exec(path.basename(directory))?.[0];
-  return path.join(handOver.config.output, ...(seed === undefined ? [] : [seed]), kind);
+  const output = path.resolve(cwd, handOver.config.output, ...(seed === undefined ? [] : [seed]), kind);
+  if (output.startsWith(path.join(cwd, path.sep))) return output;
+  throw new UserError({
+    field: '--out',
+    value: output,
+    message: 'lineage.json names a place outside this directory',
+    remedy: 'name the place yourself: --out tuned/adapter',
+  });
 }
 
-/** @throws UserError unless the name stands for a file itself */
+/** @throws UserError unless the name is a regular file */
 function plainSize(directory: string, name: string): number {
   const file = path.join(directory, name);
   const stat = lstatSync(file);
@@ -116,7 +133,10 @@ function plainSize(directory: string, name: string): number {
   });
 }
 
-/** Reads piece by piece. A file may have become a link since it was looked at: it must still be a file. */
+/**
+ * Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced since the last
+ * check.
+ */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -133,7 +153,7 @@ function* contents(file: string, hash: ReturnType<typeof createHash>): Generator
   }
 }
 
-/** The config that came back names the base as it is called elsewhere. */
+/** Replaces the base model's name from the other machine by the local path. */
 function nameBase(directory: string, base: string): void {
   const file = path.join(directory, 'adapter_config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -177,7 +197,7 @@ function lineageOf(
   });
   return {
     ...lineage,
-    /** Facts that trainings of `finetune train` don't have. */
+    /** Facts that the lineage of `finetune train` doesn't have. */
     imported: {
       trainer: handOver === undefined ? null : `trl ${handOver.trainer}`,
       rows: handOver?.rows ?? null,
@@ -185,7 +205,7 @@ function lineageOf(
       seed: seed ?? null,
       lastLoss: lastLoss ?? null,
       versions,
-      /** SHA-256 of the files as they came. */
+      /** SHA-256 of the imported files. */
       files,
       warnings,
     },

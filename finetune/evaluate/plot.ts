@@ -1,4 +1,4 @@
-/** The difference in each experiment, and in all, one below the other. */
+/** Plots the differences of all experiments and groups. */
 
 import { type Html, html } from '../../src/format/html.js';
 import { formatInterval, formatNumber, formatSigned, plural } from '../../src/format/numbers.js';
@@ -16,7 +16,7 @@ interface Mark {
   readonly pairs: number;
 }
 
-/** A forest plot: tuned − base in normalised returns with 95 % intervals, a row each, so that names have room. */
+/** Forest plot of tuned − base in normalized returns with 95 % intervals, one row each so the names fit. */
 export function differencePlot(
   experiments: readonly ExperimentResult[],
   groups: readonly GroupResult[],

@@ -1,59 +1,38 @@
-/** Writes large files part by part, so that other work gets its turn and a stop is noticed. */
+/** Writes large files in parts, so other work gets its turn and the process can be stopped. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { openDraft } from '../../src/storage/draft.js';
 
 export interface WriteHooks {
   /** Called after every part with its number of bytes. */
   onBytes?(bytes: number): void;
-  /** Once aborted, writing ends with the signal's reason, and what was written is removed. */
+  /** Once aborted, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
-/**
- * Writes a file or directory that appears only once it is complete. A failure removes it.
- * @throws UserError while another process writes it; see openDraft
- */
-export async function writeWhole<T>(output: string, write: (partial: string) => Promise<T> | T): Promise<T> {
-  const draft = openDraft(output);
-  let result: T;
-  try {
-    result = await write(draft.path);
-  } catch (error) {
-    draft.discard();
-    throw error;
-  }
-  draft.complete();
-  return result;
-}
-
-/** The file appears only once it is complete. */
+/** Writes a file in parts. A failure leaves an incomplete file; see `writeWhole`. */
 export async function writeParts(
   file: string,
   parts: Iterable<Uint8Array>,
   { onBytes, signal }: WriteHooks = {},
 ): Promise<void> {
-  await writeWhole(file, async (partial) => {
-    const handle = await open(partial, 'w');
-    try {
-      for (const bytes of parts) {
-        signal?.throwIfAborted();
-        for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
-        onBytes?.(bytes.length);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
+  const handle = await open(file, 'w');
+  try {
+    for (const bytes of parts) {
+      signal?.throwIfAborted();
+      for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten;
+      onBytes?.(bytes.length);
     }
-  });
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
- * Makes the folder of something that is about to be written.
- * @throws UserError when the disk has no room for it
+ * Creates the directory of an output that is about to be written.
+ * @throws UserError if the disk doesn't have enough space
  */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });

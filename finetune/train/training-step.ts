@@ -1,4 +1,4 @@
-/** One update of the weights: the gradients of all parts of a batch, and the step of the optimisers. */
+/** One weight update: gradients of all parts of a batch, then the optimizer step. */
 import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import {
@@ -21,15 +21,15 @@ import type { Part } from './packing.js';
 /** Sums over all parts of a batch. */
 interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
-  /** Empty where the session evaluates. */
+  /** Empty for an evaluation session. */
   readonly gradients: Gradients;
   /** In the order of the parts. */
   readonly examples: readonly ReadExample<E>[];
 }
 
 /**
- * The loss of a batch and its gradients, part after part: the inputs' weights make them add up.
- * @param seed of the training: the dropout masks follow from it and the step
+ * Computes loss and gradients of a batch part by part; the inputs' weights make them add up.
+ * @param seed training seed; dropout masks depend on it and the step
  */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
@@ -42,7 +42,7 @@ export async function lossAndGradients<E extends TokenSequence>(
   return readParts(session, state.parameters, parts, inputsOf, seeds);
 }
 
-/** @param seeds of the dropout masks of each part; none for a session that evaluates */
+/** @param seeds dropout seeds, one per part; not needed for an evaluation session */
 export async function readParts<E extends TokenSequence>(
   session: TrainingSession,
   parameters: readonly Parameter[],
@@ -75,8 +75,8 @@ function readExamples<E extends TokenSequence>(
 }
 
 /**
- * Makes the step: changes parameters and moments in place.
- * @param scale factor of the gradients (clipping)
+ * Performs the optimizer step; updates parameters and moments in place.
+ * @param scale factor applied to the gradients (clipping)
  */
 export async function update(
   state: TrainingState,

@@ -19,9 +19,9 @@ import {
 import { join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../../src/base/errors.js';
+import { type Look, openLooks } from '../../test/attacks/looks.js';
 import { played } from '../../test/play/playing.js';
 import { runExperimentFrom } from '../../test/support/experiments.js';
-import { type Look, openLooks } from '../../test/support/looks.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { type AttackKind, faultOf, shorten } from './attack.js';
 

@@ -10,8 +10,10 @@ import { type AttackKind, shorten } from './attack.js';
 import { damagedRuns } from './damaged.js';
 import { fileKinds } from './files.js';
 import { lookingKinds } from './looking.js';
+import { moduleKinds } from './modules.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
+import { writingKinds } from './writing.js';
 
 const { values } = parseArgs({
   options: {
@@ -55,9 +57,10 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const kinds = [...requestKinds, ...fileKinds, ...programKinds, ...lookingKinds, damagedRuns].filter(
-  ({ name }) => values.kind === undefined || name === values.kind,
-);
+const kinds = [
+  ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds, ...writingKinds],
+  ...[...lookingKinds, damagedRuns],
+].filter(({ name }) => values.kind === undefined || name === values.kind);
 const tallies: Tally[] = [];
 for (const kind of kinds) {
   const tally = await play(kind, Number(values.seed), Number(values.count));

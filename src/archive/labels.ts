@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { checkedValue, readOwnJson, replaceFile } from '../storage/files.js';
+import { underLease } from '../storage/lease.js';
 
 export interface Labels {
   /** In the order of the alphabet, each once. */
@@ -40,20 +41,22 @@ function soundLabels(path: string): Labels {
 }
 
 /**
- * Changes the labels of the run or training at `path`.
+ * Changes the labels of the run or training at `path`, while no other process does.
  * @returns what they are now
  * @throws UserError for a tag that can't be one, and where the file is damaged
  */
-export function changeLabels(path: string, change: (labels: Labels) => Labels): Labels {
-  const { note, tags } = change(soundLabels(path));
-  const labels = {
-    tags: [...new Set(tags.map(checkedTag))].toSorted(),
-    ...(note !== undefined && note !== '' && { note }),
-  };
+export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);
-  if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
-  else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
-  return labels;
+  return underLease(`${file}.lease`, () => {
+    const { note, tags } = change(soundLabels(path));
+    const labels = {
+      tags: [...new Set(tags.map(checkedTag))].toSorted(),
+      ...(note !== undefined && note !== '' && { note }),
+    };
+    if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  });
 }
 
 function checkedTag(text: string): string {

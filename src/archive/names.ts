@@ -7,10 +7,17 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { nearest, UserError } from '../base/errors.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
 import { groupFile, noRun, runFiles } from '../runs/reader.js';
-import { trainingsBelow } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { foldersMatching, isPattern } from '../storage/files.js';
-import { isRun, linesOf, listRuns, type RunPlaces, trainingFolders, trainingLines } from './listing.js';
+import {
+  isRun,
+  linesOf,
+  listRuns,
+  type RunPlaces,
+  trainingFolders,
+  trainingLines,
+  trainingPaths,
+} from './listing.js';
 
 /** `folder`: a study, a collection, or any other directory that holds runs. */
 type Kind = 'run' | 'repeats' | 'folder' | 'training';
@@ -222,9 +229,7 @@ function allNamed(places: RunPlaces): readonly Named[] {
     ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
     ...[...around].map((path): Named => ({ kind: 'repeats', path })),
     ...runs.map((path): Named => ({ kind: 'run', path })),
-    ...trainingFolders(places)
-      .flatMap((folder) => trainingsBelow(folder))
-      .map((path): Named => ({ kind: 'training', path })),
+    ...trainingPaths(places).map((path): Named => ({ kind: 'training', path })),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { hideDisguised } from './disguises.js';
 import { harmless, harmlessLine, harmlessLines } from './terminal-text.js';
 
 const hidden = '[redacted]';
@@ -13,25 +14,32 @@ export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }
 
-/** Hides user names, passwords and the values of queries in web addresses. */
+/** What stands behind the name of a secret and `=`, what has the usual form of a key, and a login without a scheme. */
+const givenAway = [
+  /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
+  /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
+  /\b(?:sk|gsk|hf)[-_](?=[\w-]*\d)[\w-]{12,}/g,
+  /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
+];
+
+/** Hides user names, passwords and the values of queries in web addresses, and keys that the user gave in a wrong place. */
 export function redactAddresses(text: string): string {
-  return (
-    text
-      // What is no address may hold a password with a space in it.
-      .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
-      .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
-        const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
-        const [place, ...query] = afterLogin.split('?');
-        return [
-          afterLogin === rest ? place! : hidden + place!,
-          ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${hidden}`)),
-        ].join('?');
-      })
-  );
+  const safe = text
+    // What is no address may hold a password with a space in it.
+    .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
+    .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
+      const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
+      const [place, ...query] = afterLogin.split('?');
+      return [
+        afterLogin === rest ? place! : hidden + place!,
+        ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${hidden}`)),
+      ].join('?');
+    });
+  return givenAway.reduce((shown, pattern) => shown.replaceAll(pattern, hidden), safe);
 }
 
 /**
- * Hides the secrets, as they stand.
+ * Hides the secrets, as they stand and in the forms of `disguises.ts`.
  * @param cut whether the text may have been shortened within a secret: then also its beginning before an ellipsis
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
@@ -44,9 +52,16 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
     for (let length = secret.length - 1; cut && length >= 4; length--) {
       safe = safe.replaceAll(`${secret.slice(0, length)}…`, `${hidden}…`);
     }
+    safe = hideDisguised(safe, secret, hidden);
   }
   return safe;
 }
+
+/** The values of environment variables that are named as secrets are: no command prints them. */
+export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  Object.entries(env).flatMap(([name, value = '']) =>
+    /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
+  );
 
 /** One thing that is wrong with what the user gave us, said so that it can be mended. */
 export interface Problem {
@@ -81,6 +96,9 @@ export class UserError extends Error {
   }
 }
 
+/** Work that began and came to nothing through no mistake of the command line: the CLI exits with 1. */
+export class FailedWork extends UserError {}
+
 /** Plain data with every text in it changed; what is no plain data stays as it is. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
@@ -114,7 +132,14 @@ export function formatProblem(problem: Problem): string {
 /** As JSON, where JSON can say it. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value) ?? String(value);
+  try {
+    return (
+      JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
+      String(value)
+    );
+  } catch {
+    return messageOf(value);
+  }
 }
 
 function shorten(text: string, limit = 160): string {
@@ -142,7 +167,11 @@ export function unreachable(value: never): never {
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'an error that has no readable message';
+  }
 }
 
 /** The problems of a UserError; of anything else that was thrown, its message. */

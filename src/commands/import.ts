@@ -5,6 +5,7 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { ImportedConfig } from '../config/import/import-config.js';
+import { isTaken, writeWhole } from '../storage/draft.js';
 
 export const options = (y: Argv) =>
   y
@@ -59,15 +60,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 function write(path: string, text: string, { output, force }: Args): void {
-  try {
-    writeFileSync(path, text, { flag: force ? 'w' : 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (!force && isTaken(path))
     throw new UserError({
       field: '--output',
       message: 'there is a file of this name already',
       value: output,
       remedy: 'give another name, or --force to overwrite it',
     });
-  }
+  writeWhole(path, (draft) => writeFileSync(draft, text));
 }

@@ -1,10 +1,10 @@
 /** Curves of runs as TensorBoard reads them: a folder for each run. */
-
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListedRun } from '../archive/listing.js';
 import { logsIn } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
+import { openDraft } from '../storage/draft.js';
 import { eachLine } from '../storage/json-lines.js';
 import { EventFile, type Scalars } from '../storage/tensorboard.js';
 import { rowsOf, runRow } from './rows.js';
@@ -34,17 +34,26 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
     const row = runRow(run);
     const name = String(row.run);
     const file = join(directory, name);
-    // Files of an earlier export would be read as its beginning.
-    for (const old of existsSync(file) ? readdirSync(file) : [])
-      if (old.startsWith('events.out.tfevents.')) rmSync(join(file, old));
-    const events = new EventFile<Point>(file, (point) => point.values);
-    let values = 0;
-    for (const point of pointsOf(run)) {
-      events.add(point);
-      values += Object.values(point.values).filter((value) => value !== undefined).length;
+    const draft = openDraft(join(file, 'events'));
+    try {
+      const events = new EventFile<Point>(draft.path, (point) => point.values);
+      let values = 0;
+      for (const point of pointsOf(run)) {
+        events.add(point);
+        values += Object.values(point.values).filter((value) => value !== undefined).length;
+      }
+      events.close();
+      const [made] = readdirSync(draft.path);
+      // Files of an earlier export would be read as its beginning.
+      const earlier = readdirSync(file).filter(
+        (old) => old.startsWith('events.out.tfevents.') && old !== made,
+      );
+      renameSync(join(draft.path, made!), join(file, made!));
+      for (const old of earlier) rmSync(join(file, old));
+      return { run: name, file, values };
+    } finally {
+      draft.discard();
     }
-    events.close();
-    return { run: name, file, values };
   });
 }
 

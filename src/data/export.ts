@@ -5,6 +5,7 @@ import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import type { ListedRun } from '../archive/listing.js';
 import { version } from '../base/package.js';
 import { csvTable, forMachines } from '../format/table.js';
+import { writeWhole } from '../storage/draft.js';
 import { makeDirectory } from '../storage/files.js';
 import { type ColumnType, tables } from './columns.js';
 import { type Row, rowsOf, runRow } from './rows.js';
@@ -20,24 +21,27 @@ export interface ExportedTable {
   readonly rows: number;
 }
 
-/** Writes a file for each table into `directory`; those that are there are replaced. */
+/** Writes a file for each table into `directory`; those that are there are replaced, each once it is complete. */
 export async function exportRuns(
   runs: readonly ListedRun[],
   format: ExportFormat,
   directory: string,
 ): Promise<readonly ExportedTable[]> {
-  makeDirectory(directory);
+  makeDirectory(directory, '--out');
   const written: ExportedTable[] = [];
   for (const table of exported) {
     const file = join(directory, `${table}.${format}`);
-    const writer = format === 'csv' ? csvWriter(table, file) : parquetWriter(table, file);
-    let rows = 0;
-    for (const run of runs) {
-      const own = table === 'runs' ? [runRow(run)] : [...rowsOf(table, run)];
-      rows += own.length;
-      await writer.write(own);
-    }
-    await writer.finish();
+    const rows = await writeWhole(file, async (draft) => {
+      const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
+      let count = 0;
+      for (const run of runs) {
+        const own = table === 'runs' ? [runRow(run)] : [...rowsOf(table, run)];
+        count += own.length;
+        await writer.write(own);
+      }
+      await writer.finish();
+      return count;
+    });
     written.push({ table, file, rows });
   }
   return written;

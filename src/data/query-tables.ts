@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { append } from '../base/append.js';
 import { messageOf, nearest, UserError } from '../base/errors.js';
+import { purposeSql } from '../runs/calls.js';
 import { runFiles } from '../runs/reader.js';
 import { longestLine } from '../storage/json-lines.js';
 import { openRegularFile } from '../storage/regular-file.js';
@@ -192,7 +193,7 @@ async function makeTables(
     episodes: () =>
       `SELECT run, iteration, candidate, (generate_subscripts(returns, 1) - 1)::INTEGER AS episode, unnest(returns) AS "return", unnest(lengths) AS length FROM ${lines('evaluations', evaluated)} WHERE iteration <= done UNION ALL SELECT run, iteration, candidate, episode, "return", length FROM ${lines('episodes', { ...place, episode: 'INTEGER', return: 'DOUBLE', length: 'INTEGER' }, runs.filter(isPlay))}`,
     calls: () =>
-      `SELECT run, iteration, candidate, attempt, time, coalesce(purpose, 'proposal') AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
+      `SELECT run, iteration, candidate, attempt, time, ${purposeSql} AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
         'calls',
         {
           ...place,

@@ -1,6 +1,7 @@
 /** Rows of the tables, read from the logs of runs. */
 
 import { type ListedRun, resultOfLine } from '../archive/listing.js';
+import { purposeOf } from '../runs/calls.js';
 import type { GameRecord } from '../runs/events.js';
 import { openLogs } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
@@ -91,7 +92,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
             candidate,
             attempt,
             time,
-            purpose: purpose ?? 'proposal',
+            purpose: purposeOf({ attempt, purpose }),
             member: member ?? null,
             behind: behind ?? 0,
             outcome: outcome.kind,

@@ -170,13 +170,15 @@ export interface GenerateOptions {
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
-  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean;
+  readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has waited for the model's `rate` before; the call waits else. */
   readonly hasTurn?: boolean;
   /** Once it is aborted, no further try waits for its turn: the call ends with the failure before. */
   readonly finish?: AbortSignal;
   /** Told that a try waits for its turn, for about so many milliseconds. */
   readonly onWait?: Turn['onWait'];
+  /** Told of each try that failed, as soon as it has. */
+  readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
   /** Receives more text of the completion with this index, where the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }

@@ -1,4 +1,4 @@
-/** Plays a config of games in a run directory, and goes on with one. */
+/** Plays a config of games in a run directory, and resumes plays. */
 import { basename, join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
 import { goOn, refuseChanges } from '../archive/steer-runs.js';
@@ -15,6 +15,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
+import { closeLeft, isReported } from '../studies/single-run.js';
 import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
 import { playInDirectory } from './play-games.js';
@@ -27,7 +28,7 @@ interface PlayArguments {
   readonly runsDir: string;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Whether the page is opened at the end. */
+  /** Whether to open the page at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -61,7 +62,7 @@ export async function playConfig(
   });
 }
 
-/** Goes on with a play. @returns the exit code */
+/** Resumes a play. @returns the exit code */
 export async function resumePlay(
   args: PlayArguments & { readonly run: string },
   context: CommandContext,
@@ -79,7 +80,9 @@ export async function resumePlay(
   const { iterations, reason } = manifest;
   const isLimited = reason?.kind === 'limit';
   const sameLimits = JSON.stringify(was.limits) === JSON.stringify(loaded.config.limits);
-  if (manifest.status === 'completed' && (!isLimited || sameLimits))
+  if (manifest.status === 'completed' && (!isLimited || sameLimits)) {
+    await closeLeft(path, context.now);
+    if (!isReported(path, manifest)) return report(path, args, context);
     throw new UserError({
       message: `this play is complete: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
       value: path,
@@ -87,6 +90,7 @@ export async function resumePlay(
         ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)`
         : 'policyloop play with another seed plays more games',
     });
+  }
   requireTerminal(loaded, context);
   return located(loaded, async () => {
     const setup = await setUpPlay(loaded.config, context.env);
@@ -98,7 +102,7 @@ export async function resumePlay(
   });
 }
 
-/** What is wrong with the config is reported where it stands there, also when only the setup finds out. */
+/** Adds places in the config file to errors, even those found only during setup. */
 async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -122,7 +126,7 @@ const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
   return `${config.name ?? stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 };
 
-/** Prompts that a server is told to make room for are no longer than this. */
+/** Maximum prompt length, in tokens, that a server is asked to allow for. */
 const mostExpected = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
@@ -144,10 +148,11 @@ async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<vo
 async function finish(
   setup: PlaySetup,
   directory: RunDirectory,
-  { json, open = false, quiet }: PlayArguments,
+  args: PlayArguments,
   context: CommandContext,
 ): Promise<number> {
   const { path } = directory;
+  const { json, quiet } = args;
   const isSilent = quiet || setup.config.player === 'human';
   try {
     await playInDirectory(setup, directory, createPlayDisplay({ json, quiet: isSilent }, context), context);
@@ -162,6 +167,15 @@ async function finish(
       );
     throw error;
   }
+  return report(path, args, context);
+}
+
+/** Writes the page of a finished play and prints its result. @returns the exit code */
+async function report(
+  path: string,
+  { json, open = false }: PlayArguments,
+  context: CommandContext,
+): Promise<number> {
   const page = writePlayPage(path);
   const result = playResult(path, context.cwd);
   context.print(json ? JSON.stringify(result) : fitted(playText(result, context.cwd), context.columns));

@@ -4,10 +4,11 @@ import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { contextOf } from '../experiment/open-models.js';
 import { createModel } from '../experiment/proposer/create-model.js';
 import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
-import { type Completion, type ModelContext, ModelError } from '../models/language-model.js';
+import { type Completion, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/notation/grammar.js';
 import { emptyPicture } from '../render/png.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -27,7 +28,7 @@ export async function contextsOf(
   signal?: AbortSignal,
 ): Promise<Contexts> {
   const own = async (section: ModelConfig | undefined, other: Proposer | undefined) =>
-    section && contextOf({ section, model: other }, ask, signal);
+    section && contextOf(section, other, ask, signal);
   const ofRun = await own(config.model, model);
   return {
     model: ofRun,
@@ -35,24 +36,6 @@ export async function contextsOf(
     feedback:
       config.feedback?.model === undefined ? ofRun : await own(config.feedback.model, feedback?.model),
   };
-}
-
-async function contextOf(
-  { model, section }: { readonly section: ModelConfig; readonly model: Proposer | undefined },
-  ask: boolean,
-  signal?: AbortSignal,
-): Promise<ModelContext | undefined> {
-  const config = languageModelOf(section);
-  const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
-  const stated = tokens === undefined ? undefined : { tokens };
-  if (config?.provider === 'ollama' && !ask) return stated;
-  try {
-    return await (model && languageModelIn(model))?.context?.(signal);
-  } catch (error) {
-    // Asking for an answer will say the same.
-    if (error instanceof ModelError) return stated;
-    throw error;
-  }
 }
 
 /** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
@@ -67,7 +50,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   // What no other model is asked, it is asked itself.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
-  await contextOf({ section: assembly.config.model, model }, true, signal);
+  await contextOf(assembly.config.model, model, true, signal);
 }
 
 /** A call that only shows whether there is an answer. */

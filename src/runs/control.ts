@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { longestRemark } from '../prompting/context/feedback.js';
+import { jsonIn } from '../storage/json-depth.js';
 import { eachLine, withPath } from '../storage/json-lines.js';
 import type { RunEvent } from './events.js';
 
@@ -76,13 +77,7 @@ export class Requests {
   }
 }
 
-function parsed(line: string): ControlRequest | undefined {
-  try {
-    return requestShape.safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
-  }
-}
+const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
 
 /** A request in words: `stop`, `set limits.calls=500`. */
 export const requestText = (request: ControlRequest): string =>

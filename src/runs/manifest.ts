@@ -9,7 +9,7 @@ import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
 /** The description of an environment, without its id. In the file an infinite bound is null. */
-export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;
+export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'>;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Low } from 'lowdb';
-import { JSONFile } from 'lowdb/node';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { JsonLinesFile, withPath } from '../storage/json-lines.js';
+import { replaceFileMeanwhile } from '../storage/files.js';
+import { JsonLinesFile } from '../storage/json-lines.js';
 import { lockRun } from '../storage/lock.js';
 import { CallEncoder, type WrittenCall } from './call-lines.js';
 import type { CallRecord } from './calls.js';
@@ -66,11 +66,9 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   }
 }
 
-/** Removes files that a process was replacing when it was killed: `replaceFile` and lowdb name them so. */
+/** Removes files that a process was replacing when it was killed. */
 export function removeDrafts(path: string): void {
-  for (const file of Object.values(runFiles)) {
-    for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
-  }
+  for (const file of Object.values(runFiles)) rmSync(join(path, `${file}.new`), { force: true });
 }
 
 /** Appends what happens to the logs of a run, and replaces its manifest. */
@@ -107,7 +105,9 @@ export class RunWriter implements RunDirectory {
     this.#now = run.now;
     this.#release = run.release;
     this.#atEnd = run.durability === 'run';
-    this.#manifest = new Low<Manifest>(new JSONFile(join(path, runFiles.manifest)), run.manifest);
+    const file = join(path, runFiles.manifest);
+    const write = (manifest: Manifest) => replaceFileMeanwhile(file, JSON.stringify(manifest, null, 2));
+    this.#manifest = new Low<Manifest>({ read: async () => run.manifest, write }, run.manifest);
     const log = <T>(name: keyof RecordedRun['lines']) =>
       new JsonLinesFile<T>(join(path, runFiles[name]), recorded.lines[name], this.#atEnd);
     this.#files = {
@@ -196,9 +196,7 @@ export class RunWriter implements RunDirectory {
       evaluations.flush(),
       episodes.flush(),
       calls.flush(),
-      this.#manifest.write().catch((error: unknown) => {
-        throw withPath(error, join(this.path, runFiles.manifest));
-      }),
+      this.#manifest.write(),
     ]).then(() => events.flush());
     // A failure is thrown by the next commit, not as an unhandled rejection.
     this.#committing.catch(() => undefined);

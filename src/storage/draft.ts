@@ -1,16 +1,52 @@
 /** Files and directories that appear only once they are complete. */
-import { existsSync, mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import process from 'node:process';
 import { UserError } from '../base/errors.js';
-import { lockRun } from './lock.js';
+import { makeDirectory, refuseDevice, sync } from './files.js';
+import { isLocked, lockRun } from './lock.js';
+import { requireShortNames } from './names.js';
 
 interface Draft {
   /** Where to write: nothing is there yet. */
   readonly path: string;
-  /** Gives it the name that it is for; an empty directory of that name is replaced. */
+  /** Gives it the name that it is for; an empty directory of that name is replaced, and what `isCutOff` says. */
   complete(): void;
   /** Removes it. */
   discard(): void;
+}
+
+const lockOf = (output: string) => `${output}.partial.lock`;
+
+let atExit = false;
+
+/** Keeps the mark of a complete output until the process ends: before that its command has not ended. */
+export function markOutputsUntilExit(): void {
+  atExit = true;
+}
+
+/** Whether there is something of this name that a new output must not replace. */
+export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
+
+/**
+ * Whether the command that wrote this output was killed after the output was complete, and nothing in it has changed
+ * since: the same command may write it again.
+ */
+export function isCutOff(output: string): boolean {
+  const lock = statSync(lockOf(output), { throwIfNoEntry: false });
+  const written = statSync(output, { throwIfNoEntry: false });
+  if (lock === undefined || written === undefined || isLocked(lockOf(output))) return false;
+  // `complete` gave the lock the time of the output; systems round it.
+  return Math.abs(written.mtimeMs - lock.mtimeMs) < 2;
 }
 
 /**
@@ -19,12 +55,16 @@ interface Draft {
  * @throws UserError while another process writes it, or when something else has the name `<output>.partial`
  */
 export function openDraft(output: string): Draft {
+  requireShortNames(basename(output), { field: '--out' });
+  refuseDevice(output);
   const path = `${output}.partial`;
-  mkdirSync(dirname(path), { recursive: true });
-  const lock = `${path}.lock`;
-  const cutOff = existsSync(lock);
-  const release = lockRun(lock);
-  if (existsSync(path) && !cutOff) {
+  makeDirectory(dirname(path), '--out');
+  const lock = lockOf(output);
+  const wasBegun = existsSync(lock);
+  const isLeft = isCutOff(output);
+  // A process that ends while it writes leaves the lock: it marks the draft as one.
+  const release = lockRun(lock, { keepAtExit: true });
+  if (existsSync(path) && !wasBegun) {
     release();
     throw new UserError({
       field: '--out',
@@ -34,33 +74,52 @@ export function openDraft(output: string): Draft {
     });
   }
   rmSync(path, { recursive: true, force: true });
-  const ending = (end: () => void) => () => {
-    try {
-      end();
-    } finally {
-      release();
-    }
-  };
   return {
     path,
-    complete: ending(() => {
+    complete() {
+      syncAll(path);
+      const { mtime } = statSync(path);
+      utimesSync(lock, mtime, mtime);
       // Not every system renames onto an empty directory.
-      if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
+      if (isLeft) rmSync(output, { recursive: true, force: true });
+      else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);
-    }),
-    discard: ending(() => rmSync(path, { recursive: true, force: true })),
+      sync(dirname(output));
+      if (atExit) process.on('exit', release);
+      else release();
+    },
+    discard() {
+      try {
+        rmSync(path, { recursive: true, force: true });
+      } finally {
+        release();
+      }
+    },
   };
+}
+
+/** Waits until a file, or a directory with all that it holds, is on the disk. */
+function syncAll(path: string): void {
+  const found = lstatSync(path);
+  if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
+  if (found.isDirectory() || found.isFile()) sync(path);
 }
 
 /** Writes a file or a directory that appears only once it is complete; a failure removes it. */
 export function writeWhole<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
-  try {
-    const result = write(draft.path);
-    draft.complete();
-    return result;
-  } catch (error) {
+  const discard = (error: unknown): never => {
     draft.discard();
     throw error;
+  };
+  const complete = <R>(result: R): R => {
+    draft.complete();
+    return result;
+  };
+  try {
+    const result = write(draft.path);
+    return result instanceof Promise ? (result.then(complete).catch(discard) as T) : complete(result);
+  } catch (error) {
+    return discard(error);
   }
 }

@@ -1,33 +1,103 @@
 /** Files that are replaced whole, directories of their own, JSON that is checked, and patterns of paths. */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, parse } from 'node:path';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, parse } from 'node:path';
+import process from 'node:process';
 import type { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
+import { matches } from '../base/pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { matches } from './pattern.js';
+import { longestPart, requireShortNames } from './names.js';
 import { type Links, readRegularFile } from './regular-file.js';
 
 /**
- * Replaces a file in one step: a crash leaves the old one or the new one, and what fails the old one.
- * @throws what the system says, with the path
+ * Replaces a file in one step: a crash, of the machine too, leaves the old one or the new one, and what fails the old one.
+ * @param content its parts are made when they are written
+ * @throws what the system says, with the path; UserError for a name that is too long
  */
-export function replaceFile(path: string, content: string | Uint8Array): void {
+export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
+  requireShortNames(basename(path), { file: path });
+  refuseDevice(path);
   const draft = `${path}.new`;
   try {
-    // A link that lies there in a run of somebody else's must not be written through.
+    // Never write through a link that somebody left in the draft's place.
     rmSync(draft, { recursive: true, force: true });
-    writeFileSync(draft, content, { flag: 'wx' });
+    const descriptor = openSync(draft, 'wx');
+    try {
+      const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+      for (const part of isWhole ? [content] : content) writeFileSync(descriptor, part);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     renameSync(draft, path);
+    sync(dirname(path));
   } catch (error) {
     rmSync(draft, { force: true });
     throw withPath(error, draft);
   }
 }
 
+/** @throws UserError for a device or the like, which would be replaced by a file, such as `/dev/stdout` */
+export function refuseDevice(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined || there.isFile() || there.isDirectory()) return;
+  throw new UserError({
+    file: path,
+    message: 'is a device, pipe or socket, not a file',
+    remedy: 'name a file',
+  });
+}
+
+/** The same for a small file that is replaced often: other work goes on while the disk is waited for. */
+export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
+  const draft = `${path}.new`;
+  try {
+    await rm(draft, { recursive: true, force: true });
+    const file = await open(draft, 'wx');
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+    sync(dirname(path));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw withPath(error, draft);
+  }
+}
+
+/** Waits until a file or the names in a directory are on the disk. */
+export function sync(path: string): void {
+  // Windows opens no directories, and syncs only what it may write to.
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** Makes a directory below `root` for this process alone: the name, or the name with a number. */
 export function claimDirectory(root: string, name: string): string {
   makeDirectory(root);
+  requireShortNames(name, { field: 'name' });
   for (let n = 1; ; n++) {
     const path = join(root, n === 1 ? name : `${name}-${n}`);
     try {
@@ -39,13 +109,17 @@ export function claimDirectory(root: string, name: string): string {
   }
 }
 
-/** Makes a directory and those around it. */
-export function makeDirectory(path: string): void {
+/**
+ * Makes a directory and those around it.
+ * @param field that names it, for errors
+ */
+export function makeDirectory(path: string, field = '--run-dir'): void {
+  requireShortNames(path, { field });
   try {
     mkdirSync(path, { recursive: true });
   } catch (error) {
     throw new UserError({
-      field: '--run-dir',
+      field,
       message: `this directory can't be made (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
       remedy: 'name a directory that can be written to',
@@ -55,11 +129,13 @@ export function makeDirectory(path: string): void {
 
 /**
  * A name as a file, a directory or a job can have it: letters, digits, dot, hyphen and underscore, not beginning with
- * the last three.
+ * the last three. A long one ends in a hash in the place of its end.
  * @param otherwise the name where nothing is left of `text`
  */
 export function plainName(text: string, otherwise: string): string {
-  return text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
+  const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
+  if (name.length <= longestPart) return name;
+  return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
 /** Largest JSON file of a model directory: vocabularies of a million tokens stay below. */

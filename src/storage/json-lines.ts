@@ -1,4 +1,5 @@
 /** Files of one JSON object a line: appended to, read as a stream, so that their size is no limit. */
+
 import { isUtf8 } from 'node:buffer';
 import {
   appendFileSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { UserError } from '../base/errors.js';
+import { parseJson } from './json-depth.js';
 import { type Links, openRegularFile } from './regular-file.js';
 
 const sync = promisify(fdatasync);
@@ -225,7 +227,7 @@ export function brokenLine(problem: string, text: string, { path, line, start }:
 
 function parseLine(text: string): { readonly item?: unknown; readonly problem?: string } {
   try {
-    return { item: JSON.parse(text) };
+    return { item: parseJson(text) };
   } catch {
     return { problem: 'this line is not valid JSON' };
   }

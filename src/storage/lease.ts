@@ -1,6 +1,7 @@
 /** Work that one process at a time does, on whichever machine of a shared file system. */
 import { linkSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 
@@ -11,20 +12,18 @@ const leaseMs = 20_000;
 const mostTries = 20_000;
 const waitMs = 7;
 
-const asleep = new Int32Array(new SharedArrayBuffer(4));
-
 /**
- * Does the work while no other process does any under the same path. A lease whose holder died, with its machine or
+ * Does the work while no other process does any under the same path; other work of this one goes on until then. A lease whose holder died, with its machine or
  * without, is taken over after 20 s by the clock of the file system; so the work must write nothing that only the lease
  * protects from a holder that was merely halted: each holder writes files of its own, or a record that a late one can't
  * replace.
  * @throws UserError where others hold it for minutes
  */
-export function underLease<T>(path: string, work: () => T): T {
+export async function underLease<T>(path: string, work: () => T): Promise<T> {
   for (let tries = 0; tries < mostTries; tries++) {
     const done = tryLease(path, work);
     if (done !== undefined) return done.result;
-    Atomics.wait(asleep, 0, 0, waitMs + ((process.pid + tries) % waitMs));
+    await delay(waitMs + ((process.pid + tries) % waitMs));
   }
   throw new UserError({
     file: path,

@@ -16,10 +16,11 @@ process.on('exit', () => {
 
 /**
  * Makes this process the one writer of a run or another directory. Takes over a lock whose process is gone (a crash).
+ * @param keepAtExit whether a process that ends before it releases the lock leaves it, as if it had been killed
  * @returns a function that releases the lock
  * @throws UserError while another process, or another thread or part of this one, holds it
  */
-export function lockRun(path: string): () => void {
+export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
   const own = `${process.pid} ${hostname()} ${ownStart()}`;
   for (let tries = 0; ; tries++) {
     if (createWhole(path, `${own}\n`)) {
@@ -28,7 +29,7 @@ export function lockRun(path: string): () => void {
         held.delete(release);
         if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
       };
-      held.add(release);
+      if (!keepAtExit) held.add(release);
       return release;
     }
     const holder = readLock(path);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
 import { type Content, type Html, html, preformatted } from '../format/html.js';
-import { formatCount, formatParameter, formatReturn, formatSigned, plural } from '../format/numbers.js';
+import { apart, formatCount, formatParameter, formatSigned, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import type { Page, Section } from '../report/page/page.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -94,15 +94,17 @@ const highest = (entries: readonly BufferEntry[]): BufferEntry | undefined =>
   );
 
 function figures(left: Side, right: Side): Html {
+  const score = apart([left.entry?.score, right.entry?.score]);
+  const best = apart([left.manifest.best?.return, right.manifest.best?.return]);
   const rows: readonly (readonly [string, (side: Side) => string | undefined])[] = [
-    ['mean return', ({ entry }) => entry && formatReturn(entry.score)],
+    ['mean return', ({ entry }) => entry && score(entry.score)],
     ['episodes', ({ entry }) => entry && formatCount(entry.returns.length)],
     ['calls', ({ calls }) => formatCount(calls.length)],
     ['outcome', ({ calls }) => outcomeOf(calls.at(-1))],
     ['environment', ({ manifest }) => manifest.environment],
     ['model', ({ manifest }) => manifest.model],
     ['seed', ({ manifest }) => String(manifest.seed)],
-    ['best observed', ({ manifest }) => manifest.best && formatReturn(manifest.best.return)],
+    ['best observed', ({ manifest }) => manifest.best && best(manifest.best.return)],
   ];
   return htmlTable(rows, [
     text('', ([title]) => title),
@@ -141,9 +143,7 @@ function parameters(left: Side, right: Side): Html {
       number('left', (i) => shown(a[i])),
       number('right', (i) => shown(b[i])),
       number('difference', (i) =>
-        a[i] === undefined || b[i] === undefined
-          ? undefined
-          : formatSigned(b[i] - a[i], (value) => formatReturn(value)),
+        a[i] === undefined || b[i] === undefined ? undefined : formatSigned(b[i] - a[i]),
       ),
     ],
     { tall: true },

@@ -40,11 +40,12 @@ const deepest = 5;
 
 /** The items below some directories. Each look reads only what changed since the last one. */
 export class Items {
-  readonly #roots: readonly Root[];
+  readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
 
-  constructor(roots: readonly Root[]) {
-    this.#roots = roots;
+  /** @param more looked up each time */
+  constructor(roots: readonly Root[], more: () => readonly Root[] = () => []) {
+    this.#roots = () => [...roots, ...more()];
   }
 
   find(name: string): Place | undefined {
@@ -59,7 +60,7 @@ export class Items {
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
-    for (const { path, prefix } of this.#roots) {
+    for (const { path, prefix } of this.#roots()) {
       walk(path, { name: '', within: null, depth: 0 }, (sight) => {
         const name = prefix + (sight.name || basename(path));
         const known = knownOf(

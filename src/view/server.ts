@@ -30,6 +30,8 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
   readonly roots: readonly Root[];
+  /** Trainings that lie elsewhere: more may begin meanwhile. */
+  readonly elsewhere?: () => readonly Root[];
   /** The directory, for people. */
   readonly place: string;
   readonly host: LoopbackHost;
@@ -57,7 +59,7 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots), options.milliseconds);
+  const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
   let { port } = options;
   const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
   const server = createServer(limits, (request, response) => {

@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { formatNumber, formatReturn, plural } from '../format/numbers.js';
+import { apart, formatNumber, plural } from '../format/numbers.js';
 import { loggedProposals } from '../report/data/proposals.js';
 import { gridMap, taskLabels } from '../report/data/task-labels.js';
 import type { Page, Section } from '../report/page/page.js';
@@ -47,11 +47,12 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
     const earlier = names.get(notable[which]);
     names.set(notable[which], earlier === undefined ? which : `${earlier} and ${which}`);
   }
+  const told = apart([...names.keys()].map(({ score }) => score));
   const figures = [...names].map(([entry, which]): Html => {
     const title = `${which[0]!.toUpperCase()}${which.slice(1)}`;
     return html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${which} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${formatReturn(entry.score)}.</figcaption>
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${told(entry.score)}.</figcaption>
 </figure>`;
   });
   return [
@@ -116,8 +117,9 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const facts = factsOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);
+  const told = apart(shown.map(({ score }) => score));
   const policies = shown.map(
-    (entry) => html`<h3>${placeName(entry, config)}: ${formatReturn(entry.score)}</h3>
+    (entry) => html`<h3>${placeName(entry, config)}: ${told(entry.score)}</h3>
 ${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
 <details><summary>As a parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
   );
@@ -144,21 +146,23 @@ const mostShown = 32;
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
+  const told = apart([best, before]);
   return html`<dl class="headline">
-${tile('Best mean return', Number.isFinite(best) ? formatReturn(best) : '–', plural(own.length, 'evaluation'))}
-${Number.isFinite(before) && tile('Best before it', formatReturn(before), best > before ? 'it is a new best' : 'it is no new best')}
+${tile('Best mean return', Number.isFinite(best) ? told(best) : '–', plural(own.length, 'evaluation'))}
+${Number.isFinite(before) && tile('Best before it', told(before), best > before ? 'it is a new best' : 'it is no new best')}
 ${tile('Episodes', formatNumber(episodes), 'played in it')}
 ${tile('Calls', formatNumber(calls), 'of the model')}
 </dl>`;
 }
 
 function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame['config']): Html {
+  const told = apart(shown.flatMap(({ returns, score }) => [score, ...returns]));
   return html`<div class="animations">${shown.map(
     (entry) => html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of an episode of ${placeName(entry, config)}">
-<figcaption><b>${placeName(entry, config)}</b>: mean return ${formatReturn(entry.score)} <span class="muted">(${entry.returns
+<figcaption><b>${placeName(entry, config)}</b>: mean return ${told(entry.score)} <span class="muted">(${entry.returns
       .slice(0, 50)
-      .map((value) => formatNumber(value))
+      .map(told)
       .join(', ')})</span></figcaption>
 </figure>`,
   )}</div>

@@ -1,6 +1,7 @@
 /** The lines that come to a growing file. */
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { UserError } from '../base/errors.js';
+import { jsonIn } from '../storage/json-depth.js';
 import { longestLine } from '../storage/json-lines.js';
 import { openRegularFile } from '../storage/regular-file.js';
 
@@ -50,7 +51,7 @@ export class Tail {
       this.#size = chunk;
       this.#end += end;
       for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
-        const item = parsed(line);
+        const item = jsonIn(line);
         if (item !== undefined) onLine(item);
       }
       return this.#end < size ? 'more' : 'done';
@@ -71,13 +72,5 @@ export class Tail {
     if (this.#size >= longestLine) return 'done';
     this.#size *= 2;
     return 'more';
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { attacked, damagesIn, targetsIn, writeFixtures } from '../../scripts/attacks/damaged.js';
-import { openLooks } from '../support/looks.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { openLooks } from './looks.js';
 
 it('every damage to every file is answered in time, within the memory and with a clear error', async () => {
   const [root, cwd] = [temporaryDirectory(), temporaryDirectory()];

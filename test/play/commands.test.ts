@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
 import * as compare from '../../src/commands/compare.js';
@@ -192,6 +192,32 @@ describe('plays among the runs', () => {
     expect(readFileSync(join(cwd, 'it.csv'), 'utf8')).toMatch(
       /^player,games,score,score_low,score_high,return/,
     );
+  });
+
+  it('that failed are named and left out of a comparison', async () => {
+    const { cwd, named } = await several();
+    const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
+    for (const copy of [failed, damaged]) cpSync(resolve(cwd, named.random!), copy, { recursive: true });
+    const manifest = JSON.parse(readFileSync(join(failed, 'manifest.json'), 'utf8')) as object;
+    const reason = { kind: 'model-error', error: 'server', message: 'HTTP 500' };
+    writeFileSync(join(failed, 'manifest.json'), JSON.stringify({ ...manifest, status: 'failed', reason }));
+    writeFileSync(join(damaged, 'config.yaml'), 'environment: [\n');
+    const { context, printed } = fakeContext(cwd);
+    const compared = { ...common, runs: ['buffers/*'], unfinished: false };
+    await compare.execute({ ...compared, json: true }, context);
+    const { leftOut, plays } = JSON.parse(printed.pop()!) as {
+      plays: { name: string }[];
+      leftOut: { run: string; reason: string }[];
+    };
+    expect(plays).toHaveLength(3);
+    expect(leftOut).toEqual([
+      { run: join('buffers', 'damaged'), reason: expect.stringContaining('config.yaml') },
+      { run: join('buffers', 'failed'), reason: expect.stringContaining('HTTP 500') },
+    ]);
+    await compare.execute(compared, context);
+    expect(printed.pop()).toMatch(/left out 2 runs:\n {2}buffers\/damaged: [\s\S]*\n {2}buffers\/failed: /);
+    const none = { ...compared, runs: ['buffers/failed', 'buffers/damaged'] };
+    await expect(compare.execute(none, context)).rejects.toThrow('none of these runs is complete');
   });
 
   it('are compared with no other games, and not by what they lack', async () => {

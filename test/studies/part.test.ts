@@ -97,28 +97,28 @@ it('keeps one rate in all parts', async () => {
   await server.close();
 });
 
-it('counts what all parts use, and a part that begins anew only what its runs have used', () => {
+it('counts what all parts use, and a part that begins anew only what its runs have used', async () => {
   const calls = (count: number) => ({ ...nothing, calls: count });
   const [a, b] = [0, 1].map((index) => new PartBudget(at('budget'), { index, of: 2 }, calls(index), () => 0));
-  a!.exclusively(() => {
+  await a!.exclusively(() => {
     a!.all.reserved = calls(5);
   });
-  b!.exclusively(() => {
+  await b!.exclusively(() => {
     expect(b!.all).toMatchObject({ spent: calls(1), reserved: calls(5) });
     b!.all.spent = calls(3);
   });
-  a!.exclusively(() => expect(a!.all.spent).toEqual(calls(3)));
+  await a!.exclusively(() => expect(a!.all.spent).toEqual(calls(3)));
   // The first one died with five calls under way, of which its logs know two.
   const again = new PartBudget(at('budget'), { index: 0, of: 2 }, calls(2), () => 0);
   expect(again.all).toMatchObject({ spent: calls(5), reserved: calls(0) });
 });
 
-it('takes over a lease whose holder is gone, by the clock of the file system, and keeps a young one', () => {
+it('takes over a lease whose holder is gone, by the clock of the file system, and keeps a young one', async () => {
   const path = at('lease');
   writeFileSync(path, 'another 1 0');
   const old = (Date.now() - 60_000) / 1000;
   utimesSync(path, old, old);
-  expect(underLease(path, () => 7)).toBe(7);
+  expect(await underLease(path, () => 7)).toBe(7);
   expect(existsSync(path)).toBe(false);
 });
 

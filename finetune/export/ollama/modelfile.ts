@@ -1,6 +1,7 @@
-/** Modelfiles, of which `ollama create` makes models. */
+/** Modelfiles, from which `ollama create` makes models. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
+import { requireOneLine } from '../../../src/format/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
 import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
@@ -10,20 +11,24 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** The largest context in tokens that a Modelfile asks for: memory grows with it, and Ollama's own default is short. */
+/**
+ * Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is
+ * short.
+ */
 const contextLimit = 8192;
 
 export interface Modelfile {
   readonly text: string;
-  /** Whether it holds a template that renders prompts as the model's own does. */
+  /** True if the Modelfile includes a template that renders prompts like the model's own. */
   readonly template: boolean;
 }
 
 /**
- * @param gguf path from the Modelfile to the file with the weights
- * @param variables of the chat template, as the model was trained with
- * @param contextTokens that the model reads
- * @param ignoredKeys of config.json, which are read as if they were not there
+ * @param gguf path from the Modelfile to the weights
+ * @param variables chat template variables the model was trained with
+ * @param contextTokens the model's context
+ * @param ignoredKeys keys of config.json to ignore
+ * @throws UserError for a name with a line break
  */
 export function ggufModelfile(
   model: string,
@@ -32,6 +37,7 @@ export function ggufModelfile(
   contextTokens: number,
   ignoredKeys: readonly string[] = [],
 ): Modelfile {
+  requireOneLine(gguf, '--out');
   const config = readDecoderConfig(model, ignoredKeys);
   const ends = endTexts(model, config);
   const chat = openChatTemplate(model, readTokenizerConfig(model), variables);
@@ -59,10 +65,10 @@ export function ggufModelfile(
 }
 
 /**
- * A Modelfile of an adapter on top of a model that Ollama has.
- * @param place path from the Modelfile to the adapter's GGUF file: of PEFT's own, Ollama refuses the name, reads alpha as a
- *   whole number only, and knows nothing of use_rslora
- * @throws UserError when Ollama takes no adapters for this architecture, or none of this kind
+ * Modelfile of an adapter on a model that Ollama already has.
+ * @param place path from the Modelfile to the adapter's GGUF file; PEFT's own files don't work, because
+ *   Ollama rejects their name, reads alpha only as an integer and ignores use_rslora
+ * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
 export function adapterModelfile(
   { model, adapter }: AdaptedModel,
@@ -85,6 +91,10 @@ export function adapterModelfile(
       message: 'Ollama takes no adapters of this kind (DoRA)',
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
+  // After three quotes, Ollama would read on to the next three.
+  if (from.trim() === '' || from.includes('"'))
+    throw new UserError({ field: '--from', value: from, message: 'is no name of a model' });
+  requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
     `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,
     `FROM ${from}`,
@@ -95,7 +105,7 @@ export function adapterModelfile(
 
 const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
 
-/** A path that Ollama does not take for the name of a model: it starts with a dot or a slash. */
+/** Adds `./` to relative paths, so Ollama doesn't take them for model names. */
 function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }

@@ -1,4 +1,4 @@
-/** Searches that play the held-out runs in the place of the model. */
+/** Baseline searches that play the held-out runs instead of the model. */
 
 import type { Config } from '../../../src/config/config.js';
 import { createGenerator } from '../../../src/random/generator.js';
@@ -8,15 +8,18 @@ import { largest } from '../../../src/statistics/descriptive.js';
 import { openRun } from './run-underway.js';
 
 export interface PlayedBaseline {
-  /** For tables. */
+  /** Name shown in tables. */
   readonly label: string;
-  /** The best return of each run. */
+  /** Best return of each run. */
   readonly returns: readonly number[];
-  /** Episodes of a run, on average. */
+  /** Mean number of episodes per run. */
   readonly episodes: number;
 }
 
-/** Each search with as many evaluations as the model has, on the same episodes, from the same random policies. */
+/**
+ * Runs each search with as many evaluations as the model has, on the same episodes and from the same random
+ * policies.
+ */
 export function playBaselines(
   names: readonly ControlName[],
   configs: readonly Config[],

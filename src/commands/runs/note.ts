@@ -25,13 +25,16 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   const { findAll } = await import('../../archive/names.js');
   const { changeLabels } = await import('../../archive/labels.js');
   const { text } = args;
-  const labelled = findAll(args.run, { cwd, runsDir: args.runsDir }).map((path) => ({
-    run: shownPath(path, cwd),
-    ...changeLabels(path, (labels) => (text === undefined ? labels : { ...labels, note: text.trim() })),
-  }));
+  const labelled: Output[number][] = [];
+  for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {
+    const changed = await changeLabels(path, (labels) =>
+      text === undefined ? labels : { ...labels, note: text.trim() },
+    );
+    labelled.push({ run: shownPath(path, cwd), ...changed });
+  }
   print(
     args.json
-      ? JSON.stringify(labelled satisfies Output)
+      ? JSON.stringify(labelled)
       : labelled.map(({ note, run }) => `${run}  ${note ?? 'no note'}`).join('\n'),
   );
   return 0;

@@ -28,16 +28,17 @@ export async function execute(args: Args, { cwd, print }: CommandContext): Promi
   const { findAll } = await import('../../archive/names.js');
   const { changeLabels } = await import('../../archive/labels.js');
   const given = args.tags ?? [];
-  const labelled = findAll(args.run, { cwd, runsDir: args.runsDir }).map((path) => ({
-    run: shownPath(path, cwd),
-    ...changeLabels(path, (labels) => ({
+  const labelled: Output[number][] = [];
+  for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {
+    const changed = await changeLabels(path, (labels) => ({
       ...labels,
       tags: args.off ? labels.tags.filter((tag) => !given.includes(tag)) : [...labels.tags, ...given],
-    })),
-  }));
+    }));
+    labelled.push({ run: shownPath(path, cwd), ...changed });
+  }
   print(
     args.json
-      ? JSON.stringify(labelled satisfies Output)
+      ? JSON.stringify(labelled)
       : labelled
           .map(({ run, tags }) => `${run}  ${tags.length === 0 ? 'no tags' : tags.join(' ')}`)
           .join('\n'),

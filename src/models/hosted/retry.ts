@@ -67,11 +67,11 @@ export interface Call<T> {
   /** Aborts the call. */
   readonly signal?: AbortSignal | undefined;
   /** Whether the caller can afford another try after a failure of this kind; default: always. */
-  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean) | undefined;
+  readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean | Promise<boolean>) | undefined;
   /** How often requests may be sent; left out, at any time. */
   readonly rate?: RequestRate | undefined;
   /** See GenerateOptions. */
-  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait'>;
+  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
 }
 
 export interface Outcome<T> {
@@ -175,12 +175,13 @@ class Tries<T> {
       const tried = await this.#unlessEnded(() => this.#try());
       if (!(tried instanceof TryFailure)) return tried;
       this.#failures.push(tried);
+      this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
       if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {
         throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
       }
-      const obstacle = this.#obstacle(tried.kind, waitMs);
+      const obstacle = await this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
       if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
       await this.#unlessEnded(() => this.#call.wait(waitMs, this.#end));
@@ -229,7 +230,7 @@ class Tries<T> {
   }
 
   /** Why there is no other try, as the end of a message; undefined where there is one. */
-  #obstacle(kind: ModelErrorKind, waitMs: number): string | undefined {
+  async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
     if (!temporary.has(kind)) return '';
@@ -239,7 +240,7 @@ class Tries<T> {
     if (retries >= Math.min(most, policy.maxRetries)) {
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
     }
-    if (mayTryAgain?.(kind) === false) return ' (a limit has no room for another try)';
+    if ((await mayTryAgain?.(kind)) === false) return ' (a limit has no room for another try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;
   }

@@ -105,25 +105,23 @@ const metricShape = z.looseObject({
 type Metric = z.output<typeof metricShape>;
 
 /**
- * The trainings below folders, those that began first at the top, and the paths of those whose record is damaged.
+ * The trainings at some paths, those that began first at the top, and the paths of those whose record is damaged.
  * @param cwd what these are given relative to
  */
 export function listTrainings(
-  folders: readonly string[],
+  paths: readonly string[],
   cwd: string,
 ): { readonly trainings: readonly TrainingFacts[]; readonly damaged: readonly string[] } {
   const damaged: string[] = [];
-  const trainings = folders
-    .flatMap((folder) => trainingsBelow(folder))
-    .flatMap((path) => {
-      try {
-        return [trainingFacts(path)];
-      } catch (error) {
-        if (!(error instanceof UserError)) throw error;
-        damaged.push(shownPath(path, cwd));
-        return [];
-      }
-    });
+  const trainings = paths.flatMap((path) => {
+    try {
+      return [trainingFacts(path)];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      damaged.push(shownPath(path, cwd));
+      return [];
+    }
+  });
   return {
     damaged,
     trainings: trainings.toSorted((a, b) => ((a.started ?? '') < (b.started ?? '') ? -1 : 1)),

@@ -1,31 +1,35 @@
-/** Downloads models of Hugging Face into its cache, and removes those that it downloaded. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+/** Downloads Hugging Face models into the cache, and removes those that it downloaded. */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
-import { messageOf, UserError } from '../../../base/errors.js';
+import { z } from 'zod';
+import { messageOf, redact, UserError } from '../../../base/errors.js';
+import { replaceFile } from '../../../storage/files.js';
+import { parseJson } from '../../../storage/json-depth.js';
+import { requireShortNames } from '../../../storage/names.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Files to be downloaded and their bytes together; files of the cache don't count. */
+  /** Number of files to download and their total bytes, excluding cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
-  /** Bytes that have arrived. */
+  /** Number of bytes received. */
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What tells a repository that was downloaded here from those of other programs. */
+/** Marks a repository as downloaded by this program. */
 const mark = '.policyloop-pulled';
 
-/** Files beside the weights that a model is read from. */
+/** Files other than the weights from which a model is read. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
 /**
  * @param reference `ORG/NAME[@REVISION][:FILE.gguf]`
  * @returns the directory or the GGUF file in the cache
- * @throws UserError when there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
- * `hooks.signal`
+ * @throws UserError if there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
+ * `hooks.signal` when aborted
  */
 export async function pullModel(
   reference: string,
@@ -35,6 +39,8 @@ export async function pullModel(
   const parsed = parseHfReference(reference);
   refuseOffline(reference, env);
   const folder = repositoryFolder(hfCache(env), parsed.repository);
+  const named = path.join(path.basename(folder), parsed.revision, parsed.file ?? '');
+  requireShortNames(named, { field: 'model' });
   const arrived = { bytes: 0 };
   const hub = hubOf(env, hooks, (bytes) => {
     arrived.bytes += bytes;
@@ -44,7 +50,10 @@ export async function pullModel(
     const { repository: name, revision } = parsed;
     const { sha } = await modelInfo({ ...hub, name, revision, additionalFields: ['sha'] });
     const listed = [];
-    for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) listed.push(entry);
+    for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
+      listed.push(entry);
+      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files does not end');
+    }
     const chosen = filesOf(parsed, listed);
     const snapshot = path.join(folder, 'snapshots', sha);
     const absent = chosen.filter((file) => !existsSync(path.join(snapshot, file.path)));
@@ -52,9 +61,9 @@ export async function pullModel(
     const isOurs = !existsSync(folder);
     hooks.onStart?.(total, absent.length);
     mkdirSync(path.join(folder, 'refs', path.dirname(revision)), { recursive: true });
-    if (isOurs) writeFileSync(path.join(folder, mark), '');
+    if (isOurs) replaceFile(path.join(folder, mark), '');
     for (const file of absent) await quietly(() => download(name, sha, file.path, env, hub));
-    if (revision !== sha) writeFileSync(path.join(folder, 'refs', revision), sha);
+    if (revision !== sha) replaceFile(path.join(folder, 'refs', revision), sha);
     return parsed.file === undefined ? snapshot : path.join(snapshot, chosen[0]!.path);
   } catch (error) {
     hooks.signal?.throwIfAborted();
@@ -68,7 +77,7 @@ const download = (repo: string, revision: string, file: string, env: Variables, 
 /**
  * Removes a repository from the cache.
  * @returns its folder
- * @throws UserError when it is not there, or was downloaded by another program
+ * @throws UserError if it isn't there, or was downloaded by another program
  */
 export function removeModel(reference: string, env: Variables): string {
   const { repository } = parseHfReference(reference);
@@ -95,13 +104,15 @@ interface Hub {
   readonly fetch: typeof fetch;
 }
 
-/** Endpoint and token by huggingface_hub's variables; each answer's bytes are counted. */
+/** Takes the endpoint and token from huggingface_hub's variables, and counts the bytes of each response. */
 function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
   return {
     ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
     ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
     async fetch(input, init) {
       const response = await fetch(input, { ...init, ...(signal && { signal }) });
+      // The request's URL, regardless of redirects.
+      if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(response);
       if (response.body === null || !/\/resolve\//.test(response.url)) return response;
       const counted = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
@@ -109,25 +120,84 @@ function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number)
           controller.enqueue(chunk);
         },
       });
-      const { status, statusText, headers } = response;
-      const body = response.body.pipeThrough(counted);
-      return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', {
-        value: response.url,
-      });
+      return withBody(response, response.body.pipeThrough(counted));
     },
   };
 }
 
+const urlOf = (input: string | URL | Request) => (input instanceof Request ? input.url : String(input));
+
+/** SHA-1 or SHA-256. */
+const hash = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+const commit = z.string().regex(/^[0-9a-f]{40}$/);
+const repositorySchema = z.looseObject({ sha: commit });
+const entrySchema = z.looseObject({
+  path: z.string(),
+  type: z.string(),
+  size: z.int().min(0),
+  oid: hash.nullish(),
+  xetHash: hash.nullish(),
+  lfs: z.looseObject({ oid: hash }).nullish(),
+  lastCommit: z.looseObject({ id: commit }).nullish(),
+});
+const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
+
+/** Upper bounds on the size of a page of a file list, and on the number of files in a repository. */
+const mostBytes = 64 * 2 ** 20;
+const mostFiles = 1_000_000;
+
+/**
+ * A response of the hub about a repository. Its ids become names of folders and files in the cache, so each
+ * must be a hash.
+ * @throws UserError for any other response
+ */
+async function checkedAnswer(response: Response): Promise<Response> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    parts.push(part);
+    length += part.length;
+    if (length > mostBytes) throw strange(response.url, 'it does not end');
+  }
+  const text = Buffer.concat(parts).toString('utf8');
+  try {
+    answerSchema.parse(parseJson(text));
+  } catch {
+    throw strange(response.url, 'an id in it is no hash, or a file of it has no name or size');
+  }
+  return withBody(response, text);
+}
+
+/** The response with a different body. */
+function withBody(
+  { headers, status, statusText, url }: Response,
+  body: string | ReadableStream<Uint8Array>,
+): Response {
+  return Object.defineProperty(new Response(body, { status, statusText, headers }), 'url', { value: url });
+}
+
+const strange = (url: string, what: string) =>
+  new UserError({
+    field: 'HF_ENDPOINT',
+    value: url,
+    message: `this is no answer of a model hub: ${what}`,
+    remedy: 'unset HF_ENDPOINT, or name a server that you trust',
+  });
+
 type Listed = { readonly path: string; readonly size: number; readonly type: string };
 
-/** Weights and what is read beside them, at the top of the repository; or the parts of one GGUF file. */
+/** The weights and related files at the top level of the repository; or the parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): readonly Listed[] {
   const files = listed.filter(({ type }) => type === 'file');
-  const split = file && /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(file);
+  const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
   const chosen = files.filter(({ path: name }) => {
     if (file === undefined) return besides.test(name) || /^model(-\d+-of-\d+)?\.safetensors$/.test(name);
+    if (name === file || !split) return name === file;
+    const [, start, end] = split;
     return (
-      name === file || (split && name.startsWith(`${split[1]}-`) && name.endsWith(`-of-${split[2]}.gguf`))
+      name.startsWith(start!) &&
+      name.endsWith(end!) &&
+      /^\d{5}$/.test(name.slice(start!.length, -end!.length))
     );
   });
   if (chosen.some(({ path: name }) => /\.(safetensors|gguf)$/.test(name))) return chosen;
@@ -165,12 +235,12 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return new UserError({
     ...place,
-    message: `the download failed: ${messageOf(error)}${cause}`,
+    message: redact(`the download failed: ${messageOf(error)}${cause}`, [env.HF_TOKEN ?? '']),
     remedy: 'try again: what has arrived whole is kept; HF_ENDPOINT names another server',
   });
 }
 
-/** The library writes what it does to the console. */
+/** Suppresses the library's console output. */
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { debug } = console;
   console.debug = () => undefined;

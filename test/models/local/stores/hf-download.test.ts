@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { UserError } from '../../../../src/base/errors.js';
 import { execute as pull } from '../../../../src/commands/models/pull.js';
 import { execute as remove } from '../../../../src/commands/models/remove.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -27,14 +28,30 @@ files.set('pytorch_model.bin', Buffer.from('not wanted'));
 let requests: string[] = [];
 let token: string | undefined;
 let cut: string | undefined;
+/** Changes what the hub answers, by the kind of the question. */
+let twist: (kind: string, answered: unknown) => unknown = (_, answered) => answered;
+let redirects = false;
+let reply: { readonly status: number; readonly body: string } | undefined;
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url!, 'http://hub');
   requests.push(`${request.method} ${url.pathname}`);
   const json = (value: unknown) => {
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(value));
+    const kind = /\/(revision|tree|paths-info)\//.exec(url.pathname)?.[1] ?? '';
+    response.end(JSON.stringify(twist(kind, value)));
   };
+  if (reply !== undefined) {
+    response.statusCode = reply.status;
+    response.end(reply.body);
+    return;
+  }
+  if (redirects && url.pathname.startsWith('/api/')) {
+    response.writeHead(307, { location: `/moved${url.pathname}` });
+    response.end();
+    return;
+  }
+  url.pathname = url.pathname.replace(/^\/moved/, '');
   const entry = (name: string) => ({
     type: 'file',
     path: name,
@@ -89,6 +106,9 @@ beforeEach(() => {
   requests = [];
   token = undefined;
   cut = undefined;
+  twist = (_, answered) => answered;
+  redirects = false;
+  reply = undefined;
 });
 
 const root = temporaryDirectory();
@@ -175,5 +195,94 @@ describe('models remove', () => {
     mkdirSync(path.join(env.HF_HOME, 'hub', 'models--org--theirs'), { recursive: true });
     await expect(remove({ model: 'hf:org/theirs', json: true }, context)).rejects.toThrow(/another program/);
     await expect(remove({ model: 'hf:org/tiny', json: true }, context)).rejects.toThrow(/no such model/);
+  });
+});
+
+describe('a hub that can’t be trusted', () => {
+  const outsideCache = '../../../../evil';
+  const cases: readonly [string, (kind: string, answered: unknown) => unknown][] = [
+    ['a commit', (kind, body) => (kind === 'revision' ? { ...(body as object), sha: outsideCache } : body)],
+    ['no commit', (kind, body) => (kind === 'revision' ? { ...(body as object), sha: undefined } : body)],
+    [
+      'a SHA-256 as the commit',
+      (kind, body) => (kind === 'revision' ? { ...(body as object), sha: 'a'.repeat(64) } : body),
+    ],
+    ...(['oid', 'xetHash', 'path'] as const).map(
+      (key) =>
+        [
+          `${key} of a file`,
+          (kind: string, body: unknown) =>
+            kind === 'revision' ? body : (body as object[]).map((one) => ({ ...one, [key]: outsideCache })),
+        ] as [string, (kind: string, answered: unknown) => unknown],
+    ),
+    [
+      'the LFS id of a file',
+      (kind, body) =>
+        kind === 'paths-info'
+          ? (body as object[]).map((one) => ({
+              ...one,
+              lfs: { oid: `${outsideCache}/x`, size: 1, pointerSize: 1 },
+            }))
+          : body,
+    ],
+    [
+      'the last commit of a file',
+      (kind, body) =>
+        kind === 'paths-info'
+          ? (body as object[]).map((one) => ({ ...one, lastCommit: { id: outsideCache } }))
+          : body,
+    ],
+    [
+      'a size below 0',
+      (kind, body) => (kind === 'revision' ? body : (body as object[]).map((one) => ({ ...one, size: -1 }))),
+    ],
+    [
+      'a list nested too deep',
+      (kind, body) => (kind === 'tree' ? JSON.parse('['.repeat(300) + ']'.repeat(300)) : body),
+    ],
+  ];
+
+  it.each(cases)('%s ends the pull, and nothing is written outside the cache', async (_, change) => {
+    const { env, context } = outside();
+    mkdirSync(env.HF_HOME, { recursive: true });
+    twist = change;
+    await expect(pull(args('hf:org/tiny'), context)).rejects.toThrow(UserError);
+    const written = readdirSync(env.HF_HOME, { recursive: true }).map(String);
+    expect(written.filter((name) => /evil|snapshots/.test(name))).toEqual([]);
+    expect(readdirSync(root).filter((name) => !name.startsWith('home-'))).toEqual([]);
+  });
+
+  it('is checked behind a redirect, too', async () => {
+    twist = (kind, body) => (kind === 'revision' ? { ...(body as object), sha: outsideCache } : body);
+    redirects = true;
+    await expect(pull(args('hf:org/tiny'), outside().context)).rejects.toThrow(/no answer of a model hub/);
+  });
+
+  it('takes only numbered parts for parts of a GGUF file', async () => {
+    const { env, context } = outside();
+    twist = (kind, body) =>
+      kind === 'tree'
+        ? [
+            ...(body as object[]),
+            { type: 'file', path: 'big-x/../../../evil-of-00002.gguf', size: 1, oid: sha },
+          ]
+        : body;
+    files.set('big-00001-of-00002.gguf', Buffer.from('one'));
+    files.set('big-00002-of-00002.gguf', Buffer.from('two'));
+    expect(await pull(args('hf:org/tiny:big-00001-of-00002.gguf'), context)).toBe(0);
+    const folder = path.dirname(hfModel('org/tiny:big-00001-of-00002.gguf', env));
+    expect(readdirSync(folder)).toEqual(['big-00001-of-00002.gguf', 'big-00002-of-00002.gguf']);
+  });
+
+  it('refuses names that no file system takes', async () => {
+    const { context } = outside();
+    await expect(pull(args(`hf:org/${'n'.repeat(260)}`), context)).rejects.toThrow(/273 bytes is too long/);
+    await expect(pull(args(`hf:org/tiny@${'r'.repeat(260)}`), context)).rejects.toThrow(/too long/);
+  });
+
+  it('does not repeat the token in an error', async () => {
+    const { context } = outside({ HF_TOKEN: 'hf_token.of.the.test' });
+    reply = { status: 500, body: 'no such user hf_token.of.the.test' };
+    await expect(pull(args('hf:org/tiny'), context)).rejects.not.toThrow(/of\.the\.test/);
   });
 });

@@ -1,0 +1,90 @@
+/** Finds a secret in text where a server repeats it in other forms: in pieces, encoded, reversed, in capitals. */
+
+/** Fewer letters and digits could be those of ordinary words. */
+const fewest = 12;
+
+/** The letters and digits of a text, and where each of them stands. */
+function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
+  const places: number[] = [];
+  let letters = '';
+  // Of an escape only the digits count: `\x41`, `\u0041`, `0x41`, `&#x41;`.
+  const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
+  for (let at = 0; at < digits.length; at++) {
+    const code = digits.charCodeAt(at) | 0x20;
+    if (!(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39 && digits.charCodeAt(at) === code))
+      continue;
+    letters += digits[at]!;
+    places.push(at);
+  }
+  return { letters, places };
+}
+
+/** Whether no word and no number looks like this. */
+const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[a-z][A-Z]/.test(text);
+
+const windows = (text: string, size: number): readonly string[] =>
+  Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
+
+/** The forms of a secret, each with the length of a piece of it that hardly stands in any other text. */
+function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
+  return [secret, [...secret].reverse().join('')].flatMap((text) => [
+    [text, 8] as const,
+    [encodeURIComponent(text), 8] as const,
+    [Buffer.from(text).toString('hex'), 16] as const,
+    [Buffer.from(text).join(' '), 13] as const,
+    // What stands before it in the encoded text shifts its base64 by up to two bytes.
+    ...[0, 1, 2].map((shift) => {
+      const encoded = Buffer.from('\0'.repeat(shift) + text).toString('base64');
+      return [encoded.slice(shift && shift + 1), 11] as const;
+    }),
+  ]);
+}
+
+/** The beginning of a piece by which it is looked up. */
+const startLength = 5;
+
+/** Pieces by their beginnings; of letters or digits alone they are longer, as words and numbers are. */
+function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const pieces = new Map<string, Set<string>>();
+  for (const [form, size] of formsOf(secret)) {
+    const { letters } = bare(form);
+    const all = [...windows(letters, size).filter(isMixed), ...windows(letters, size + 5)];
+    for (const piece of all.map((one) => one.toLowerCase())) {
+      const start = piece.slice(0, startLength);
+      pieces.set(start, (pieces.get(start) ?? new Set()).add(piece));
+    }
+  }
+  return pieces;
+}
+
+const known = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
+
+/** Hides what is left of a secret in any of these forms; the whole text where it holds too many short pieces of it. */
+export function hideDisguised(text: string, secret: string, hidden: string): string {
+  const own = bare(secret).letters;
+  if (own.length < fewest) return text;
+  const pieces = known.get(secret) ?? piecesOf(secret);
+  known.set(secret, pieces);
+  const { letters: written, places } = bare(text);
+  const letters = written.toLowerCase();
+  const isPart = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at++)
+    for (const piece of pieces.get(letters.slice(at, at + startLength)) ?? [])
+      if (letters.startsWith(piece, at)) isPart.fill(1, at, at + piece.length);
+  let [safe, rest, end] = ['', '', 0];
+  for (const [i, place] of places.entries()) {
+    if (isPart[i] === 0) rest += letters[i];
+    else {
+      if (!isPart[i - 1]) safe += text.slice(end, place) + hidden;
+      end = place + 1;
+    }
+  }
+  const short = new Set(
+    windows(own, 3)
+      .filter(isMixed)
+      .map((piece) => piece.toLowerCase()),
+  );
+  const left = [...short].filter((piece) => rest.includes(piece)).length;
+  const isRepeated = left >= (safe === '' ? Math.max(3, 0.4 * short.size) : 3);
+  return isRepeated ? hidden : safe + text.slice(end);
+}
