@@ -1,5 +1,5 @@
 /** The MCP server as a client meets it: by the protocol's own library, over the input and output of a process. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -117,6 +117,25 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect((await call('show_run', { run: 'none' })).text).toMatch(/there is no such run/);
     expect(await call('show_run', { run: 'a' })).toMatchObject({ isError: false });
     expect(readdirSync(join(cwd, 'buffers')).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('takes no name for an option, and follows no link out of its directory', async () => {
+    const away = temporaryDirectory();
+    writeFileSync(join(away, 'secret.yaml'), 'what-nobody-may-see: [');
+    symlinkSync(away, join(cwd, 'away'));
+    const { call } = await connected('--allow-runs');
+    for (const config of ['--runs-dir=/elsewhere', '--workers=64', '--dry-run', '-h'])
+      for (const [name, given] of [
+        ['run', { config }],
+        ['check_config', { configs: [config] }],
+        ['show_run', { run: config }],
+      ] as const)
+        expect((await call(name, given)).isError).toBe(true);
+    for (const name of ['away/secret.yaml', 'away'])
+      expect((await call('check_config', { configs: [name] })).text).toMatch(/link that leads out/);
+    expect((await call('list_runs', { filters: [`name=${'*a'.repeat(90)}b`] })).result).toEqual([]);
+    expect((await call('query_runs', { sql: 'SELECT 5 AS x, 7 AS x' })).result).toEqual([{ x: 5, x_2: 7 }]);
+    expect((await call('query_runs', { sql: 'SELECT * FROM range(50000000)' })).text).toMatch(/rows/);
   });
 
   it('begins no run unless it is allowed to', async () => {
