@@ -1,5 +1,5 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
 import * as compare from '../../src/commands/compare.js';
@@ -197,7 +197,8 @@ describe('plays among the runs', () => {
   it('that failed are named and left out of a comparison', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
-    for (const copy of [failed, damaged]) cpSync(resolve(cwd, named.random!), copy, { recursive: true });
+    for (const copy of [failed, damaged])
+      cpSync(join(cwd, 'buffers', named.random!), copy, { recursive: true });
     const manifest = JSON.parse(readFileSync(join(failed, 'manifest.json'), 'utf8')) as object;
     const reason = { kind: 'model-error', error: 'server', message: 'HTTP 500' };
     writeFileSync(join(failed, 'manifest.json'), JSON.stringify({ ...manifest, status: 'failed', reason }));

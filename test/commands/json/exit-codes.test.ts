@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOfError } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
-import { commands } from '../../src/commands.js';
-import { EnvironmentError } from '../../src/environments/remote/remote-environment.js';
-import { referenceDirectory } from '../models/local/fixture.js';
-import { temporaryDirectory } from '../support/experiments.js';
-import { commandLine } from './json/command-line.js';
+import { exitCodeOfError } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { commands } from '../../../src/commands.js';
+import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { commandLine } from './command-line.js';
 
 const place = temporaryDirectory();
 const never = new AbortController().signal;
@@ -23,7 +23,8 @@ async function exitOf(
     return (await commandLine(place, words, changes)).code;
   } catch (error) {
     const isMisuse =
-      error instanceof Error && /^(Unknown argument|Not enough non-option)/.test(error.message);
+      error instanceof Error &&
+      /^(Unknown argument|Not enough non-option|Missing required)/.test(error.message);
     return exitCodeOfError(isMisuse ? new UserError({ message: error.message }) : error);
   }
 }
@@ -166,7 +167,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** The rows of the table: the codes of each command but 0 and 2. */
 function documented(): ReadonlyMap<string, readonly number[]> {
-  const text = readFileSync(resolve(import.meta.dirname, '../../docs/automation.md'), 'utf8');
+  const text = readFileSync(resolve(import.meta.dirname, '../../../docs/automation.md'), 'utf8');
   const table = text.slice(text.indexOf('| command | 1 | 130 |')).split('\n\n', 1)[0]!;
   const rows = table.split('\n').slice(2);
   return new Map(
