@@ -66,7 +66,7 @@ function meet(name, target, data, takesRoom, flag = 'w') {
   // The system names no path where it was given a descriptor.
   const named = typeof target === 'number' ? undefined : path;
   if (kind === 'EROFS') throw refusal(kind, name, named);
-  if (kind === 'ENOSPC' && (takesRoom || (now && name === 'fdatasync'))) {
+  if (kind === 'ENOSPC' && (takesRoom || (now && /sync$/.test(name)))) {
     if (now && data !== undefined) writeHalf(target, data, flag);
     throw refusal(kind, data === undefined ? name : 'write', data === undefined ? named : undefined);
   }
@@ -127,6 +127,27 @@ fs.fdatasync = (descriptor, done) => {
     return;
   }
   original.fdatasync(descriptor, done);
+};
+fs.fsyncSync = (descriptor) => {
+  meet('fsync', descriptor, undefined, false);
+  return original.fsyncSync(descriptor);
+};
+fs.promises.open = async (path, flags = 'r', ...rest) => {
+  if (flags !== 'r') meet('open', path, undefined, !original.existsSync(path));
+  const file = await promises.open(path, flags, ...rest);
+  const place = resolve(String(path));
+  for (const [method, name] of [
+    ['writeFile', 'writeFile'],
+    ['write', 'write'],
+    ['sync', 'fsync'],
+  ]) {
+    const own = file[method].bind(file);
+    file[method] = async (data, ...more) => {
+      meet(name, place, name === 'fsync' ? undefined : data, name !== 'fsync');
+      return own(data, ...more);
+    };
+  }
+  return file;
 };
 fs.promises.writeFile = async (path, data, ...rest) => {
   meet('writeFile', path, data, true);

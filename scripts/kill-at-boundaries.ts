@@ -79,7 +79,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         const kinds: Kind[] = ['before'];
         if (/ (write|append)/.test(change)) kinds.push('torn');
         if (model === 'replayed') kinds.push('EROFS');
-        if (model === 'replayed' && / (write|append|open|mkdir|link|fdatasync)/.test(change))
+        if (model === 'replayed' && / (write|append|open|mkdir|link|fsync|fdatasync)/.test(change))
           kinds.push('ENOSPC');
         return kinds.map((kind) => ({ model, kind, at: i + 1 }));
       }),

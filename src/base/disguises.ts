@@ -3,21 +3,23 @@
 /** Fewer letters and digits could be those of ordinary words. */
 const fewest = 12;
 
-/** A text as its letters and digits in lower case, and where each of them stands. */
+/** The letters and digits of a text, and where each of them stands. */
 function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
   const places: number[] = [];
   let letters = '';
   // Of an escape only the digits count: `\x41`, `\u0041`, `0x41`, `&#x41;`.
   const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
   for (let at = 0; at < digits.length; at++) {
-    if (!/[a-z\d]/i.test(digits[at]!)) continue;
-    letters += digits[at]!.toLowerCase();
+    const code = digits.charCodeAt(at) | 0x20;
+    if (!(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39 && digits.charCodeAt(at) === code)) continue;
+    letters += digits[at]!;
     places.push(at);
   }
   return { letters, places };
 }
 
-const isMixed = (text: string) => /\d/.test(text) && /[a-z]/.test(text);
+/** Whether no word and no number looks like this. */
+const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[a-z][A-Z]/.test(text);
 
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
@@ -45,7 +47,8 @@ function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
   const pieces = new Map<string, Set<string>>();
   for (const [form, size] of formsOf(secret)) {
     const { letters } = bare(form);
-    for (const piece of [...windows(letters, size).filter(isMixed), ...windows(letters, size + 5)]) {
+    const all = [...windows(letters, size).filter(isMixed), ...windows(letters, size + 5)];
+    for (const piece of all.map((one) => one.toLowerCase())) {
       const start = piece.slice(0, startLength);
       pieces.set(start, (pieces.get(start) ?? new Set()).add(piece));
     }
@@ -61,7 +64,8 @@ export function hideDisguised(text: string, secret: string, hidden: string): str
   if (own.length < fewest) return text;
   const pieces = known.get(secret) ?? piecesOf(secret);
   known.set(secret, pieces);
-  const { letters, places } = bare(text);
+  const { letters: written, places } = bare(text);
+  const letters = written.toLowerCase();
   const isPart = new Uint8Array(letters.length);
   for (let at = 0; at < letters.length; at++)
     for (const piece of pieces.get(letters.slice(at, at + startLength)) ?? [])
@@ -74,7 +78,12 @@ export function hideDisguised(text: string, secret: string, hidden: string): str
       end = place + 1;
     }
   }
-  const short = [...new Set(windows(own, 3).filter(isMixed))];
-  const left = short.filter((piece) => rest.includes(piece)).length;
-  return short.length >= 6 && left >= 0.4 * short.length ? hidden : safe + text.slice(end);
+  const short = new Set(
+    windows(own, 3)
+      .filter(isMixed)
+      .map((piece) => piece.toLowerCase()),
+  );
+  const left = [...short].filter((piece) => rest.includes(piece)).length;
+  const isRepeated = left >= (safe === '' ? Math.max(3, 0.4 * short.size) : 3);
+  return isRepeated ? hidden : safe + text.slice(end);
 }

@@ -16,7 +16,8 @@ export function redact(text: string, secrets: readonly string[]): string {
 
 /** What stands behind the name of a secret and `=`, what has the usual form of a key, and a login without a scheme. */
 const givenAway = [
-  /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`]+/gi,
+  /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
+  /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
   /\b(?:sk|gsk|hf)[-_](?=[\w-]*\d)[\w-]{12,}/g,
   /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
 ];
@@ -131,7 +132,14 @@ export function formatProblem(problem: Problem): string {
 /** As JSON, where JSON can say it. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value) ?? String(value);
+  try {
+    return (
+      JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
+      String(value)
+    );
+  } catch {
+    return messageOf(value);
+  }
 }
 
 function shorten(text: string, limit = 160): string {

@@ -1,4 +1,4 @@
-/** A comparison to look at: one file that loads nothing. */
+/** A comparison as a self-contained HTML page. */
 
 import { type Html, html } from '../format/html.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
@@ -14,12 +14,12 @@ import type { RunGroup, TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
 import { conclusionOf, reading, verdictRule } from './words.js';
 
-/** Points of a learning curve that are drawn. */
+/** Maximum number of points drawn per learning curve. */
 const mostPoints = 400;
 
 /**
- * @param groups what `comparison` is of, in its order
- * @param link from the page to a path
+ * @param groups the groups behind `comparison`, in the same order
+ * @param link converts a path to a link from the page
  */
 export function renderComparisonPage(
   comparison: RunComparison,

@@ -1,4 +1,4 @@
-/** The models that a config names: who proposes, who revises, who looks. */
+/** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
@@ -17,19 +17,21 @@ import { createModel, createPortfolio, createProposer } from './proposer/create-
 import { languageModelIn, type Proposer, type SingleProposer } from './proposer/proposer.js';
 import { defaultsOf, type RunDefaults } from './proposer/run-defaults.js';
 
-/** Who proposes, and whose calls are counted. */
+/** The proposer, and the model configs used for counting its calls. */
 export interface OpenedModel {
   readonly model: Proposer;
-  /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
+  /**
+   * Config used for counting: the run's own model or, in a replay, the one that answered the recorded run.
+   */
   readonly counted: ModelConfig;
-  /** The sections of who answers beside it: the config's, or those of the run that is replayed; see `counted`. */
+  /** The same for the critic and feedback sections. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly defaults: RunDefaults;
 }
 
 type PlayedConfig = Config & { readonly policy: PolicyConfig };
 
-/** The prompts of the critic, and its model where that is another than the run's. */
+/** Loads the critic's prompts, and its model if it has its own. */
 export async function openCriticOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -42,7 +44,7 @@ export async function openCriticOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers }),
-    // A recording answers for the critic, too.
+    // A recording also answers for the critic.
     model:
       model === undefined || config.model.provider === 'replayed'
         ? undefined
@@ -55,7 +57,7 @@ export async function openCriticOf(
   };
 }
 
-/** The prompts of a vision model, and the model where that is another than the run's. */
+/** Loads the vision model's prompts, and the model if it has its own. */
 export async function openFeedbackOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -68,7 +70,7 @@ export async function openFeedbackOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: from === 'person' ? undefined : loadFeedbackPrompts({ set, ownPolicy, userHelpers }),
-    // A recording answers for it, too.
+    // A recording also answers for the vision model.
     model:
       config.model.provider === 'replayed'
         ? undefined
@@ -92,7 +94,7 @@ export async function openModel(
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
-  // Once the model is open: what is wrong with its files has been reported then.
+  // Only after the model is open: opening it reports problems with its files.
   const opened = async (model: Proposer): Promise<OpenedModel> => {
     const context = () => contextOf(config.model, model, ask !== undefined, ask);
     const defaults = recording?.defaults ?? (await defaultsOf(config, context));
@@ -114,7 +116,7 @@ export async function openModel(
     return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
-  // The members of a recorded portfolio had their turns: the recording answers in each one's name.
+  // The members of a recorded portfolio took turns; the recording answers in the name of each.
   if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
@@ -124,8 +126,8 @@ export async function openModel(
 }
 
 /**
- * What the language model of a section takes: its server is asked, unless `ask` is false. A server that fails will say the
- * same when it is asked for an answer, so then only what the config states is known.
+ * The context length of a section's language model. Queries its server unless `ask` is false. If the query
+ * fails, returns only what the config states: the first real request will report the error.
  */
 export async function contextOf(
   section: ModelConfig,
@@ -145,7 +147,7 @@ export async function contextOf(
   }
 }
 
-/** Reports the problems of a model under the field of the portfolio that names it. */
+/** Reports a portfolio member's problems under the field that names the member. */
 async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
@@ -155,7 +157,7 @@ async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The deadline of a call is the lower of its two. */
+/** Lowers a model's timeout to the limit per call, if that is shorter. */
 function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;

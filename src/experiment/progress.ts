@@ -19,8 +19,8 @@ import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
 /**
- * Shows a run as it goes.
- * @param run its name, for machines, where several runs go at once
+ * Shows the progress of a run.
+ * @param run name of the run, added to machine-readable output if several run at once
  */
 export function createDisplay(
   mode: ProgressMode,
@@ -38,7 +38,7 @@ export function createDisplay(
 
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
-/** An event as `--json` prints it: trajectories and messages stay in the run directory. */
+/** An event as `--json` prints it; trajectories and messages stay in the run directory. */
 export type ShownEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
   | {
@@ -81,7 +81,7 @@ class RunDisplay {
   #tally = tallyOf([]);
   #saved = 0;
   #best: Best | undefined;
-  /** The best that the scroll-back tells of. */
+  /** The best score already written to the scroll-back. */
   #kept: Best | undefined;
   #confirmations = 0;
 
@@ -106,7 +106,7 @@ class RunDisplay {
         this.#tally = tallyOf([event], this.#tally);
         break;
       case 'feedback-asked':
-        // A bar would draw over the question.
+        // A progress bar would overwrite the question.
         this.#progress.close();
         this.#progress.say(`iteration ${event.iteration} waits for feedback, here or in policyloop view`);
         break;
@@ -172,7 +172,9 @@ class RunDisplay {
     this.#iterate();
   }
 
-  /** What overwrites itself on a terminal would take an improvement with it. */
+  /**
+   * On a terminal, lines that overwrite themselves would erase the improvement, so it is printed permanently.
+   */
   #keepBest(): void {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;
@@ -228,7 +230,7 @@ class RunDisplay {
   }
 }
 
-/** What was said of an episode, or why nothing was. */
+/** The feedback on an episode, or why there is none. */
 function feedbackText(result: FeedbackResult): string {
   return result.result === 'given' ? saidText(result) : resultText[result.result];
 }
@@ -243,14 +245,14 @@ const resultText = {
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
   warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
 
-/** What a first Ctrl-C waits for. */
+/** What the run waits for after the first Ctrl-C. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
   const most =
     seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
   return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
-/** What a request waits for that has no turn yet. */
+/** Says that a request waits for the rate limit. */
 export const rateText = ({ seconds }: Extract<RunEvent, { kind: 'rate-limited' }>): string =>
   `waits for the rate, ${formatDuration(1000 * seconds)}`;
 

@@ -16,14 +16,14 @@ import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer/proposer.js';
 import { capsIn, statusAfter } from './stopping.js';
 
-/** Shows a run as it goes. */
+/** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** Runs an experiment in its directory, from wherever it stands, to its end; the report is written apart. */
+/** Runs an experiment in its directory, from wherever it is to its end. The report is written separately. */
 export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
@@ -40,7 +40,7 @@ export async function runInDirectory(
   const control = new Control(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
     answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
-  // What a person is waited for counts for no limit.
+  // Waiting for a person counts towards no limit.
   let askedMs = 0;
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;
@@ -84,7 +84,7 @@ export async function runInDirectory(
     display.close();
     animations?.close();
     feedback?.close();
-    // First what must not be lost: a user's environment or model may not end.
+    // Save what must not be lost first: a user's environment or model may hang on close.
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);
@@ -94,7 +94,7 @@ export async function runInDirectory(
   }
 }
 
-/** What `set` changes of an experiment; see `changeable`. */
+/** What `policyloop set` can change in an experiment; see `changeable`. */
 const steerable = (experiment: Experiment) => ({
   get completed() {
     return experiment.completed;
@@ -108,13 +108,13 @@ const steerable = (experiment: Experiment) => ({
   },
 });
 
-/** Undefined where the model is not trained. */
+/** Undefined if the model isn't trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
   const adapting = adaptingConfig(config);
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
 }
 
-/** The logs are ahead of the manifest after a crash: what it says of them is put right. */
+/** After a crash the logs are ahead of the manifest; this updates the manifest from them. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
   const caps = capsIn(experiment);

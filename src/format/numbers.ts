@@ -1,9 +1,9 @@
-/** How numbers are written for people, on pages and terminals; JSON and CSV hold them as they are. */
+/** Number formats for people, on pages and terminals; JSON and CSV contain unformatted numbers. */
 
-/** Shown in the place of a missing value. */
+/** Shown in place of a missing value. */
 export const missing = '–';
 
-/** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
+/** About `digits` significant digits, with thin spaces between thousands and a true minus sign. */
 export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missing;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -16,10 +16,13 @@ export function formatNumber(value: number | undefined, digits = 4): string {
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-/** How a number reads for people, with about so many significant digits; left out, as many as are usual for its kind. */
+/**
+ * Formats a number for people, with about `digits` significant digits; the default depends on the kind of
+ * number.
+ */
 export type NumberFormat = (value: number, digits?: number) => string;
 
-/** A return or score: four significant digits, zeros kept so that columns line up. */
+/** A return or score with four significant digits; trailing zeros are kept so that columns line up. */
 export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
   const size = Math.abs(value);
@@ -32,10 +35,10 @@ export function formatReturn(value: number | undefined, digits = 4): string {
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** A score that is pointed at: five significant digits. */
+/** A single score with five significant digits. */
 export const formatScore: NumberFormat = (value, digits = 5) => formatNumber(value, digits);
 
-/** With a sign, `+` where it is positive. */
+/** Adds a `+` if the value is positive. */
 export const signed =
   (format: NumberFormat): NumberFormat =>
   (value, digits) =>
@@ -43,12 +46,12 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree in this many digits differ by rounding errors only. */
+/** Numbers that agree in this many digits differ only by rounding errors. */
 const mostDigits = 15;
 
 /**
- * A format of numbers that stand together: those that differ look different. Each has the digits that tell it from the
- * next lower and the next higher one, so their order can be read, too.
+ * A format for numbers shown together, in which different numbers look different. Each has enough digits to
+ * distinguish it from the next lower and the next higher one, so their order is also visible.
  */
 export function apart(
   values: Iterable<number | null | undefined>,
@@ -68,10 +71,10 @@ export function apart(
   return (value) => format(value, digitsOf.get(value));
 }
 
-/** A share from 0 to 1, as per cent: `62.5 %`. */
+/** A share in [0, 1] as a percentage: `62.5 %`. */
 export const formatShare = (share: number): string => `${formatNumber(100 * share, 3)} %`;
 
-/** `1.250 … 3.500`, the ends of an interval. */
+/** The ends of an interval: `1.250 … 3.500`. */
 export function formatInterval(
   ends: readonly [number, number] | null | undefined,
   format: NumberFormat = formatReturn,
@@ -79,12 +82,12 @@ export function formatInterval(
   return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
 }
 
-/** A parameter as it was proposed: all of its digits, or those that it is given with. */
+/** A parameter exactly as proposed, with all of its digits. */
 export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }
 
-/** A whole number, thousands apart. */
+/** A whole number, with thousands separated. */
 export function formatCount(value: number): string {
   return `${value < 0 ? '−' : ''}${groupDigits(String(Math.abs(Math.round(value))))}`;
 }
@@ -93,12 +96,12 @@ function groupDigits(digits: string): string {
   return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** `1 call`, `2 calls`. */
+/** `1 call`, `2 calls` */
 export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A large count in few characters: 812, 43.1k, 1.2M. */
+/** A large count in a few characters: 812, 43.1k, 1.2M. */
 export function formatCompact(value: number): string {
   const size = Math.abs(value);
   if (size >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
@@ -132,14 +135,14 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** `2025-11-21 07:04 UTC`; an unreadable time stays as it is. */
+/** `2025-11-21 07:04 UTC`; an invalid time is returned unchanged. */
 export function formatTime(iso: string): string {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return iso;
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A cost in the currency of `model.price`: cents, and three digits of what is below one. */
+/** A cost in the currency of `model.price`: two decimals, or three significant digits below one. */
 export function formatCost(cost: number): string {
   if (cost === 0) return '0';
   return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 3);

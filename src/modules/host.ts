@@ -16,31 +16,38 @@ import type {
 } from './host-messages.js';
 import { hostModules, stackOf } from './hosting.js';
 import { plainCopy } from './plain.js';
+import { tellPulse } from './pulse.js';
 import { importModule, membersOf, type UserModule } from './user-module.js';
 
-type Callable = (...given: readonly unknown[]) => unknown;
+/** A function, and the generator that it was given last, with the state that the other side knows of. */
+interface Held {
+  readonly call: (...given: readonly unknown[]) => unknown;
+  random?: RandomGenerator;
+  known?: readonly number[];
+}
 
-const { port, sent } = await new Promise<HostSetting>((resolve) => parentPort!.once('message', resolve));
+// A module may replace what the language has.
 const { add, notify, store } = Atomics;
 const { apply } = Reflect;
 const { keys } = Object;
+
+const { port, shared } = await new Promise<HostSetting>((resolve) => parentPort!.once('message', resolve));
 const modules: { readonly kind: ModuleKind; readonly module: UserModule }[] = [];
-const held = new Map<number, Callable | RandomGenerator>();
+const held = new Map<number, Held>();
 const aborts = new Map<number, AbortController>();
-/** Numbers of functions are even, those of generators, which the other side counts, are odd. */
 let functions = 0;
 
-function say(message: FromHost): void {
-  port.postMessage(message);
-  add(sent, 0, 1);
-  notify(sent, 0);
+function say(message?: FromHost): void {
+  if (message !== undefined) port.postMessage(message);
+  add(shared, 0, 1);
+  notify(shared, 0);
 }
 
 hostModules((message) => say({ kind: 'uncaught', message }));
+tellPulse(shared);
 process.once('exit', () => {
-  store(sent, 1, 1);
-  add(sent, 0, 1);
-  notify(sent, 0);
+  store(shared, 1, 1);
+  say();
 });
 
 port.on('message', (message: ToHost) => {
@@ -52,9 +59,7 @@ port.on('message', (message: ToHost) => {
 /** What is thrown, or can't be sent, is an answer, too. */
 async function answer(id: number, request: Request): Promise<void> {
   try {
-    const { value, random } =
-      request.kind === 'call' ? await call(id, request) : { value: await made(request) };
-    say({ kind: 'answer', id, value, state: stateOf(random) });
+    say({ kind: 'answer', id, ...(await answerTo(id, request)) });
   } catch (error) {
     say({ kind: 'thrown', id, error: sentError(error) });
   } finally {
@@ -62,49 +67,62 @@ async function answer(id: number, request: Request): Promise<void> {
   }
 }
 
-async function made(request: Exclude<Request, { kind: 'call' }>): Promise<SentValue> {
-  if (request.kind === 'load') {
-    const { as, field, path } = request;
-    const module = await importModule(typeof path === 'string' ? path : ownFile(path.own), as, field);
-    modules[modules.length] = { kind: as, module };
-    return { kind: 'data', value: { file: module.file, name: module.name, target: modules.length - 1 } };
-  }
-  const { kind, module } = modules[request.target]!;
-  const object = await module.create(request.options, request.field, ...request.rest);
-  if (typeof object !== 'object' || object === null) return sentValue(object);
-  const members: Record<string, SentValue> = {};
-  for (const name of membersOf[kind] ?? keys(object)) {
-    const value = reading(name, () => sentValue((object as Record<string, unknown>)[name], object));
-    if (value.kind !== 'data' || value.value !== undefined) members[name] = value;
-  }
-  return { kind: 'object', members };
-
-  function reading<T>(name: string, read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      const problem = `reading ${name} of what create returned: ${messageOf(error)}`;
-      throw new UserError({ file: module.file, message: problem });
+async function answerTo(
+  id: number,
+  request: Request,
+): Promise<Pick<FromHost & { kind: 'answer' }, 'value' | 'random'>> {
+  switch (request.kind) {
+    case 'load': {
+      const { as, field, path } = request;
+      const module = await importModule(typeof path === 'string' ? path : ownFile(path.own), as, field);
+      modules[modules.length] = { kind: as, module };
+      return { value: { data: { file: module.file, name: module.name, target: modules.length - 1 } } };
     }
+    case 'create':
+      return {
+        value: await made(modules[request.target]!, request.given as Parameters<UserModule['create']>),
+      };
+    case 'call':
+      return call(id, request);
   }
 }
 
 const ownFile = (path: string): string =>
   fileURLToPath(new URL(`../${path}${extname(import.meta.url)}`, import.meta.url));
 
-async function call(id: number, { generator, given, later, target }: Request & { kind: 'call' }) {
-  const random = generator && generatorOf(generator.generator);
-  if (random !== undefined && generator?.state !== undefined) continueAt(random, generator.state);
-  const parts = given.map((part) => (later ? withSignal(id, part) : part));
-  const result = (held.get(target) as Callable)(...parts, ...(random === undefined ? [] : [random]));
-  if (later) return { value: { kind: 'data', value: plainCopy(await result) }, random } as const;
-  return { value: isPromise(result) ? ({ kind: 'promise' } as const) : sentValue(result), random };
+async function made(
+  { kind, module }: { readonly kind: ModuleKind; readonly module: UserModule },
+  given: Parameters<UserModule['create']>,
+): Promise<SentValue> {
+  const object = await module.create(...given);
+  if (typeof object !== 'object' || object === null) return sentValue(object);
+  const members: Record<string, SentValue> = {};
+  for (const name of membersOf[kind] ?? keys(object)) {
+    try {
+      const value = (object as Record<string, unknown>)[name];
+      if (value !== undefined) members[name] = sentValue(value, object);
+    } catch (error) {
+      const message = `reading ${name} of what create returned: ${messageOf(error)}`;
+      throw new UserError({ file: module.file, message });
+    }
+  }
+  return { members };
 }
 
-function generatorOf(target: number): RandomGenerator {
-  const known = held.get(target) ?? createGenerator(0);
-  held.set(target, known);
-  return known as RandomGenerator;
+async function call(id: number, { given, later, random: state, target }: Request & { kind: 'call' }) {
+  const function_ = held.get(target)!;
+  if (state === undefined) {
+    const parts = later ? given.map((part) => withSignal(id, part)) : given;
+    const result = function_.call(...parts);
+    if (later) return { value: { data: plainCopy(await result) } };
+    return { value: isPromise(result) ? ({ promise: true } as const) : sentValue(result) };
+  }
+  // The stream goes on here where the other side has drawn nothing from it meanwhile.
+  const { known, random = createGenerator(0) } = function_;
+  if (!known?.every((word, i) => word === state[i])) continueAt(random, state);
+  const value = sentValue(function_.call(...given, random));
+  held.set(target, { ...function_, random, known: stateOf(random)! });
+  return { value, random: stateOf(random)! };
 }
 
 /** Options of a call as users' code gets them: what can't be sent is made here. */
@@ -117,25 +135,23 @@ function withSignal(id: number, part: unknown): unknown {
   return { ...part, signal: abort.signal, onText };
 }
 
+/** One may reject later. */
 function isPromise(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || typeof (value as { then?: unknown }).then !== 'function')
-    return false;
-  // It may reject later.
-  (value as Promise<unknown>).then(undefined, () => undefined);
+  if (!(value instanceof Promise)) return false;
+  value.catch(() => undefined);
   return true;
 }
 
 /** @param owner of a function */
 function sentValue(value: unknown, owner?: object): SentValue {
-  if (typeof value !== 'function') return { kind: 'data', value: plainCopy(value) };
-  functions += 2;
-  held.set(functions, (...given) => apply(value, owner, given));
-  return { kind: 'function', target: functions };
+  if (typeof value !== 'function') return { data: plainCopy(value) };
+  held.set(++functions, { call: (...given) => apply(value, owner, given) });
+  return { function: functions };
 }
 
 function sentError(error: unknown): SentError {
-  if (error instanceof UserError) return { kind: 'problems', problems: plainCopy(error.problems) as [] };
-  const sent = { kind: 'error', message: messageOf(error), stack: stackOf(error) } as const;
+  if (error instanceof UserError) return { problems: plainCopy(error.problems) as [] };
+  const sent = { message: messageOf(error), stack: stackOf(error) };
   try {
     const isObject = typeof error === 'object' && error !== null;
     const name = isObject ? { name: String((error as Partial<Error>).name ?? 'Error') } : {};

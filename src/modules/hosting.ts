@@ -26,15 +26,12 @@ export function hostModules(onUncaught: (message: string) => void): void {
   });
   process.on('uncaughtException', (error) => {
     onUncaught(readable(error));
-    endThread(1);
+    process.exit(1);
   });
 }
 
 /** A step that leaves such a promise leaves thousands. */
 const mostNotes = 10;
-
-/** In a thread, this ends the thread alone. */
-export const endThread = (code: number): never => process.exit(code);
 
 const readable = (error: unknown): string => harmlessLine(messageOf(error));
 

@@ -1,6 +1,6 @@
 /**
- * The thread that users' modules run in, as the rest of the program sees it. What they make arrives as plain data and
- * functions of this thread, which call theirs and wait: a call can be stopped, and what it returns has been read.
+ * A thread that users' modules run in, as the rest of the program sees it. What they make arrives as plain data and
+ * functions of this thread, which call theirs: a call can be stopped, and what it returns has been read.
  */
 import process from 'node:process';
 import {
@@ -15,33 +15,19 @@ import { EnvironmentError, type EnvironmentFailure } from '../base/environment-e
 import { UserError } from '../base/errors.js';
 import { continueAt, type RandomGenerator, stateOf } from '../random/generator.js';
 import { startThread } from '../storage/thread.js';
-import type {
-  FromHost,
-  HostSetting,
-  Request,
-  SentError,
-  SentGenerator,
-  SentValue,
-  ToHost,
-} from './host-messages.js';
+import type { FromHost, HostSetting, Request, SentError, SentValue, ToHost } from './host-messages.js';
 import { plainCopy } from './plain.js';
+import { watchPulse } from './pulse.js';
 
-/** Longest wait for a call of users' code, in seconds. */
+/** Longest call of users' code, in seconds. */
 export const usualSeconds = 60;
 
-/** How a call is made, and told of where it fails. */
 export interface CallSetting {
-  /** Name of the file. */
+  /** Name of the file, for messages. */
   readonly origin: string;
   readonly seconds: number;
-  /** Functions that return promises have no limit, or the same one; others block this thread. */
-  readonly waits: 'blocking' | 'limited' | 'patient';
-}
-
-interface Pending {
-  /** Called without an answer where the thread has ended. */
-  settle(answer?: FromHost): void;
-  readonly onText?: ((...given: readonly unknown[]) => void) | undefined;
+  /** Whether functions return promises. Others block this thread until they return. */
+  readonly later: boolean;
 }
 
 /** Why the thread ended, and the file that did it, where that is known. */
@@ -51,7 +37,20 @@ interface Failure {
   readonly by?: string;
 }
 
-/** How long a call may last before a Ctrl-C ends the process, as the event loop can't turn meanwhile. */
+type Answer = FromHost & { kind: 'answer' };
+
+/** Options of a call that returns a promise. */
+interface Later {
+  readonly signal?: AbortSignal;
+  readonly onText?: (...given: readonly unknown[]) => void;
+}
+
+interface Pending extends Later {
+  /** Called without an answer where the thread has ended. */
+  settle(answer?: FromHost): void;
+}
+
+/** How long a call may block this thread before signals end the process: the event loop, which handles them, waits. */
 const patienceMs = 500;
 /** How long users' code may go on with a call that is no longer wanted. */
 const afterAbortMs = 5000;
@@ -60,19 +59,17 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export class ModuleThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
-  readonly #sent = new Int32Array(new SharedArrayBuffer(8));
+  readonly #shared = new Int32Array(new SharedArrayBuffer(12));
   readonly #pending = new Map<number, Pending>();
   readonly #released = new FinalizationRegistry<number>((target) => this.#tell({ kind: 'release', target }));
-  readonly #generators = new WeakMap<RandomGenerator, SentGenerator>();
   #requests = 0;
   #failure: Failure | undefined;
 
   constructor() {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const setting: HostSetting = { port: port2, sent: this.#sent };
     this.#worker = startThread(new URL('./host', import.meta.url), undefined);
-    this.#worker.postMessage(setting, [port2]);
+    this.#worker.postMessage({ port: port2, shared: this.#shared } satisfies HostSetting, [port2]);
     this.#worker.on('error', ({ message }) =>
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
@@ -87,35 +84,33 @@ export class ModuleThread {
     return this.#failure !== undefined;
   }
 
-  /** Whether a call is waited for. */
+  /** Whether a promise of it is waited for. */
   get isBusy(): boolean {
     return this.#pending.size > 0;
   }
 
+  /** Ends the thread, also in the middle of a call. */
   close(): void {
     this.#end({ kind: 'died', message: 'it was closed' });
   }
 
   /** @throws UserError of the module; EnvironmentError where it does not return in time */
-  async load(request: Request & { kind: 'load' }, setting: CallSetting) {
-    const loaded = decodedData(await this.#ask(request, 'the top level', setting));
-    const { target, ...module } = loaded as { file: string; name: string; target: number };
+  async load(request: Omit<Request & { kind: 'load' }, 'kind'>, setting: CallSetting) {
+    const { value } = await this.#ask({ kind: 'load', ...request }, setting);
+    const { target, ...module } = this.#decoded(value, '', setting) as {
+      file: string;
+      name: string;
+      target: number;
+    };
     return {
       ...module,
-      create: async (
-        options: Readonly<Record<string, unknown>>,
-        field: string,
-        ...rest: readonly unknown[]
-      ): Promise<unknown> => {
-        const parts = rest.map((part) => plainCopy(part));
-        const create = { kind: 'create', target, options, field, rest: parts } as const;
-        const made = await this.#ask(create, 'create', setting);
-        return this.#decoded(made.value, 'create', setting);
+      create: async (...given: readonly unknown[]): Promise<unknown> => {
+        const create = { kind: 'create', target, given: given.map((part) => plainCopy(part)) } as const;
+        return this.#decoded((await this.#ask(create, setting)).value, 'create', setting);
       },
     };
   }
 
-  /** Ends the thread. What was made by it fails from then on. */
   #end(failure: Failure): void {
     this.#failure ??= failure;
     for (const { settle } of this.#pending.values()) settle();
@@ -127,14 +122,6 @@ export class ModuleThread {
     this.#end({ kind: 'timeout', message: `${name} did not return within ${seconds} s`, by: origin });
   }
 
-  /** @throws what users' code threw, or what ended its thread */
-  #answered(answer: FromHost | undefined, { origin }: CallSetting): Answer {
-    if (answer?.kind === 'answer') return answer;
-    if (answer?.kind === 'thrown') throw thrownError(answer.error);
-    const { by = origin, kind, message } = this.#failure!;
-    throw new EnvironmentError(kind, `${by}: ${message}`);
-  }
-
   readonly #tell = (message: ToHost) => this.#port.postMessage(message);
 
   #receive(message: FromHost): void {
@@ -144,32 +131,38 @@ export class ModuleThread {
     else this.#pending.get(message.id)?.settle(message);
   }
 
+  /** @throws what users' code threw, or what ended its thread */
+  #answered(answer: FromHost | undefined, { origin }: CallSetting): Answer {
+    if (answer?.kind === 'answer') return answer;
+    if (answer?.kind === 'thrown') throw thrownError(answer.error);
+    const { by = origin, kind, message } = this.#failure!;
+    throw new EnvironmentError(kind, `${by}: ${message}`);
+  }
+
   /** @throws as `#answered` */
-  async #ask(request: Request, name: string, setting: CallSetting, more?: Later): Promise<Answer> {
+  async #ask(request: Request, setting: CallSetting, more: Later = {}): Promise<Answer> {
     if (this.#failure !== undefined) return this.#answered(undefined, setting);
     const id = ++this.#requests;
     this.#worker.ref();
-    // What takes its time keeps the process alive by this timer.
-    const timer = setInterval(() => {
-      if (setting.waits !== 'patient' || request.kind !== 'call') this.#late(name, setting);
-    }, 1000 * setting.seconds);
-    const stop = onAbort(more?.signal, () => {
+    const endWatch = watchPulse(this.#shared, setting.seconds, (call) => this.#late(call, setting));
+    const endWait = onAbort(more.signal, () => {
       this.#tell({ kind: 'abort', id });
-      setTimeout(() => this.#pending.has(id) && this.#late(name, setting), afterAbortMs).unref();
+      setTimeout(() => this.#pending.has(id) && this.close(), afterAbortMs).unref();
     });
     try {
       const answer = await new Promise<FromHost | undefined>((settle) => {
-        this.#pending.set(id, { settle, onText: more?.onText });
+        this.#pending.set(id, { ...more, settle });
         this.#tell({ kind: 'request', id, request });
       });
-      if (answer?.kind === 'thrown' && answer.error.kind === 'error' && request.kind !== 'call')
-        throw new UserError({ file: setting.origin, message: `${name}: ${answer.error.message}` });
+      const isStart = request.kind !== 'call' && answer?.kind === 'thrown' && 'message' in answer.error;
+      if (isStart && !(thrownError(answer.error) instanceof EnvironmentError))
+        throw new UserError({ file: setting.origin, message: `can't be used: ${answer.error.message}` });
       return this.#answered(answer, setting);
     } finally {
       this.#pending.delete(id);
-      clearInterval(timer);
-      stop();
-      if (this.#pending.size === 0) this.#worker.unref();
+      endWatch();
+      endWait();
+      if (!this.isBusy) this.#worker.unref();
     }
   }
 
@@ -189,8 +182,7 @@ export class ModuleThread {
   /** The answer, as soon as it is there; undefined where it is not by then, or the thread has ended. */
   #received(id: number, end: number): FromHost | undefined {
     for (;;) {
-      const sent = Atomics.load(this.#sent, 0);
-      const hasEnded = Atomics.load(this.#sent, 1) === 1;
+      const [sent, hasEnded] = [Atomics.load(this.#shared, 0), Atomics.load(this.#shared, 1)];
       for (
         let got = receiveMessageOnPort(this.#port);
         got !== undefined;
@@ -200,82 +192,54 @@ export class ModuleThread {
         if ('id' in message && message.id === id && message.kind !== 'text') return message;
         this.#receive(message);
       }
-      if (hasEnded && this.#failure === undefined) this.#end(exited());
+      if (hasEnded === 1) this.#end(exited());
       const left = end - performance.now();
       if (this.#failure !== undefined || left <= 0) return undefined;
-      Atomics.wait(this.#sent, 0, sent, left);
+      Atomics.wait(this.#shared, 0, sent, left);
     }
   }
 
   #decoded(value: SentValue, name: string, setting: CallSetting): unknown {
-    switch (value.kind) {
-      case 'data':
-        return value.value;
-      case 'promise':
-        return Promise.resolve();
-      case 'object':
-        return Object.fromEntries(
-          Object.entries(value.members).map(([key, member]) => [key, this.#decoded(member, key, setting)]),
-        );
-      case 'function': {
-        const called = (...given: readonly unknown[]) => this.#call(value.target, name, given, setting);
-        this.#released.register(called, value.target);
-        return called;
-      }
-    }
+    if ('data' in value) return value.data;
+    if ('promise' in value) return Promise.resolve();
+    if ('members' in value)
+      return Object.fromEntries(
+        Object.entries(value.members).map(([key, member]) => [key, this.#decoded(member, key, setting)]),
+      );
+    const called = (...given: readonly unknown[]) => this.#call(value.function, name, given, setting);
+    this.#released.register(called, value.function);
+    return called;
   }
 
   #call(target: number, name: string, parts: readonly unknown[], setting: CallSetting): unknown {
-    const later = setting.waits !== 'blocking';
-    const random = parts.find((part): part is RandomGenerator => stateOf(part) !== undefined);
-    const given = parts.filter((part) => part !== random).map((part) => plainCopy(part));
-    const generator = random && this.#sentGenerator(random);
-    const request = { kind: 'call', target, given, generator, later } as const;
+    const { later } = setting;
+    const isRandom = (part: unknown): part is RandomGenerator => stateOf(part) !== undefined;
+    const generator = parts.find(isRandom);
+    const given = parts.filter((part) => !isRandom(part)).map((part) => plainCopy(part));
+    const request = { kind: 'call', target, given, random: stateOf(generator), later } as const;
     if (later) {
       const more = parts.find(
         (part): part is Later => typeof part === 'object' && part !== null && 'seeds' in part,
       );
-      return this.#ask(request, name, setting, more).then((answer) => decodedData(answer));
+      return this.#ask(request, setting, more).then(({ value }) => this.#decoded(value, name, setting));
     }
-    const { state, value } = this.#askNow(request, name, setting);
-    if (random !== undefined && generator !== undefined && state !== undefined) {
-      continueAt(random, state);
-      this.#generators.set(random, { generator: generator.generator, state });
-    }
+    const { random, value } = this.#askNow(request, name, setting);
+    if (generator !== undefined && random !== undefined) continueAt(generator, random);
     return this.#decoded(value, name === 'build' ? 'the policy' : name, setting);
   }
-
-  /** Its state is sent unless the other side has drawn from it last. */
-  #sentGenerator(random: RandomGenerator): SentGenerator {
-    const known = this.#generators.get(random);
-    const state = stateOf(random)!;
-    if (known?.state?.every((word, i) => word === state[i])) return { generator: known.generator };
-    if (known !== undefined) return { generator: known.generator, state };
-    this.#requests++;
-    const generator = 2 * this.#requests + 1;
-    this.#released.register(random, generator);
-    return { generator, state };
-  }
 }
-
-/** Options of a call that is waited for. */
-interface Later {
-  readonly signal?: AbortSignal;
-  readonly onText?: (...given: readonly unknown[]) => void;
-}
-
-type Answer = FromHost & { kind: 'answer' };
 
 function thrownError(error: SentError): Error {
-  if (error.kind === 'problems') return new UserError(error.problems);
+  if ('problems' in error) return new UserError(error.problems);
   const { detail, message, stack } = error;
-  return Object.assign(new Error(message), detail, { stack });
+  const { kind, name } = detail as Partial<EnvironmentError>;
+  return name === 'EnvironmentError'
+    ? new EnvironmentError(kind!, message)
+    : Object.assign(new Error(message), detail, { stack });
 }
 
-const decodedData = ({ value }: Answer): unknown => (value.kind === 'data' ? value.value : undefined);
-
-const exited = (code?: number) => ({
-  kind: 'died' as const,
+const exited = (code?: number): Failure => ({
+  kind: 'died',
   message: `it ended its thread${code === undefined ? '' : ` with exit code ${code}`}: a module may not call process.exit`,
 });
 
@@ -294,7 +258,7 @@ function withDefaultSignals<T>(wait: () => T): T {
 
 let shared: ModuleThread | undefined;
 
-/** The thread of users' modules that this thread has, started as it is first needed. */
+/** The thread of all users' modules that this thread calls, started as it is first needed. */
 export function moduleThread(): ModuleThread {
   if (shared === undefined || shared.ended) shared = new ModuleThread();
   return shared;

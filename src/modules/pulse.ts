@@ -1,8 +1,7 @@
-/** What users' code a thread is in, told to the thread that watches it by one number in shared memory. */
-
-/** The calls that are watched. */
-export const watchedCalls = [
-  'none',
+/** What of users' code a thread is in, told to the thread that watches it by a number in shared memory. */
+const calls = [
+  'nothing',
+  'the top level',
   'create',
   'reset',
   'step',
@@ -14,50 +13,49 @@ export const watchedCalls = [
   'the reward function',
 ] as const;
 
-export type WatchedCall = (typeof watchedCalls)[number];
+export type UserCall = (typeof calls)[number];
 
 const { store } = Atomics;
-const numbers = new Map(watchedCalls.map((name, i) => [name, i]));
+const place = 2;
+const numbers = new Map(calls.map((name, i) => [name, i]));
 let memory: Int32Array | undefined;
-let calls = 0;
+let count = 0;
 
 /** From here on, this thread writes there what it calls. */
 export function tellPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** Does work of a user's code, as which it is then known. */
-export function watched<T>(name: WatchedCall, work: () => T): T {
-  if (memory === undefined) return work();
-  enter(numbers.get(name)!);
+/** The number counts, so that two calls of the same function differ. */
+export function enter(name: UserCall): void {
+  if (memory === undefined) return;
+  count = (count + calls.length) % (calls.length * 2 ** 26);
+  store(memory, place, count + numbers.get(name)!);
+}
+
+/** Calls a user's function, as which it is then known. */
+export function watched<T>(name: UserCall, call: () => T): T {
+  if (memory === undefined) return call();
+  enter(name);
   try {
-    return work();
+    return call();
   } finally {
-    enter(0);
+    enter('nothing');
   }
 }
 
-/** The number counts, so that two calls of the same function differ. */
-function enter(call: number): void {
-  calls = (calls + watchedCalls.length) % (watchedCalls.length * 2 ** 26);
-  store(memory!, 0, calls + call);
-}
-
-/** Calls `onStuck` once, where a call lasts longer than that. @returns what ends the watch */
+/** Tells of a call that lasts longer than that. @returns what ends the watch */
 export function watchPulse(
   shared: Int32Array,
   seconds: number,
-  onStuck: (call: WatchedCall) => void,
+  onStuck: (call: UserCall) => void,
 ): () => void {
-  let last = -1;
-  let since = performance.now();
+  let [last, since] = [-1, 0];
   const timer = setInterval(() => {
-    const now = Atomics.load(shared, 0);
+    const now = Atomics.load(shared, place);
     if (now !== last) [last, since] = [now, performance.now()];
-    const call = watchedCalls[now % watchedCalls.length]!;
-    if (call === 'none' || performance.now() - since < 1000 * seconds) return;
-    clearInterval(timer);
-    onStuck(call);
+    const call = calls[now % calls.length]!;
+    if (call !== 'nothing' && performance.now() - since >= 1000 * seconds) onStuck(call);
   }, 100);
   return () => clearInterval(timer);
 }

@@ -8,6 +8,7 @@ import { isPathOf } from '../settings/paths.js';
 import type { ModuleKind } from './host-messages.js';
 import { hostsModules, stackOf } from './hosting.js';
 import { moduleThread, usualSeconds } from './module-thread.js';
+import { enter } from './pulse.js';
 
 /** The checked default export of a module. */
 export interface UserModule {
@@ -56,12 +57,8 @@ export async function loadModule(
   seconds = usualSeconds,
 ): Promise<UserModule> {
   if (hostsModules()) return importModule(path, kind, field);
-  const setting = {
-    origin: basename(path),
-    seconds,
-    waits: kind === 'model' ? 'patient' : 'blocking',
-  } as const;
-  return moduleThread().load({ kind: 'load', path: resolve(path), as: kind, field }, setting);
+  const setting = { origin: basename(path), seconds, later: kind === 'model' };
+  return moduleThread().load({ path: resolve(path), as: kind, field }, setting);
 }
 
 /** @throws UserError for a file of TypeScript that this version of Node can't run */
@@ -103,6 +100,7 @@ export async function importModule(path: string, kind: ModuleKind, field: string
   const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
   let exported: Readonly<Record<string, unknown>>;
   try {
+    enter('the top level');
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const message = messageOf(error);
@@ -111,6 +109,8 @@ export async function importModule(path: string, kind: ModuleKind, field: string
       message: `can't be imported: ${message}`,
       ...remedyOf(file, message),
     });
+  } finally {
+    enter('nothing');
   }
   // Compilers write `exports.default` for `export default`.
   const compiled = isRecord(exported.default) && exported.default.__esModule === true;
@@ -133,9 +133,12 @@ export async function importModule(path: string, kind: ModuleKind, field: string
     async create(options, optionsField, ...rest) {
       const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
       try {
+        enter('create');
         return await create(parsed, ...rest);
       } catch (error) {
         throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
+      } finally {
+        enter('nothing');
       }
     },
   };

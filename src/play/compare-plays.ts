@@ -1,5 +1,4 @@
-/** Players against each other: means of their games, and differences over the games that both played. */
-
+/** Compares players: mean results, and differences over the games that both played. */
 import { resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
@@ -21,20 +20,20 @@ import { type PlayResult, percent, playResult } from './play-result.js';
 import { isPlay } from './played.js';
 
 interface ComparedPlay extends PlayResult {
-  /** What tells it from the others. */
+  /** A unique name. */
   readonly name: string;
 }
 
-/** The difference of two players, first minus second, over the games that start alike. */
+/** The difference between two players, first minus second, over games with the same seed. */
 type PlayDifference = PairedDifference &
   Judged & {
     readonly first: string;
     readonly second: string;
-    /** The score where both have one, else the return. */
+    /** The score if both have one, otherwise the return. */
     readonly measure: 'score' | 'return';
   };
 
-/** What `compare --json` prints of plays. */
+/** Output of `compare --json` for plays. */
 export interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
   readonly differences: readonly PlayDifference[];
@@ -53,8 +52,9 @@ interface Request {
 }
 
 /**
- * What is to be printed; undefined where the names mean no plays.
- * @throws UserError for plays of different games, plays among runs, and options that plays don't have
+ * The text to print; undefined if the names refer to no plays.
+ * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to
+ * plays
  */
 export function comparePlays(
   request: Request,
@@ -106,7 +106,7 @@ interface ReadPlay {
   readonly environment: string;
 }
 
-/** One that is damaged, or has not come to its end, says why it does not count. */
+/** Reads a play; a damaged or unfinished one is left out, with the reason. */
 function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
   const run = shownPath(path, cwd);
   try {
@@ -124,7 +124,7 @@ function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | Le
   }
 }
 
-/** @throws UserError where the games differ in more than who plays them */
+/** @throws UserError if the games differ in more than their player */
 function requireSameGames(plays: readonly ReadPlay[]): void {
   const [first] = plays;
   const other = plays.find(({ environment }) => environment !== first!.environment);
@@ -136,7 +136,7 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   });
 }
 
-/** The player, or the model; with the run's name where that does not tell them apart. */
+/** The player or the model, plus the run's name if that isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>
@@ -144,7 +144,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
   );
 }
 
-/** Each against each, over the games whose seeds both have. */
+/** Compares each pair, over the games whose seeds both have. */
 function differencesOf(
   all: readonly (readonly GameRecord[])[],
   names: readonly string[],

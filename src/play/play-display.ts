@@ -1,4 +1,4 @@
-/** Shows a play as it goes: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+/** Shows the progress of a play: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import type { CommandContext } from '../base/context.js';
 import { alertText, rateText } from '../experiment/progress.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
@@ -56,7 +56,7 @@ export function createPlayDisplay(
 
 const callsBetween = 20;
 
-/** An event as `--json` prints it: what was said stays in the run directory. */
+/** An event as `--json` prints it; conversations stay in the run directory. */
 export type ShownPlayEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'game-finished' }>
   | { readonly kind: 'game-finished'; readonly game: Omit<GameRecord, 'last' | 'turns'> }

@@ -1,4 +1,4 @@
-/** The page of a play: how it went, and every game to be read. */
+/** The page of a play: its results, and a transcript of every game. */
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
@@ -30,7 +30,7 @@ export function writePlayPage(path: string): string {
   return file;
 }
 
-/** What is to be said of the play at `path`. */
+/** The content of the page for the play at `path`. */
 export function playPage(path: string): Page {
   const { manifest, status } = factsOf(path);
   const recorded = openLogs(path, true);

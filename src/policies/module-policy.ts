@@ -1,32 +1,32 @@
-/** Policies that a user's module makes. */
+/** Policies created by a user's module. */
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
-import { type WatchedCall, watched } from '../modules/pulse.js';
+import { type UserCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
 import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
 import type { ModulePolicyConfig } from './settings.js';
 
-/** A family of policies as a user may write it. */
+/** A policy family as a user's module returns it. */
 export interface UserPolicyFamily {
   readonly parameters: Pick<ParameterSpec, 'count' | 'low' | 'high' | 'choices' | 'names'> & {
     /** Default: 1; 0 for integers. */
     readonly decimals?: number;
   };
-  /** How parameters become actions, as prompts tell it. */
+  /** How parameters become actions, as described in prompts. */
   readonly description?: string;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): (observation: Observation) => Action;
-  /** A random start (default: each parameter uniform over its range). */
+  /** Draws a random initial vector (default: each parameter uniform over its range). */
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** What a run keeps of policies that a module or a program makes, so that the run can be looked at without them. */
+/** What a run records about the policies of a module or program, so that it can be displayed without them. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),
@@ -43,12 +43,12 @@ export const recordedPolicy = z.object({
 
 export interface RecordedPolicy {
   readonly name: string;
-  /** How parameters become actions, as prompts say it. */
+  /** How parameters become actions, as described in prompts. */
   readonly text: string;
   readonly parameters: ParameterSpec;
 }
 
-/** Policies that are shown and never played. */
+/** A policy family for display only; its policies can't be built. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const refuse = () => {
     throw new UserError({ message: 'policies of a module are not made to be looked at' });
@@ -77,7 +77,7 @@ const parametersShape = z
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must be as many as count says');
 
-/** @throws UserError that names the file, and what is missing or wrong */
+/** @throws UserError that names the file and what is missing or wrong */
 export async function modulePolicies(
   { path, options }: ModulePolicyConfig,
   environment: EnvironmentSpec,
@@ -101,7 +101,7 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: WatchedCall, call: () => T): T => {
+  const guarded = <T>(what: UserCall, call: () => T): T => {
     try {
       return watched(what, call);
     } catch (error) {

@@ -263,7 +263,7 @@ export async function network({ fetch, offline }: Surroundings): Promise<Check> 
     return {
       ...{ name, status: 'missing', found: 'huggingface.co does not answer' },
       remedy:
-        'only models pull and hosted models need it; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY',
+        'only models pull and hosted models need it; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY (Node 24)',
     };
   }
 }

@@ -1,4 +1,4 @@
-/** The sections of a config that say what prompts show. */
+/** The config sections that determine what prompts show. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -118,5 +118,7 @@ export type PromptsConfig = z.output<typeof promptsSchema>;
 export type DemonstrationsConfig = z.output<typeof demonstrationsSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
 
-/** `memory.tokens` by default: a context of 32,768 then has room for the task and an answer of 4,096 tokens. */
+/**
+ * Default of `memory.tokens`: leaves room in a context of 32,768 for the task and an answer of 4,096 tokens.
+ */
 export const historyTokens = 24_000;

@@ -1,4 +1,4 @@
-/** One iteration of a run as it went: prompts, replies and evaluations, from the logs. */
+/** One iteration of a run in detail: prompts, replies and evaluations, from the logs. */
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
@@ -8,7 +8,7 @@ import { type CallRecord, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 
-/** What `show --iteration --json` prints. */
+/** Output of `show --iteration --json`. */
 export interface IterationFigures {
   readonly iteration: number;
   readonly evaluations: readonly BufferEntry[];
@@ -16,8 +16,8 @@ export interface IterationFigures {
 }
 
 /**
- * @param candidate from 1; undefined for all
- * @throws UserError for an iteration that the run does not have
+ * @param candidate 1-based; undefined for all
+ * @throws UserError for an iteration that the run doesn't have
  */
 export function iterationFigures(
   { recorded }: Pick<OpenedRun, 'recorded'>,
@@ -38,7 +38,7 @@ export function iterationFigures(
   });
 }
 
-/** The same for people. The candidates of an iteration share their prompt, which is shown once. */
+/** The same as text. If candidates share a prompt, it is shown once. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let shown = '';
@@ -74,7 +74,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
-/** Indented, so that no line of it can pass for one of this program. */
+/** Indented, so that none of its lines can be mistaken for output of this program. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
 function outcomeText(call: CallRecord): string {

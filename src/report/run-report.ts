@@ -26,10 +26,13 @@ import { predictionView } from './views/prediction-view.js';
 import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
-/** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
+/**
+ * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the
+ * same bytes.
+ */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-/** What is to be said of a run. */
+/** The page content for a run. */
 export function runPage(data: RunData): Page {
   const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);
@@ -72,7 +75,7 @@ export function runPage(data: RunData): Page {
   };
 }
 
-/** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */
+/** The policy with the highest confirmed mean or, if none was confirmed, the highest score. */
 function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
@@ -92,7 +95,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 <details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }
 
-/** The episodes side by side; undefined where there are no pictures. */
+/** The episodes side by side; undefined if there are no pictures. */
 function animationView(
   { episodes, files }: Animations,
   config: Pick<Config, 'candidates' | 'render'>,
@@ -117,7 +120,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
 </figure>`;
 }
 
-/** An image of the document: nearly as short, and without a character that HTML would have to escape. */
+/** The document as an image URI: almost as short, and free of characters that HTML would have to escape. */
 function svgDataUri(svg: string): string {
   return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

@@ -24,8 +24,8 @@ import { renderReport } from './run-report.js';
 
 /**
  * Writes `report.html` of the run at `path`, or of the repeats below it; returns its path.
- * @param played the policies of the run where its process just played it: only then episodes of a module are drawn, since a
- *   report imports nothing that a run names
+ * @param played the run's policies, if this process just played it. A module's episodes are drawn only in
+ * that case, because a report imports nothing that a run names
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
@@ -42,8 +42,8 @@ async function runPage(path: string, played: PolicyFamily | undefined): Promise<
 }
 
 /**
- * What is to be said of the repeats below `path`.
- * @param hrefOf where the page of a repeat is, relative to this one
+ * The page content for the repeats below `path`.
+ * @param hrefOf link to a repeat's page, relative to this one
  */
 export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
   const repeats = [];
@@ -64,7 +64,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   return groupPage(repeats, faults);
 }
 
-/** What a report shows of an opened run, but for its pictures. */
+/** What a report shows of an opened run, except its pictures. */
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
@@ -82,7 +82,7 @@ export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
 
 const animationWidth = 360; // pixels, three side by side
 
-/** The first episode of each notable policy, once where one is notable for more. */
+/** The first episode of each notable policy, without duplicates. */
 async function animationsOf(
   { path, manifest, config, family, recorded }: OpenedRun,
   played: PolicyFamily | undefined,
@@ -118,7 +118,7 @@ async function animationsOf(
   }
 }
 
-/** A report leaves out what can't be drawn. */
+/** A report omits what can't be drawn. */
 function noDrawing(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }

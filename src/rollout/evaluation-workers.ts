@@ -1,29 +1,26 @@
-/** Threads that play episodes, with the same results as in this thread; they start when that pays. */
+/**
+ * Threads that play episodes, with the same results as the main thread. They start only when that pays off.
+ */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../base/abortable.js';
-import { type Problem, UserError } from '../base/errors.js';
-import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
-import { usualSeconds } from '../modules/module-thread.js';
-import { watchPulse } from '../modules/pulse.js';
+import { type CallSetting, ModuleThread, usualSeconds } from '../modules/module-thread.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
-import { startThread } from '../storage/thread.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
-/** What a worker makes its environment and policies from. */
+/** What a worker creates its environment and policies from. */
 export interface WorkerSetting {
   readonly environment: Pick<EnvironmentConfig, 'id' | 'options' | 'timeoutSeconds'>;
   readonly policy: PolicyConfig;
   /** Path of the module of `evaluation.reward`. */
   readonly reward?: string | undefined;
   readonly maxSteps: number;
-  /** Where users' modules take part: memory in which the thread tells what of them it calls. */
-  readonly pulse?: Int32Array;
 }
 
 export interface WorkerJob {
@@ -31,55 +28,51 @@ export interface WorkerJob {
   readonly tasks: readonly EpisodeTask[];
 }
 
-export type WorkerAnswer =
-  | { readonly kind: 'played'; readonly episodes: readonly PlayedEpisode[] }
-  | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
-  | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string }
-  /** A module broke the thread: the message does not say which. */
-  | { readonly kind: 'broken'; readonly failure: EnvironmentFailure; readonly message: string };
+/** A thread with what `player.ts` makes in it. */
+interface Player {
+  readonly thread: ModuleThread;
+  readonly made: Promise<{
+    play(job: WorkerJob): Promise<readonly PlayedEpisode[]>;
+    close(): Promise<void>;
+  }>;
+  /** Whether it has played: its start counts for no episode. */
+  isWarm: boolean;
+}
 
+/** Time for environments of users to close what they have open. */
+const closingMs = 1000;
 /** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
 const startMs = 600;
-const closingMs = 1000;
 /** Sending a shorter episode to a worker would take as long as playing it here. */
 const shortestEpisodeMs = 0.5;
 
 /**
  * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
  *   unless episodes are so short that they are better played here. Undefined for 1, unless users' modules take part:
- *   these are played in threads always, where they can be stopped.
+ *   a thread can be stopped.
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
   const { environment, policy, reward } = setting;
-  const modules = [
-    ...(isModulePath(environment.id) ? [environment.id] : []),
-    ...(policy.kind === 'module' ? [policy.path] : []),
-    ...(reward === undefined ? [] : [reward]),
-  ].map((path) => basename(path));
+  const modules = [environment.id, policy.kind === 'module' ? policy.path : '', reward ?? ''].filter(
+    isModulePath,
+  );
   if (threads === 1 && modules.length === 0) return undefined;
   return new EvaluationWorkers(setting, threads, count === 'auto', modules);
-}
-
-/** A thread, and what ended it. */
-interface Player {
-  readonly worker: Worker;
-  readonly pulse: Int32Array | undefined;
-  failure?: EnvironmentError;
-  /** Whether it has played: its start counts for no episode. */
-  isWarm: boolean;
 }
 
 export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
   readonly #onlyWherePays: boolean;
-  /** Files of users' modules that take part. */
-  readonly #modules: readonly string[];
+  readonly #call: CallSetting;
+  /** Whether users' modules take part, which no other thread may then play. */
+  readonly isNeeded: boolean;
   #threads: number;
   #players: Player[] = [];
   #spentMs = 0;
   #played = 0;
 
+  /** @param modules paths of users' modules that take part */
   constructor(
     setting: WorkerSetting,
     threads: number,
@@ -89,52 +82,50 @@ export class EvaluationWorkers {
     this.#setting = setting;
     this.#threads = threads;
     this.#onlyWherePays = onlyWherePays;
-    this.#modules = modules;
+    this.isNeeded = modules.length > 0;
+    const { id, timeoutSeconds: seconds = usualSeconds } = setting.environment;
+    const origin = this.isNeeded ? modules.map((path) => basename(path)).join(', ') : id;
+    this.#call = { origin, seconds, later: true };
   }
 
-  /** How many threads there are now. */
+  /** Current number of threads. */
   get running(): number {
     return this.#players.length;
   }
 
-  /** Whether no other thread may play the episodes. */
-  get isNeeded(): boolean {
-    return this.#modules.length > 0;
-  }
-
-  /** A single thread, where one is needed: others are at work beside it. */
+  /** With a single thread, where one is needed: others are at work at the same time. */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
   }
 
-  /** Counts episodes that were played one after the other, and how long they took. */
+  /** Counts episodes that a thread played, and how long it took. */
   count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
     this.#played += episodes;
   }
 
-  /** Whether the threads should play the episodes that are left of an evaluation. */
+  /** Whether the threads should play the remaining episodes of an evaluation. */
   wanted(episodes: number): boolean {
-    return this.isNeeded || !this.#onlyWherePays || this.#pays(episodes);
+    return this.isNeeded || this.#pays(episodes);
   }
 
   #pays(episodes: number): boolean {
+    if (!this.#onlyWherePays) return true;
     return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
   }
 
-  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
+  /** Plays one episode for each task; returns the episodes in task order. */
   async play(
     parameters: ParameterVector,
     tasks: readonly EpisodeTask[],
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // What ended a thread of users' modules ends the run; any other is started again.
-    for (const { failure } of this.#players) if (failure !== undefined && this.isNeeded) throw failure;
-    const many = !this.#onlyWherePays || this.#pays(tasks.length);
-    const players = this.#players.filter(({ failure }) => failure === undefined);
-    while (players.length < Math.min(many ? this.#threads : 1, tasks.length)) players.push(this.#start());
+    // What ended a thread of users' modules ends the run; any other thread starts again.
+    const players = this.#players.filter(({ thread }) => this.isNeeded || !thread.ended);
+    const threads = Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length);
+    while (players.length < threads) players.push(this.#start());
     this.#players = players;
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
@@ -150,11 +141,11 @@ export class EvaluationWorkers {
         for (const [i, episode] of episodes.entries()) results[first + i] = episode;
       }
     };
-    const endWait = onAbort(signal, () => void this.#end(players));
+    const endWait = onAbort(signal, () => this.#end(players));
     try {
       await Promise.all(players.map(serve));
     } catch (error) {
-      await this.#end(players);
+      this.#end(players);
       signal?.throwIfAborted();
       throw error;
     } finally {
@@ -163,94 +154,51 @@ export class EvaluationWorkers {
     return results;
   }
 
-  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
+  /** Stops the threads, even in the middle of an episode. They restart when needed. */
   async close(): Promise<void> {
-    if (this.isNeeded) {
-      // Environments of users close what they have open.
-      const closing = this.#players.filter(({ failure }) => failure === undefined);
-      await Promise.all(closing.map(({ worker }) => closed(worker)));
-    }
-    await this.#end(this.#players);
+    const players = this.#players;
+    const closing = players.map(async ({ made, thread }) => {
+      if (this.isNeeded && !thread.isBusy) await (await made).close();
+    });
+    const timer = setTimeout(() => this.#end(players), closingMs);
+    await Promise.allSettled(closing);
+    clearTimeout(timer);
+    this.#end(players);
   }
 
-  async #end(ended: readonly Player[]): Promise<void> {
+  #end(ended: readonly Player[]): void {
     if (this.#players === ended) this.#players = [];
-    await Promise.all(ended.map(({ worker }) => worker.terminate()));
+    for (const { thread } of ended) thread.close();
   }
 
   #start(): Player {
-    const pulse = this.isNeeded ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
-    const setting: WorkerSetting = { ...this.#setting, ...(pulse && { pulse }) };
-    const worker = startThread(new URL('./evaluation-worker', import.meta.url), setting);
-    const player: Player = { worker, pulse, isWarm: false };
-    const fail = (message: string) => {
-      player.failure ??= this.#failure('died', message);
-    };
-    worker.on('error', ({ message }) => fail(`its thread ended: ${message}`));
-    worker.on('exit', (code) => fail(`its thread ended with exit code ${code}`));
-    worker.on('message', (answer: WorkerAnswer) => {
-      if (answer.kind === 'broken' && answer.failure === 'died') fail(answer.message);
-    });
-    // Only a worker that plays keeps the process alive.
-    worker.unref();
-    return player;
-  }
-
-  #failure(kind: EnvironmentFailure, message: string): EnvironmentError {
-    const origin = this.#modules.length > 0 ? this.#modules.join(', ') : this.#setting.environment.id;
-    return new EnvironmentError(kind, `${origin}: ${message}`);
+    const thread = new ModuleThread();
+    const load = { path: { own: 'rollout/player' }, as: 'helpers', field: 'environment' } as const;
+    const made = thread
+      .load(load, this.#call)
+      .then(({ create }) => create(this.#setting, 'environment')) as Player['made'];
+    made.catch(() => undefined);
+    return { thread, made, isWarm: false };
   }
 
   /** @throws UserError for what the environment refuses; EnvironmentError where it fails, or its thread */
-  async #playIn(player: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
-    const { pulse, worker } = player;
-    const seconds = this.#setting.environment.timeoutSeconds ?? usualSeconds;
-    worker.ref();
-    let endWatch = () => {};
-    let settle = (_: WorkerAnswer | undefined) => {};
-    const ended = () => settle(undefined);
+  async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
+    const broken = (message: string) =>
+      new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
     try {
-      const answer = await new Promise<WorkerAnswer | undefined>((resolve) => {
-        settle = resolve;
-        worker.on('message', settle).on('exit', ended);
-        if (pulse !== undefined) {
-          endWatch = watchPulse(pulse, seconds, (call) => {
-            player.failure = this.#failure('timeout', `${call} did not return within ${seconds} s`);
-            settle(undefined);
-          });
-        }
-        worker.postMessage(job);
-        if (player.failure !== undefined) settle(undefined);
-      });
-      if (answer === undefined) throw player.failure ?? this.#failure('died', 'its thread ended');
-      if (answer.kind === 'refused') throw new UserError(answer.problems);
-      if (answer.kind === 'broken') throw this.#failure(answer.failure, answer.message);
-      if (answer.kind === 'failed') throw new EnvironmentError(answer.failure, answer.message);
-      if (answer.episodes.length === job.tasks.length && answer.episodes.every(isWhole))
-        return answer.episodes;
-      throw this.#failure('invalid', 'it plays no episodes: a module has replaced what they are made with');
-    } finally {
-      endWatch();
-      worker.off('message', settle).off('exit', ended).unref();
+      const episodes = await (await made).play(job);
+      if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
+    } catch (error) {
+      if (!this.isNeeded || error instanceof UserError || error instanceof EnvironmentError) throw error;
+      throw broken(messageOf(error));
     }
+    throw broken('what it played is no episode');
   }
 }
 
-/** Whether an episode is one, whatever modules did to the language in their thread. */
+/** Validates an episode: user modules may have tampered with the thread's built-ins. */
 const isWhole = ({ length, return: total, terminated, truncated }: PlayedEpisode): boolean =>
   Number.isInteger(length) &&
   typeof total === 'number' &&
   typeof terminated === 'boolean' &&
   typeof truncated === 'boolean';
-
-/** Asks a thread to close what it has open and to end. */
-async function closed(worker: Worker): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, closingMs);
-    worker.once('exit', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-    worker.postMessage('close');
-  });
-}

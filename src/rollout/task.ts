@@ -1,4 +1,4 @@
-/** The environment that a config names, with the rewards that it gives. */
+/** Creates the environment that a config names, with its reward function. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
@@ -21,7 +21,7 @@ export interface Transition extends Step {
 
 type Reward = (transition: Transition) => number;
 
-/** As `openTask`, for environments that no other program plays. */
+/** Like `openTask`, but only for in-process environments. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
   const environment = await makeEnvironment(source.id, source.options, source.timeoutSeconds);
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
@@ -29,8 +29,8 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
 
 /**
  * @param reward path of the module of `evaluation.reward`
- * @throws UserError as `openEnvironment`, and where the module has no reward function; steps throw EnvironmentError where
- *   that function throws or returns no finite number
+ * @throws UserError like `openEnvironment`, and if the module has no reward function. Steps throw
+ * EnvironmentError if the function throws or doesn't return a finite number
  */
 export async function openTask(
   source: EnvironmentSource,
@@ -41,7 +41,7 @@ export async function openTask(
   return rewarded(await openEnvironment(source, env, processes), reward);
 }
 
-/** An environment with the rewards of a module; the same one without. */
+/** Wraps an environment with a module's reward function; returns it unchanged if there is none. */
 export async function rewarded<E extends Environment | RemoteEnvironment>(
   environment: E,
   reward: string | undefined,

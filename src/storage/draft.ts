@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../base/errors.js';
-import { makeDirectory, sync } from './files.js';
+import { makeDirectory, refuseDevice, sync } from './files.js';
 import { isLocked, lockRun } from './lock.js';
 import { requireShortNames } from './names.js';
 
@@ -56,6 +56,7 @@ export function isCutOff(output: string): boolean {
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });
+  refuseDevice(output);
   const path = `${output}.partial`;
   makeDirectory(dirname(path), '--out');
   const lock = lockOf(output);

@@ -9,6 +9,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -29,6 +30,7 @@ import { type Links, readRegularFile } from './regular-file.js';
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
   requireShortNames(basename(path), { file: path });
+  refuseDevice(path);
   const draft = `${path}.new`;
   try {
     // Never write through a link that somebody left in the draft's place.
@@ -47,6 +49,17 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
     rmSync(draft, { force: true });
     throw withPath(error, draft);
   }
+}
+
+/** @throws UserError for a device or the like, which would be replaced by a file, such as `/dev/stdout` */
+export function refuseDevice(path: string): void {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined || there.isFile() || there.isDirectory()) return;
+  throw new UserError({
+    file: path,
+    message: 'is a device, pipe or socket, not a file',
+    remedy: 'name a file',
+  });
 }
 
 /** The same for a small file that is replaced often: other work goes on while the disk is waited for. */

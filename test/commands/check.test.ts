@@ -231,6 +231,19 @@ describe('a memory budget that hides evaluations', () => {
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
 
+  it('names no budget that the context of the model has no room for', async () => {
+    const remedy = async (contextTokens: number) => {
+      const finding = await hidden(config('tokens: 2000'), [
+        'model.provider=ollama',
+        `model.contextTokens=${contextTokens}`,
+        'model.maxTokens=300',
+      ]);
+      return finding!.remedy!;
+    };
+    expect(await remedy(100_000)).toMatch(/^memory\.tokens=\d+ shows them all; memory\.best/);
+    expect(await remedy(8192)).toMatch(/^memory\.best/);
+  });
+
   it('is held against the evaluations that the memory asks for', async () => {
     expect(await hidden(config('best: 20, recent: 50'))).toBeUndefined();
     expect((await hidden(config('best: 20, recent: 50, tokens: 4000')))?.message).toContain('of the 70');

@@ -1,4 +1,4 @@
-/** What the templates of an agent may use. */
+/** The variables available to an agent's templates. */
 import { z } from 'zod';
 import { descriptionSchema } from '../../prompting/context/prompt-context.js';
 
@@ -21,13 +21,13 @@ const vector = z
   .nullable()
   .describe('Set if an action is a list of numbers');
 
-/** What all templates may use. */
+/** Variables of all templates. */
 const common = {
   json: flag.describe('True if the reply must be a JSON object'),
   vector,
 };
 
-/** What `system.hbs` is given; `facts` of the environment stand beside it. */
+/** Variables of `system.hbs`, in addition to `facts` of the environment. */
 export const systemSchema = z.strictObject({
   ...common,
   environment: descriptionSchema.describe('The environment'),
@@ -39,7 +39,7 @@ export const systemSchema = z.strictObject({
   actions,
 });
 
-/** What `observation.hbs` is given; `state` stands beside it: the observation by the names of its parts. */
+/** Variables of `observation.hbs`, in addition to `state`: the observation by the names of its parts. */
 export const observationSchema = z.strictObject({
   ...common,
   observation: text.describe('Observation text'),
@@ -52,7 +52,7 @@ export const observationSchema = z.strictObject({
   actions,
 });
 
-/** What `ask-again.hbs` is given, for a reply that named no action. */
+/** Variables of `ask-again.hbs`, for a reply that named no action. */
 export const askAgainSchema = z.strictObject({ ...common, actions });
 
 export type SystemContext = z.output<typeof systemSchema>;

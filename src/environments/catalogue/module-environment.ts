@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
 import { longestList, plainCopy } from '../../modules/plain.js';
-import { type WatchedCall, watched } from '../../modules/pulse.js';
+import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';
 import {
@@ -237,12 +237,12 @@ class UserTask implements Task {
     });
   }
 
-  #call(member: WatchedCall, ...given: readonly unknown[]): unknown {
+  #call(member: UserCall, ...given: readonly unknown[]): unknown {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
   /** Calls a member and reads what it returns: a getter may throw, too. */
-  #read<T>(member: WatchedCall, read: () => T): T {
+  #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The messages that a critic is asked with: what was proposed, and what its episodes show. */
+/** The critic's messages: what was proposed, and what its episodes show. */
 import type { CriticConfig } from '../../config/critic.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ChatMessage } from '../../models/language-model.js';
@@ -17,18 +17,18 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { isTable } from '../../search/moves.js';
 
-/** What a critic is asked about. */
+/** Input of a revision prompt. */
 interface RevisionRequest {
   readonly iteration: number;
   readonly iterations: number;
   readonly revised: BufferEntry;
-  /** All episodes of `revised`, in their order. */
+  /** All episodes of `revised`, in order. */
   readonly episodes: readonly EpisodeRecord[];
-  /** The best evaluation before. */
+  /** The best earlier evaluation. */
   readonly best: BufferEntry | undefined;
 }
 
-/** The prompt of a revision, with how its answers are corrected. */
+/** Renders revision prompts and corrections. */
 export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
 
 /** @param most see `mostChange` */

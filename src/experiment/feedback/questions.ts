@@ -1,4 +1,4 @@
-/** What is asked on an episode: of a model, by templates; of a person, in a few lines. */
+/** Questions about an episode: from templates for a model, in a few lines for a person. */
 import { type FeedbackConfig, framesOf } from '../../config/feedback.js';
 import { short } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -15,7 +15,7 @@ import { formatParameters } from '../../prompting/notation/written.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { momentsOf, type SeenEpisode } from './seen-episode.js';
 
-/** How somebody is asked, and what an answer says. */
+/** Builds the question and interprets the answer. */
 export interface Questions {
   readonly prompt: (seen: SeenEpisode) => {
     readonly messages: readonly ChatMessage[];
@@ -26,14 +26,14 @@ export interface Questions {
 
 export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'kind' in said;
 
-/** Questions to a vision model. */
+/** Questions for a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
   /** `memory.digits` */
   readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** How long a step of the environment takes. */
+  /** Duration of an environment step in seconds. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
@@ -77,10 +77,10 @@ export function visionQuestions(parts: {
   };
 }
 
-/** Steps that a person is told of where nothing can be drawn. */
+/** Number of steps listed for a person if the environment can't be drawn. */
 const toldSteps = 20;
 
-/** Questions to a person. @param isDrawn whether the episode is shown as a picture */
+/** Questions for a person. @param isDrawn whether the episode is shown as a picture */
 export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDrawn: boolean): Questions {
   return {
     prompt({ entry, episode, isBest, record }) {

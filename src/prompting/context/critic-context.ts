@@ -1,4 +1,4 @@
-/** What the prompt templates of a critic can say; see `prompt-context.ts`. */
+/** The variables available to a critic's prompt templates; see `prompt-context.ts`. */
 import { z } from 'zod';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 
@@ -31,7 +31,7 @@ const statisticsSchema = z.strictObject({
     .describe('Further figures of the episodes'),
 });
 
-/** What a critic is asked about. */
+/** Input of a revision prompt. */
 const revisionSchema = z.strictObject({
   iteration: count.describe('The current iteration, from 1'),
   remaining: count.describe('Iterations after this one'),

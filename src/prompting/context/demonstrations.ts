@@ -1,17 +1,17 @@
-/** Good episodes that prompts show, for the model to find parameters that act alike. */
+/** Good episodes shown in prompts, so that the model looks for parameters that act similarly. */
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
 import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
-/** A good episode: all of its steps, or those that prompts show. */
+/** A good episode, with either all of its steps or those shown in prompts. */
 export interface Demonstration {
-  /** Undiscounted; absent where it is not known. */
+  /** Undiscounted; absent if unknown. */
   readonly return?: number | undefined;
-  /** Steps of the whole episode. */
+  /** Number of steps in the whole episode. */
   readonly length: number;
-  /** In their order. */
+  /** In order. */
   readonly steps: readonly DemonstratedStep[];
 }
 
@@ -26,7 +26,7 @@ const text = z.string();
 
 const value = z.union([z.number(), z.array(z.number())]);
 
-/** Demonstrations as a run keeps them. */
+/** Demonstrations as stored in a run. */
 export const recordedDemonstrations = z
   .array(
     z.strictObject({
@@ -53,7 +53,7 @@ export const demonstratedSchema = z.strictObject({
     .describe('The episodes'),
 });
 
-/** An episode with as many of its steps as prompts show. */
+/** An episode reduced to the number of steps shown in prompts. */
 export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps']): Demonstration {
   if (most === 'all') return whole;
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
@@ -61,7 +61,7 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
 
 /**
  * @param ofReturns `memory.digits`
- * @returns null where there are none, for templates
+ * @returns null if there are none, as templates expect
  */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],

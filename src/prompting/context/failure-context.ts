@@ -2,7 +2,7 @@ import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreText, twoDecimals } from './scores.js';
 
-/** How many indices or values a correction names before it says how many more there are. */
+/** How many indices or values a correction lists before it only gives the number of the rest. */
 const namedLimit = 20;
 
 const nothing: FailureContext = {
@@ -21,8 +21,8 @@ const nothing: FailureContext = {
 };
 
 /**
- * What the format-correction prompt says of a failure.
- * @param name what the values of an answer are called: `params`
+ * What the format-correction prompt says about a failure.
+ * @param name name of the values in an answer, such as `params`
  */
 export function failureContext(
   failure: ParseFailure,
@@ -74,7 +74,7 @@ export function failureContext(
   }
 }
 
-/** A share with two digits, in percent. */
+/** A share in percent, with two significant digits. */
 export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
 
 const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({

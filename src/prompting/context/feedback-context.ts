@@ -1,4 +1,7 @@
-/** What the prompt templates of a vision model that gives feedback can say; see `prompt-context.ts`. */
+/**
+ * The variables available to the prompt templates of a vision model that gives feedback; see
+ * `prompt-context.ts`.
+ */
 import { z } from 'zod';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 
@@ -6,7 +9,7 @@ const count = z.int().min(0);
 const flag = z.boolean();
 const text = z.string();
 
-/** What feedback is asked on. */
+/** What the feedback is about. */
 const seenSchema = z.strictObject({
   iteration: count.describe('The iteration of the evaluation, from 1'),
   evaluated: z

@@ -1,4 +1,4 @@
-/** What a prompt shows of the replay buffer: which evaluations, in which order, in which words. */
+/** Renders the replay buffer for a prompt: which evaluations, in which order and wording. */
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
@@ -13,24 +13,24 @@ import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /**
- * Share of the token budget that is used right after the window over all evaluations moved. It moves seldom and far, so
- * that the prompts between two moves share their beginning.
+ * Share of the token budget in use right after the window has moved. The window moves rarely and far, so that
+ * prompts in between share their beginning.
  */
 const keptShare = 0.75;
 
-/** An evaluation as the memory looks at it. */
+/** The part of an evaluation that the memory looks at. */
 type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations that the memory holds: those of the warm-up, and of each iteration the best (the earliest on ties) of
- * the first `ofGroup` candidates that were evaluated; all where `ofGroup` is absent. A revision counts as the candidate
- * that it revises: of the two the better is held, the earlier on ties, or both where `revisions` is `all`. Prompts,
- * controls and fine-tuning know no others; the check for repeated parameters, the target and the run's best policy look
- * at all.
+ * The evaluations that the memory holds: those of the warm-up and, of each iteration, the best (the earliest
+ * if tied) among the first `ofGroup` evaluated candidates, or all candidates if `ofGroup` is absent. A
+ * revision competes with the candidate that it revises: the better one is kept (the earlier if tied), or both
+ * if `revisions` is `all`. Prompts, baselines and fine-tuning see only these; the check for repeated
+ * parameters, the target and the run's best policy consider all.
  *
- * @param entries oldest first, the candidates of an iteration in their order
- * @returns some of them, in the same order
+ * @param entries oldest first, with the candidates of an iteration in order
+ * @returns a subset in the same order
  */
 export function remembered<Entry extends Remembered>(
   entries: readonly Entry[],
@@ -51,7 +51,7 @@ export function remembered<Entry extends Remembered>(
   return held;
 }
 
-/** Without the lower one of each revision and what it revises. */
+/** Removes the worse of each revision and its original. */
 function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
@@ -65,11 +65,12 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
 }
 
 /**
- * The evaluations that a prompt shows, in the order in which it shows them: all of them, or the union of the `best`
- * highest scores (the earlier entry on ties) and the `recent` last. Beyond the token budget the oldest go first (without
- * `best` and `recent` down to three quarters of it), those among the best after the others; one entry is always left.
+ * The evaluations shown in a prompt, in display order: all of them, or the union of the `best` highest scores
+ * (the earlier entry wins ties) and the `recent` last ones. If they exceed the token budget, the oldest are
+ * dropped first (without `best` and `recent`, down to three quarters of the budget) and those among the best
+ * last; at least one entry always remains.
  * @param entries oldest first
- * @param tokens how many tokens the prompt needs for an entry
+ * @param tokens number of prompt tokens for an entry
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -91,7 +92,7 @@ export function selectHistory(
   }
 }
 
-/** Replays how the window moved as the entries came in. */
+/** Replays how the window moved as entries were added. */
 function window(
   entries: readonly BufferEntry[],
   budget: number,
@@ -135,31 +136,34 @@ function bestAndRecent(
 interface HistoryTurn {
   /** The parameters, as an answer of the model. */
   readonly answer: string;
-  /** What came of them. */
+  /** The result of evaluating them. */
   readonly result: string;
 }
 
-/** Formats every evaluation once. */
+/** Formats each evaluation only once. */
 export interface History {
-  /** Takes note of all that the memory holds, oldest first: how a score reads depends on the others. */
+  /**
+   * Registers everything that the memory holds, oldest first; the format of a score depends on the other
+   * scores.
+   */
   know(held: readonly BufferEntry[]): void;
-  /** How a score reads. */
+  /** Formats a score. */
   readonly scoreText: ScoreText;
-  /** The evaluations as turns of a conversation, in the order given. */
+  /** The evaluations as turns of a conversation, in the given order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
-  /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
+  /** Estimated prompt tokens of an evaluation, as budgeted by `selectHistory`. */
   tokens(entry: BufferEntry): number;
-  /** What changes from prompt to prompt. */
+  /** The variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
-    /** All that the memory holds, oldest first. */
+    /** Everything that the memory holds, oldest first. */
     readonly held: readonly BufferEntry[];
-    /** Those of them that the prompt shows, in its order. */
+    /** The subset shown in the prompt, in display order. */
     readonly shown: readonly BufferEntry[];
-    /** Whether earlier prompts stand before this one, and it shows only what they lack. */
+    /** True if the prompt continues a conversation and shows only what earlier prompts lack. */
     readonly continued?: boolean;
-    /** What this proposal goes on from. */
+    /** Parent evaluation. */
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
 }
@@ -171,7 +175,7 @@ export function createHistory({
 }: {
   readonly telling: Telling;
   readonly memory: MemoryConfig;
-  /** The first recorded episode of an evaluation, where there is one. */
+  /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
   const scores = new ScoreTexts(memory.digits);
@@ -182,7 +186,7 @@ export function createHistory({
       ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
     ].join('\n  ');
   const format = (entry: BufferEntry) => below(historyLine(entry, telling, scores.of), entry);
-  // A long run shows few of them: the texts of the others would only take memory.
+  // A long run shows only a few of its evaluations, so texts are cached only for those, to save memory.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
   const know = (held: readonly BufferEntry[]) => {
@@ -240,7 +244,10 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, with the number of episodes where it was cut short */
+/**
+ * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut
+ * short.
+ */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
@@ -278,8 +285,9 @@ function bestContext(
 }
 
 /**
- * The evaluations in two parts, for templates that lay them out themselves: the `memory.best` highest (all, where the
- * memory does not say), the best last and the earlier one the better on ties; and the others, oldest first.
+ * Splits the evaluations into two parts for templates that lay them out themselves: the `memory.best` highest
+ * ones (all, if not set) with the best last and the earlier one ranked higher if tied; and the rest, oldest
+ * first.
  * @param shown in any order
  */
 export function rankHistory(

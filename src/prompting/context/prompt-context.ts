@@ -1,7 +1,7 @@
 /**
- * What a prompt template can say. The schemas are the only definition: the TypeScript types, the variables that
- * templates are checked against and the list in `prompts/README.md` all come from them. Numbers that are shown but
- * not compared are text already; what may be absent is null, never missing.
+ * The variables available to prompt templates. These schemas are the single definition: the TypeScript types,
+ * the template checks and the list in `prompts/README.md` are all derived from them. Numbers that are
+ * displayed but not compared are already formatted as text; optional values are null, never missing.
  */
 import { z } from 'zod';
 import { demonstratedSchema } from './demonstrations.js';
@@ -58,7 +58,7 @@ const namesSchema = z.array(
   }),
 );
 
-/** What the description of an environment may use, beside the facts of that environment. */
+/** Variables for the description of an environment, in addition to the facts of that environment. */
 export const descriptionSchema = z.strictObject({
   id: text.describe('Environment id'),
   stepLimit: count.describe('Step limit of an episode'),
@@ -210,7 +210,7 @@ export const failureSchema = z.strictObject({
     .describe('Always null; kept for prompt sets of earlier versions'),
 });
 
-/** What stays the same during a run. */
+/** Variables that are constant during a run. */
 export const taskContextSchema = z.strictObject({
   environment: descriptionSchema
     .extend({ description: text.describe('Description of the environment, from its own template') })
@@ -290,7 +290,7 @@ const rankedSchema = z.array(
   }),
 );
 
-/** What changes from prompt to prompt. */
+/** Variables that change from prompt to prompt. */
 const progressSchema = z.strictObject({
   iteration: count.describe('The current iteration, from 1'),
   remaining: count.describe('Iterations after this one'),

@@ -1,30 +1,30 @@
-/** How prompts tell scores: with two decimals, and as many more as it takes to tell them apart. */
+/** Formats scores for prompts: two decimals, plus as many more as needed to tell scores apart. */
 import { formatValue } from '../notation/written.js';
 
 interface Scored {
-  /** 0: the warm-up. */
+  /** 0 for the warm-up. */
   readonly iteration: number;
   readonly score: number;
 }
 
 export type ScoreText = (score: number) => string;
 
-/** Two scores that agree in this many significant digits differ by rounding errors only. */
+/** Scores that agree in this many significant digits differ only by rounding errors. */
 const mostDigits = 15;
-/** Smaller numbers are written with an exponent. */
+/** With more decimals than this, numbers are written with an exponent. */
 const mostDecimals = 20;
 
-/** Runs of earlier versions tell two decimals only. */
+/** The format in runs of earlier versions. */
 export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 
-/** `131.35`, and at least `digits` significant digits of a score below 1: `0.05`, `0.000123`. */
+/** `131.35`; a score below 1 gets at least `digits` significant digits: `0.05`, `0.000123`. */
 export function scoreText(score: number, digits: number): string {
   return written(score, decimalsOf(score, digits));
 }
 
 /**
- * The texts of a few scores, which are known from the start.
- * @param digits as `memory.digits` has it: undefined in runs of earlier versions
+ * Formats a few scores that are known in advance.
+ * @param digits `memory.digits`; undefined in runs of earlier versions
  */
 export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts(digits);
@@ -33,9 +33,9 @@ export function scoreTexts(digits: number | undefined, scores: readonly number[]
 }
 
 /**
- * The texts of the scores of a growing history. A text depends on earlier entries only, so a prompt that shows more of
- * them begins like the one before: decimals follow from the spread of the warm-up, and a later score that would read like
- * another one gets more.
+ * Formats the scores of a growing history. A text depends only on earlier entries, so a prompt with more
+ * entries starts like the previous one. The spread of the warm-up determines the decimals, and a later score
+ * that would look the same as another one gets more.
  */
 export class ScoreTexts {
   readonly #digits: number | undefined;
@@ -49,12 +49,12 @@ export class ScoreTexts {
     this.#digits = digits;
   }
 
-  /** Of a score that is not in the history, too. */
+  /** Also formats scores that aren't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /**
    * @param entries the whole history, oldest first
-   * @returns whether texts that were given before may have changed
+   * @returns true if texts returned earlier may have changed
    */
   know(entries: readonly Scored[]): boolean {
     if (this.#digits === undefined) return false;
@@ -86,7 +86,9 @@ export class ScoreTexts {
   }
 }
 
-/** The scores that decide how many decimals all have: those of the warm-up, and on until two differ. */
+/**
+ * The scores that determine the common number of decimals: those of the warm-up, extended until two differ.
+ */
 function firstScores(entries: readonly Scored[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);
@@ -95,7 +97,7 @@ function firstScores(entries: readonly Scored[]): readonly number[] {
   return entries.slice(0, end).map(({ score }) => score);
 }
 
-/** Decimals that show a tenth of the spread of some scores; at least two. */
+/** Number of decimals that resolves a tenth of the scores' spread; at least two. */
 function decimalsFor(scores: readonly number[]): number {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const score of scores) {
@@ -105,11 +107,11 @@ function decimalsFor(scores: readonly number[]): number {
   return high > low ? Math.max(2, 1 + Math.ceil(-Math.log10(high - low))) : 2;
 }
 
-/** Decimals that show so many significant digits; at least two. */
+/** Number of decimals that shows `digits` significant digits; at least two. */
 const decimalsOf = (score: number, digits: number): number =>
   score === 0 ? 2 : Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score))));
 
-/** With so many decimals; beyond the second, without zeros at the end. */
+/** Formats with `decimals` decimals; trailing zeros beyond the second decimal are dropped. */
 function written(score: number, decimals: number): string {
   if (decimals <= mostDecimals) return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
   const digits = decimals + Math.floor(Math.log10(Math.abs(score)));

@@ -1,4 +1,4 @@
-/** What prompts say of the task, as plain data. It stays the same during a run. */
+/** What prompts say about the task, as plain data that is constant during a run. */
 import { short } from '../../environments/catalogue/facts.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -13,7 +13,7 @@ import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
-/** What the description of an environment may use. */
+/** Variables for the description of an environment. */
 export function descriptionContext(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ function named(space: Space, names: readonly string[] = []) {
   return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
 }
 
-/** What a run knows of its task. */
+/** What a run knows about its task. */
 interface Task {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
@@ -58,14 +58,14 @@ interface Task {
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   readonly prompts: {
-    /** What the environment is, as the prompt set renders it. */
+    /** Description of the environment, as rendered by the prompt set. */
     readonly description: string;
   };
-  /** Episodes that `config.demonstrations` names. */
+  /** Episodes named by `config.demonstrations`. */
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @param form of the answers that are asked for */
+/** @param form of the requested answers */
 export function taskContext(task: Task, form: AnswerForm): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;
@@ -124,7 +124,7 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     high: bound(high),
     decimals,
     oneDecimal: decimals === 1,
-    // Many choices without gaps are told as a range.
+    // A long list of choices without gaps is described as a range instead.
     choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
   };
 }
@@ -136,7 +136,7 @@ function answerContext(spec: ParameterSpec, form: AnswerForm, changes: boolean):
   return { json, changes, name, example: json ? jsonExample(spec, name, form) : text };
 }
 
-/** The keys in the order of the JSON schema that providers get. */
+/** Lists keys in the same order as the JSON schema sent to providers. */
 function jsonExample({ count, kind }: ParameterSpec, name: string, { reason }: AnswerForm): string {
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
@@ -193,7 +193,7 @@ function tableContext(
   };
 }
 
-/** How the number of a state follows from the observation, the last component varying fastest. */
+/** Formula for the state number of an observation, with the last component varying fastest. */
 function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
   if (bins !== undefined) {
     const sizes = bins.map(({ edges }) => edges.length + 1);
@@ -222,7 +222,7 @@ function mixedRadix(sizes: readonly number[], digit: (i: number) => string): str
   return sizes.map((_, i) => (strideOf(i) === 1 ? '' : `${strideOf(i)} * `) + digit(i)).join(' + ');
 }
 
-/** `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above` */
+/** Example: `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above`. */
 function binRanges({ edges }: BinEdges): string {
   if (edges.length === 0) return '0: every value';
   const texts = edges.map(short);

@@ -1,4 +1,4 @@
-/** One episode as a few lines of text: sampled steps, or statistics. */
+/** Formats an episode as a few lines of text: either sampled steps or statistics. */
 import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
@@ -7,7 +7,7 @@ import type { ScoreText } from './scores.js';
 
 /**
  * What the memory shows of an evaluation's first episode.
- * @param returnText how prompts tell returns; left out in runs of earlier versions, which tell two decimals
+ * @param returnText formats returns; omitted in runs of earlier versions, which use two decimals
  */
 export function trajectoryLines(
   episode: Episode | undefined,
@@ -29,8 +29,8 @@ type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'ter
 type Value = Observation | Action;
 
 /**
- * `count` steps at even distances, the first and the last among them, one a line:
- * `step | observation | action | reward`; then how the episode ended.
+ * `count` evenly spaced steps including the first and the last, one per line: `step | observation | action |
+ * reward`; then how the episode ended.
  */
 export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
@@ -40,14 +40,17 @@ export function trajectoryRows(episode: Episode, count: number, returnText?: Sco
   return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
 }
 
-/** Indices of `count` of `length` steps at even distances, from the first to the last. */
+/** `count` evenly spaced indices out of `length`, from the first to the last. */
 export function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
-/** Length, return and end; first and last observation; ranges and means of observations, rewards and actions. */
+/**
+ * Length, return and ending; first and last observation; ranges and means of observations, rewards and
+ * actions.
+ */
 export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [
@@ -64,10 +67,10 @@ function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreTe
   return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText?.(total) ?? total.toFixed(2)}`;
 }
 
-/** How many of the values that occur are counted. */
+/** Maximum number of distinct values to list with their counts. */
 const countedValues = 12;
 
-/** Integers and texts are counted; a vector is told by the minimum, mean and maximum of each component. */
+/** Counts integers and texts; for vectors, gives the minimum, mean and maximum of each component. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
@@ -92,7 +95,7 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-/** @param digits significant ones of each number */
+/** @param digits significant digits per number */
 export function show(value: Value, digits = 4): string {
   if (typeof value === 'string') return value;
   const told = (number: number) => significant(number, digits);

@@ -33,11 +33,11 @@ const axisHeight = 20;
 const tallest = 640;
 const mostColumns = 1500;
 
-/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above it. */
+/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const { entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
-  // A wider picture has more columns than a screen has points.
+  // A wider image would have more columns than a screen has pixels.
   const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
@@ -145,7 +145,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   return pngDataUri(pixels, pixels.length, sequentialPalette);
 }
 
-/** Short names where the policy's shape gives them, else the names of the specification. */
+/** Short names if the policy's structure provides them, otherwise those of the spec. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
     const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
@@ -164,7 +164,7 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
 }
 
-/** `pole angle → 1.3`: from an input to unit 3 of layer 1. */
+/** Example: `pole angle → 1.3`, from an input to unit 3 of layer 1. */
 function unitNames(policy: PolicyDescription & { kind: 'mlp' }, labels: TaskLabels): readonly string[] {
   const layers = layersOf(policy);
   return layers.flatMap(({ units }, l) => {

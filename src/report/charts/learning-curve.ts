@@ -24,7 +24,7 @@ export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]):
   let candidates = 1;
   for (const { iteration, candidate, entry, purpose } of proposals) {
     iterations = Math.max(iterations, iteration);
-    // A slot for each proposal, and for each revision that was evaluated.
+    // One slot for each proposal, and for each evaluated revision.
     if (purpose === 'proposal' || entry) candidates = Math.max(candidates, candidate + 1);
   }
   return {
@@ -50,7 +50,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
       at,
       best,
       improved,
-      // It is computed when it is asked for: a long run draws few of them.
+      // Computed lazily, because a long run draws only a few of them.
       get spread() {
         return spread(entry);
       },
@@ -58,7 +58,9 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   });
 }
 
-/** Whether episodes have at most two returns (success or not): quartiles then tell nothing. */
+/**
+ * Whether episodes have at most two distinct returns (success or failure); quartiles are then uninformative.
+ */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {
@@ -204,7 +206,7 @@ function targetLine(target: number, y: Scale): Html {
   return html`<g class="target" data-value="${target}"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
-/** Lines between the iterations of several candidates, up to 60 iterations. */
+/** Lines between iterations with several candidates, up to 60 iterations. */
 function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
   if (candidates === 1 || iterations > 60) return undefined;
   const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
@@ -215,7 +217,7 @@ function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
   const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // The label of the first iteration needs room beside that of the warm-up.
+  // The label of the first iteration needs space next to that of the warm-up.
   const room = (warmup / 2 + candidates / 2) / slots > 0.18;
   return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }

@@ -8,13 +8,13 @@ import { type StageUsage, usedFor, usedText } from './stage-usage.js';
 export interface FeedbackFigures extends StageUsage {
   /** Questions, in their order. */
   readonly results: readonly FeedbackResult[];
-  /** Those that were answered. */
+  /** Number of questions answered. */
   readonly given: number;
-  /** Mean rating; null where none was given. */
+  /** Mean rating; null if none was given. */
   readonly rating: number | null;
 }
 
-/** Undefined where nobody was asked. */
+/** Undefined if nobody was asked. */
 export function feedbackFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -22,7 +22,7 @@ export function feedbackFigures(
   const results: FeedbackResult[] = [];
   for (const event of events) {
     if (event.kind !== 'feedback') continue;
-    // An iteration that was not recorded whole is asked on again.
+    // If an iteration was not fully recorded, its question is asked again.
     if (results.at(-1)?.iteration === event.iteration) results.pop();
     const { time: _, lines: __, ...result } = event;
     results.push(result);

@@ -2,11 +2,14 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
-/** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */
+/**
+ * One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on
+ * disk.
+ */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
-  /** Whether the proposal was moved away from what was tried. */
+  /** True if the proposal was moved away from earlier ones. */
   readonly moved: boolean;
   readonly faults: readonly string[];
 }
@@ -16,21 +19,23 @@ interface Place {
   readonly candidate: number;
 }
 
-/** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
+/** A candidate of an iteration with its calls and, if one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
-  /** Whose it is, in a portfolio. */
+  /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** What its calls are for: a revision by the critic, or a question, is listed too, but is no proposal. */
+  /**
+   * The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals.
+   */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
-  /** The return that the accepted reply predicts. */
+  /** The return predicted in the accepted reply. */
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
-  /** Whether its score passed everything before it. */
+  /** True if its score beat everything before it. */
   readonly improved: boolean;
 }
 
-/** A proposal while it is put together. */
+/** A proposal while it is being assembled. */
 interface Mutable extends Place {
   readonly member: string | undefined;
   readonly purpose: Stage;
@@ -40,17 +45,17 @@ interface Mutable extends Place {
   improved: boolean;
 }
 
-/** More than an iteration can have. */
+/** More candidates than an iteration can have. */
 const mostCandidates = 1e6;
 
-/** Shared by the many calls that nothing is to be said of. */
+/** Shared by the many calls that have nothing to report. */
 const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in the order of the loop, with the revisions and the questions for feedback; evaluations without
- * calls are proposals too.
- * @param onCall sees each call as it is read
+ * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without
+ * calls.
+ * @param onCall receives each call as it is read
  */
 export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
@@ -94,7 +99,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Those of a run's log that are proposals. */
+/** Only those entries that are proposals. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
@@ -109,7 +114,7 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-/** Fragment of the proposal in the page. */
+/** Fragment of the proposal on the page. */
 export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
 }

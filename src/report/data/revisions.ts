@@ -8,20 +8,20 @@ import { type StageUsage, usedFor, usedText } from './stage-usage.js';
 export interface RevisionFigures extends StageUsage {
   /** Proposals that it was asked to revise. */
   readonly asked: number;
-  /** Revisions with a higher score than what they revise. */
+  /** Revisions that scored higher than the original. */
   readonly better: number;
   readonly noBetter: number;
   /** Answers that change nothing. */
   readonly kept: number;
-  /** Without a usable answer. */
+  /** Requests without a usable answer. */
   readonly rejected: number;
-  /** Mean change of the score over all that were evaluated; null where none was. */
+  /** Mean change of the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
-  /** Mean of how much they change of the parameters, 0 to 1; null where none was evaluated. */
+  /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
   readonly distance: number | null;
 }
 
-/** Undefined where nothing was to be revised. */
+/** Undefined if there was nothing to revise. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -47,7 +47,10 @@ export function revisionFigures(
   };
 }
 
-/** `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the parameters 8 %`. */
+/**
+ * Example: `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the
+ * parameters 8 %`.
+ */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = [

@@ -18,15 +18,15 @@ import { hasFailure, isRejected, type LoggedProposal, onlyProposals, proposalId 
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Longer texts are cut: a page must open. The whole stands in calls.jsonl. */
+/** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */
 const longestText = 100_000;
 
-/** What the replies of a page may take together, in characters. */
+/** Maximum size of all replies on a page, in characters. */
 const mostCharacters = 1_200_000;
 
 /**
- * The proposals with their calls: prompt, reply, reason, what became of each.
- * @param all proposals of the run
+ * The proposals with their calls: prompt, reply, reason and outcome.
+ * @param all number of proposals in the whole run
  */
 export function callLog(
   { manifest }: Pick<RunData, 'manifest'>,
@@ -50,7 +50,7 @@ export function callLog(
 ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
 }
 
-/** The proposals of one iteration with their calls, all in sight. */
+/** The proposals of one iteration with their calls, all expanded. */
 export function iterationLog(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
@@ -80,17 +80,17 @@ interface Log {
   /** Name of the run. */
   readonly run: string;
   readonly calls: ShownCalls['calls'];
-  /** Whether iterations have several candidates. */
+  /** True if iterations have several candidates. */
   readonly groups: boolean;
-  /** Positions of the prompts in the page, by the places of their calls. */
+  /** Index of each prompt on the page, by the index of its call. */
   readonly prompts: ReadonlyMap<number, number>;
-  /** Characters of the longest text that is not cut. */
+  /** Length in characters at which texts are truncated. */
   readonly longest: number;
-  /** How returns read next to each other. */
+  /** Formats returns so that different ones look different. */
   readonly told: (value: number) => string;
 }
 
-/** The length at which texts are cut, so that all together have room. */
+/** The truncation length at which all texts together fit. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
@@ -139,7 +139,7 @@ ${callFacts(call)}
 </article>`;
 }
 
-/** @param position of the prompt in the page; undefined where the page has no room for it */
+/** @param position index of the prompt on the page; undefined if the page has no room for it */
 function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
   const size = messages.reduce((sum, message) => sum + message.content.length, 0);
   const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
@@ -159,7 +159,7 @@ function outcomeChip(call: CallRecord): Html {
 function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
-      // Longer vectors stand in the reply and would fill the page.
+      // Longer vectors would fill the page; they are in the reply anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':

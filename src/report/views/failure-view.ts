@@ -9,7 +9,7 @@ import { percent } from '../charts/scale.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Failed calls by kind, then what went wrong at the provider: a bar and a row each. */
+/** Failed calls by kind, then faults of the provider; each has a bar and a row. */
 export function failureView(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
@@ -22,7 +22,7 @@ export function failureView(
   }${faultTable(proposals)}`;
 }
 
-/** Faults of all tries, those that a retry mended included. */
+/** Faults of all tries, including those that a retry resolved. */
 function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
   const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
@@ -86,7 +86,9 @@ function barCell(share: number): Html {
   return html`<td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
 }
 
-/** The items by kind, equally frequent kinds by name; `share` is of the most frequent one. */
+/**
+ * Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind.
+ */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
   const byKind = new Map<Kind, Item[]>();
   for (const item of items) {

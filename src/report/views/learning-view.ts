@@ -8,7 +8,7 @@ import { linearScale } from '../charts/scale.js';
 
 const height = 130;
 
-/** How the model was trained while it searched; undefined where it was not. */
+/** How the model was trained during the search; undefined if it wasn't. */
 export function learningView(adaptations: readonly LoggedAdaptation[], activeMs: number): Html | undefined {
   const totals = adaptationTotals(adaptations);
   if (totals === undefined) return undefined;
@@ -21,7 +21,7 @@ ${chart(adaptations, 'KL divergence to the first model, nats a token', ({ kl }) 
 </div>`;
 }
 
-/** Undefined where no update has the value. */
+/** Undefined if no update has the value. */
 function chart(
   adaptations: readonly LoggedAdaptation[],
   title: string,

@@ -38,7 +38,7 @@ function policyName(policy: PolicyDescription): string {
   }
 }
 
-/** Who, what and when of a run. */
+/** The header of a run: what ran, with which model, and when. */
 export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
   const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
@@ -80,7 +80,7 @@ function stopText(reason: StopReason): string {
   }
 }
 
-/** The figures that a run is judged by, the confirmed mean first. */
+/** The figures that a run is judged by, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
   const { manifest, entries, config } = data;
   const best = bestEntry(entries);
@@ -129,12 +129,12 @@ function observedNote(best: BufferEntry, config: Config): Html {
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
 }
 
-/** One headline figure. */
+/** A headline figure. */
 export function tile(name: string, value: Content, note: Content, className = ''): Html {
   return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
 
-/** Every candidate that was evaluated again, beside the score that selected it. */
+/** Every candidate that was re-evaluated, next to the score that selected it. */
 export function confirmationTable(
   confirmations: readonly Confirmation[],
   config: Pick<Config, 'candidates'>,
@@ -153,7 +153,7 @@ export function confirmationTable(
 <p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 
-/** Warnings of the run, each once with its count, and what other processes had it do. */
+/** Warnings of the run, each once with its count, and commands from other processes. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)

@@ -14,7 +14,7 @@ import { cellClass, maxCategories } from '../page/palette.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** A policy as a reader can check it: a weight matrix, a map with arrows, or a table of states. */
+/** A policy in readable form: a weight matrix, a map with arrows, or a table of states. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,
@@ -34,7 +34,7 @@ export function policyView(
   }
 }
 
-/** The parameters of a policy whose shape is not known. */
+/** The parameters of a policy whose structure is unknown. */
 function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
   const columns = [
     text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
@@ -68,7 +68,7 @@ function weightMatrix(
 <p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
 }
 
-/** Each layer as the matrix of a linear policy: a row an input, a column a unit. */
+/** Each layer as a weight matrix, with one row per input and one column per unit. */
 function layerTables(
   parameters: ParameterVector,
   policy: PolicyDescription & { kind: 'mlp' },
@@ -150,7 +150,7 @@ function actionTable(
 <p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
 }
 
-/** Index of the action taken in each state, the first on ties. */
+/** Index of the action taken in each state, the first if tied. */
 function greedyActions(
   parameters: ParameterVector,
   policy: TableDescription,
@@ -165,7 +165,7 @@ function greedyActions(
   });
 }
 
-/** What a map's letters stand for, where no action is taken or one is worth a mark. */
+/** Meaning of the map letters for which no action is taken or which deserve a mark. */
 const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   S: { name: 'start', final: false },
   G: { name: 'goal', final: true },

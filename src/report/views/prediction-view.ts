@@ -6,7 +6,7 @@ import { coordinate, linearScale, percent } from '../charts/scale.js';
 import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
 
 const height = 180;
-/** Columns that the horizontal axis is divided into. */
+/** Number of columns on the horizontal axis. */
 const slots = 100;
 
 /** Predicted against observed returns; undefined if no reply predicted one. */
@@ -25,7 +25,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
   const told = apart([...predicted, ...observed]);
   const tick = apart(x.ticks);
   const place = (value: number) => percent(x.at(value) / slots);
-  // The part of the diagonal that is within both axes.
+  // The part of the diagonal within both axes.
   const [low, high] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   const errors = points.map((point) => point.predicted - point.observed);
   const error = mean(errors.map(Math.abs));
@@ -51,7 +51,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
 
 const extent = (values: readonly number[]): [number, number] => [smallest(values), largest(values)];
 
-/** Pearson's; undefined for fewer than three points, or if one side never changes. */
+/** Pearson correlation; undefined for fewer than three points, or if either side is constant. */
 function correlation(a: readonly number[], b: readonly number[]): number | undefined {
   const [centreA, centreB] = [mean(a), mean(b)];
   const product = (f: (i: number) => number) => a.reduce((sum, _, i) => sum + f(i), 0);

@@ -1,4 +1,5 @@
 /** Sessions that clients play: of users' modules each in a thread of its own, all others in this one. */
+import { basename } from 'node:path';
 import { makeEnvironment } from '../../environments/catalogue/open.js';
 import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
 import { isModulePath } from '../../modules/user-module.js';
@@ -57,8 +58,8 @@ async function sessionInThread(id: string, options: Readonly<Record<string, unkn
   const thread = new ModuleThread();
   try {
     const path = { own: 'serve/environments/session-module' };
-    const setting = { origin: id, seconds: usualSeconds, waits: 'limited' } as const;
-    const module = await thread.load({ kind: 'load', path, as: 'helpers', field: 'environment' }, setting);
+    const setting = { origin: basename(id), seconds: usualSeconds, later: true };
+    const module = await thread.load({ path, as: 'helpers', field: 'environment' }, setting);
     const session = (await module.create({ id, options }, 'environment')) as ThreadSession;
     let { played } = await session.answer({ type: 'state' });
     return {

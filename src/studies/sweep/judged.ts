@@ -1,6 +1,7 @@
 /**
- * Rounds of halving that are over though runs of them failed: tasks that play a later round, and the command that collects
- * it, leave them alone. Where no run fails, the runs themselves tell it.
+ * Records halving rounds that are over although some of their runs failed. Tasks that play a later round, and
+ * the command that collects it, then leave the failed runs alone. Without failures, the runs themselves show
+ * that a round is over.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -18,13 +19,13 @@ const judgedShape = z.object({
 
 interface Judged {
   readonly rounds: number;
-  /** What failed in these rounds. */
+  /** The failures in these rounds. */
   readonly failures: PlanEnd['failures'];
 }
 
 const fileOf = (directory: string) => join(directory, 'rounds.json');
 
-/** Another sweep of the same directory has other rounds. */
+/** Identifies the sweep, because another sweep in the same directory has other rounds. */
 const idOf = ({ how, seeds, settings }: Sweep): string =>
   createHash('sha256')
     .update(JSON.stringify([how, seeds, settings.map(({ name }) => name)]))
@@ -38,7 +39,7 @@ export function readJudged(directory: string, sweep: Sweep): Judged {
 export const writeJudged = (directory: string, sweep: Sweep, judged: Judged): void =>
   replaceFile(fileOf(directory), `${JSON.stringify({ of: idOf(sweep), ...judged })}\n`);
 
-/** What failed is tried again by the next command. */
+/** Forgets the failures, so that the next command retries them. */
 export function removeJudged(directory: string): void {
   if (existsSync(fileOf(directory))) rmSync(fileOf(directory));
 }

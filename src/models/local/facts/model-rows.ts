@@ -1,4 +1,4 @@
-/** The facts of a model directory as lines of the screen. */
+/** Formats the summary of a model directory for the terminal. */
 
 import { basename } from 'node:path';
 import { append } from '../../../base/append.js';

@@ -142,7 +142,7 @@ export function itemOf(value: Value, key: Value, dotted: boolean): Value {
 type Test = (value: Value, other: Value) => boolean;
 const isWhole = (value: Value) => typeof value === 'number';
 
-export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
+const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   ['defined', (value) => value !== undefined],
   ['undefined', (value) => value === undefined],
   ['none', (value) => value === null],
