@@ -18,7 +18,7 @@ import { evaluateRun } from '../../src/experiment/afterwards/evaluate-run.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { played } from '../play/playing.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
-import { openLooks } from '../support/looks.js';
+import { openLooks } from './looks.js';
 
 const secret = 'what-nobody-may-see-7261';
 let cwd: string;

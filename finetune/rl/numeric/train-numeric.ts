@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { UserError } from '../../../src/base/errors.js';
+import { FailedWork, UserError } from '../../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
@@ -180,7 +180,7 @@ export async function update(
   if (episodes === undefined) return undefined;
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
-    throw new UserError({
+    throw new FailedWork({
       message: `the policy holds numbers that are not finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });

@@ -8,7 +8,7 @@ import { answered } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
-import { recordingContext } from './experiments.js';
+import { recordingContext } from '../support/experiments.js';
 
 /** One way to look. */
 export interface Look {
