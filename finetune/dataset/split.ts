@@ -1,8 +1,8 @@
 /** Splits training and validation by whole runs, never by rows. */
 import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
+import { matches } from '../../src/base/pattern.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
-import { matches } from '../../src/storage/pattern.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }

@@ -13,8 +13,10 @@ export interface AttackKind {
 }
 
 export interface OpenedKind {
-  /** Attacks once. Returns what went wrong, or undefined. */
-  attack(random: RandomGenerator): Promise<string | undefined> | string | undefined;
+  /** How many attacks there are where none is drawn: each is made once, or every nth for a small count. */
+  readonly cases?: number;
+  /** Attacks once, for the nth time from 0. Returns what went wrong, or undefined. */
+  attack(random: RandomGenerator, n: number): Promise<string | undefined> | string | undefined;
   close?(): Promise<void> | void;
 }
 

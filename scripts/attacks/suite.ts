@@ -7,7 +7,9 @@ import { parseArgs } from 'node:util';
 import { createGenerator } from '../../src/random/generator.js';
 import { removeTemporaryDirectories } from '../../test/support/temporary-directory.js';
 import { type AttackKind, shorten } from './attack.js';
+import { damagedRuns } from './damaged.js';
 import { fileKinds } from './files.js';
+import { lookingKinds } from './looking.js';
 import { moduleKinds } from './modules.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
@@ -38,12 +40,13 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
   let slowestMs = 0;
   say(`${kind.name} …`);
   const opened = await kind.open();
-  const attacks = opened === undefined ? 0 : Math.max(1, Math.round((count * kind.percent) / 100));
+  const drawn = Math.max(1, Math.round((count * kind.percent) / 100));
+  const attacks = opened === undefined ? 0 : Math.min(opened.cases ?? drawn, drawn);
   for (let n = 0; n < attacks; n++) {
     const started = performance.now();
     const random = createGenerator(seed * 1_000_003 + n);
     const wrong = await Promise.resolve(random)
-      .then((drawn) => opened!.attack(drawn))
+      .then((own) => opened!.attack(own, Math.floor((n * (opened?.cases ?? attacks)) / attacks)))
       .catch(String);
     slowestMs = Math.max(slowestMs, performance.now() - started);
     for (const failure of [...(wrong === undefined ? [] : [wrong]), ...escaped.splice(0)])
@@ -54,9 +57,10 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const kinds = [...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds, ...writingKinds].filter(
-  ({ name }) => values.kind === undefined || name === values.kind,
-);
+const kinds = [
+  ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds, ...writingKinds],
+  ...[...lookingKinds, damagedRuns],
+].filter(({ name }) => values.kind === undefined || name === values.kind);
 const tallies: Tally[] = [];
 for (const kind of kinds) {
   const tally = await play(kind, Number(values.seed), Number(values.count));

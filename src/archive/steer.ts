@@ -1,5 +1,5 @@
 /** Asks the processes that play runs to pause, stop or change them, and tells what became of it. */
-import { closeSync, existsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
@@ -97,7 +97,7 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
       ...{ field: 'run', value: path, message: `nothing of a ${kind} can change while it goes on` },
       remedy: 'policyloop stop ends it, so that it can go on with other settings, where these may change',
     });
-  const from = statSync(events, { throwIfNoEntry: false })?.size ?? 0;
+  const from = lstatSync(events, { throwIfNoEntry: false })?.size ?? 0;
   const number = askOf(path, request);
   const told = { run: path, action: request.action };
   for (let tries = Math.max(1, Math.ceil(10 * seconds)); tries > 0; tries--) {

@@ -11,7 +11,8 @@ function bare(text: string): { readonly letters: string; readonly places: readon
   const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
   for (let at = 0; at < digits.length; at++) {
     const code = digits.charCodeAt(at) | 0x20;
-    if (!(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39 && digits.charCodeAt(at) === code)) continue;
+    if (!(code >= 0x61 && code <= 0x7a) && !(code >= 0x30 && code <= 0x39 && digits.charCodeAt(at) === code))
+      continue;
     letters += digits[at]!;
     places.push(at);
   }

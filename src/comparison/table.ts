@@ -1,5 +1,7 @@
 /** The tables of a comparison, for the terminal and as CSV. */
+
 import { styleText } from 'node:util';
+import { append } from '../base/append.js';
 import {
   formatCompact,
   formatCost,
@@ -118,7 +120,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
       ),
     ),
   );
-  blocks.push(...leftOutText(leftOut));
+  append(blocks, leftOutText(leftOut));
   const conclusion = conclusionOf(tasks);
   if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
   return fitted(blocks.join('\n\n'), width);

@@ -2,8 +2,7 @@
  * `control.jsonl`: what other processes ask of the one that plays a run. It lives as long as that process; what was
  * heeded stands in the events.
  */
-
-import { appendFileSync, existsSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -61,7 +60,7 @@ export class Requests {
 
   /** Those since the last look, each with its number; a line that is none gives undefined. */
   next(): readonly { readonly number: number; readonly request: ControlRequest | undefined }[] {
-    const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    const size = lstatSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size === this.#size) return [];
     this.#size = size;
     const requests = [...eachLine(this.#file)].map(({ bytes }) => parsed(bytes.toString('utf8')));

@@ -1,5 +1,5 @@
 /** Reading what runs left behind. */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
@@ -84,7 +84,7 @@ export function readEvaluations(path: string, { iterations }: Manifest): readonl
 /** The size of the logs of a run. */
 export const logBytes = (path: string): number =>
   Object.values(logsIn(path)).reduce(
-    (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+    (sum, file) => sum + (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0),
     0,
   );
 

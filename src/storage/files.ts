@@ -17,10 +17,10 @@ import { basename, dirname, isAbsolute, join, parse } from 'node:path';
 import process from 'node:process';
 import type { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
+import { matches } from '../base/pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
 import { longestPart, requireShortNames } from './names.js';
-import { matches } from './pattern.js';
 import { type Links, readRegularFile } from './regular-file.js';
 
 /**

@@ -53,7 +53,7 @@ const assets: Readonly<Record<string, Asset>> = {
   },
   '/assets/pattern.js': {
     type: script,
-    read: () => readFileSync(new URL('../storage/pattern.js', import.meta.url), 'utf8'),
+    read: () => readFileSync(new URL('../base/pattern.js', import.meta.url), 'utf8'),
   },
   '/assets/uplot.css': { type: style, read: library('uplot', 'dist/uPlot.min.css') },
   '/assets/report.js': { type: script, read: pageScript },

@@ -1,5 +1,5 @@
 /** What stands in a directory of runs: a line each for the index. */
-import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { labelsFile, readLabels } from '../archive/labels.js';
 import { UserError } from '../base/errors.js';
@@ -146,7 +146,7 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
 
 const versionOf = (files: readonly string[]) =>
   files
-    .map((file): Stats | undefined => statSync(file, { throwIfNoEntry: false }))
+    .map((file): Stats | undefined => lstatSync(file, { throwIfNoEntry: false }))
     .map((stats) => (stats === undefined ? '-' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`))
     .join(' ');
 

@@ -1,5 +1,5 @@
 /** A run or a training that is looked at while it goes on: what its files say, as it comes. */
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { questionFile } from '../runs/questions.js';
 import { logsIn, runFiles } from '../runs/reader.js';
@@ -47,7 +47,7 @@ function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => v
 
 const sizesOf = (files: readonly string[]) =>
   files.map((file) => {
-    const stats = statSync(file, { throwIfNoEntry: false });
+    const stats = lstatSync(file, { throwIfNoEntry: false });
     return `${stats?.size} ${stats?.mtimeMs}`;
   });
 

@@ -106,7 +106,7 @@ function toolLooks(cwd: string, names: readonly string[]): readonly Look[] {
 }
 
 function viewLooks(url: string, names: readonly string[]): readonly Look[] {
-  const headers = { authorization: authorizationOf(token) };
+  const headers = { authorization: authorizationOf(token), connection: 'close' };
   const page = (path: string): Look => ({
     name: `view ${path}`,
     async look() {

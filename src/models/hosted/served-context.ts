@@ -1,5 +1,6 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import { z } from 'zod';
+import { append } from '../../base/append.js';
 import { lowestLimit } from '../language-model.js';
 import { jsonFetch } from './json-fetch.js';
 
@@ -47,7 +48,7 @@ export async function servedContext(
   // Earlier versions of llama.cpp list only what the model was trained with.
   if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
     const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
-    lengths.push(...lengthsIn(props.default_generation_settings));
+    append(lengths, lengthsIn(props.default_generation_settings));
   }
   return lowestLimit(...lengths);
 }

@@ -2,6 +2,7 @@
  * Bytes of tokens, and text from tokens as they come. Tokenizers cut text between bytes, so a token alone may be half a
  * character; working in bytes makes streaming, stop strings and constrained decoding exact.
  */
+import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
@@ -119,7 +120,7 @@ export class TextStream {
       if (this.#bytes.stripsFirstSpace && bytes[0] === 0x20) bytes = bytes.subarray(1);
     }
     if (this.#bytes.isByte(id)) {
-      this.#run.push(...bytes);
+      append(this.#run, bytes);
       return '';
     }
     return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
