@@ -6,7 +6,7 @@ import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { cookieOf } from '../src/view/admission.js';
+import { authorizationOf } from '../src/view/admission.js';
 import { startView } from '../src/view/server.js';
 import { subjectOf } from '../src/view/subject.js';
 import { writeSyntheticRun } from './synthetic-run.js';
@@ -29,9 +29,7 @@ async function measured<T>(title: string, work: () => Promise<T>): Promise<T> {
 
 /** The first event of a stream that fits. */
 const token = 'bench';
-const entered = (address: string) => ({
-  headers: { cookie: cookieOf(Number(new URL(address).port), token) },
-});
+const entered = { headers: { authorization: authorizationOf(token) } };
 
 async function event(
   address: string,
@@ -39,7 +37,7 @@ async function event(
   onFirst?: () => void,
 ): Promise<void> {
   const stop = new AbortController();
-  const response = await fetch(address, { signal: stop.signal, ...entered(address) });
+  const response = await fetch(address, { signal: stop.signal, ...entered });
   let text = '';
   let isFirst = true;
   for await (const chunk of response.body!) {
@@ -66,7 +64,7 @@ async function lists(runs: number): Promise<void> {
   const at = (path: string) => new URL(path, view.url).href;
   const all = (text: string) =>
     text.includes(`run-${String(runs - 1).padStart(4, '0')}`) && text.endsWith('\n\n');
-  const ask = async (path: string) => (await fetch(at(path), entered(at(path)))).text();
+  const ask = async (path: string) => (await fetch(at(path), entered)).text();
   await measured(`${runs} runs listed, never seen before`, () => event(at('/api/events?all'), all));
   await measured(`${runs} runs listed again`, () => event(at('/api/events?all'), all));
   await measured('page of a run of 1,000 iterations', () => ask('/api/page?of=run-0001'));

@@ -1,5 +1,5 @@
 /**
- * An agent of a few lines that learns Blackjack by PPO while it plays, offline, with a tiny model from scratch.
+ * A short agent that learns Blackjack by PPO while it plays, offline, with a tiny model from scratch.
  *
  * Run: npm run build && npx tsx examples/blackjack-agent.ts [SEED] [EPISODES]
  */
@@ -26,7 +26,7 @@ let returns: number[] = [];
 for (let episode = 0; episode < episodes; episode++) {
   let observation = game.reset(1_000_000 * seed + episode);
   for (let done = false; !done; ) {
-    // A reply that names no action is answered by chance.
+    // If the reply names no action, choose one at random.
     const step = game.step((await agent.act(observation)) ?? random.integers(0, 2));
     agent.assignReward(step.reward);
     ({ observation, terminated: done } = step);

@@ -1,4 +1,4 @@
-/** `policyloop finetune …`: its commands, as `--help` lists them. */
+/** The commands of `policyloop finetune …`, in the order of `--help`. */
 import type { ListedCommand } from '../src/base/command.js';
 
 export const finetuneCommands: readonly ListedCommand[] = [

@@ -1,4 +1,4 @@
-/** The library for training: `import … from 'policyloop/finetune'`. */
+/** The training library: `import … from 'policyloop/finetune'`. */
 import process from 'node:process';
 import type { Action } from '../src/environments/environment.js';
 import {
@@ -17,13 +17,13 @@ export type {
 } from './rl/trained-agent.js';
 
 /**
- * Opens a model that acts and learns by PPO, in a loop of yours:
+ * Opens a model that acts and learns by PPO, for use in your own loop:
  *
  *     const action = await agent.act(observation);
  *     agent.assignReward(reward);
  *     const { update } = await agent.endEpisode();
  *
- * @throws UserError for what is wrong with the settings, or a model that can't be used
+ * @throws UserError if the settings are invalid or the model is unusable
  */
 export function openAgent<A extends Action>(
   functions: AgentFunctions<A>,

@@ -9,12 +9,12 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { onAbort } from './base/abortable.js';
 import type { Arguments, Command, ListedCommand } from './base/command.js';
-import { type CommandContext, exitCodes } from './base/context.js';
+import { type CommandContext, exitCodeOfError, exitCodes } from './base/context.js';
 import { hideSecrets, secretsIn, UserError } from './base/errors.js';
 import { overridesApart } from './base/overrides-apart.js';
 import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
-import { commands, completions, declaredOptions, namedCommand } from './commands.js';
+import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 import { handInLearning } from './experiment/learning/learner.js';
 import { markOutputsUntilExit } from './storage/draft.js';
@@ -161,23 +161,17 @@ function endNow(): void {
 const red = (text: string) => styleText('red', text, { stream: process.stderr });
 
 function report(error: unknown): number {
-  if (error instanceof UserError) {
+  if (error instanceof UserError || error instanceof EnvironmentError) {
     context.note(`${red('error')} ${error.message}`);
-    return exitCodes.usage;
-  }
-  if (error instanceof EnvironmentError) {
-    context.note(`${red('error')} ${error.message}`);
-    return exitCodes.failure;
-  }
-  if (error instanceof Error && 'syscall' in error && 'code' in error) {
+  } else if (error instanceof Error && 'syscall' in error && 'code' in error) {
     context.note(
       `${red('error')} the system refused: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
     );
-    return exitCodes.failure;
+  } else {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
   }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
-  return exitCodes.failure;
+  return exitCodeOfError(error);
 }
 
 function systemRemedy(code: string | undefined): string {
@@ -222,8 +216,36 @@ function requireNames(argv: Readonly<Record<string, unknown>>): true {
   return true;
 }
 
-const misused = (message: string) =>
-  new UserError({ message, remedy: 'policyloop --help shows how it is used' });
+/** A command line that can't be understood. The remedy names the help of its command, or of its group. */
+function misused(message: string): UserError {
+  const words = hideBin(process.argv);
+  const named = namedCommand(words);
+  const isGroup =
+    !named && commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
+  const path = words.slice(0, isGroup || named?.[0].split(' ')[0] === words[0] ? 1 : 2).join(' ');
+  if (named === undefined && !isGroup)
+    return new UserError({ message, remedy: 'policyloop --help lists the commands' });
+  const [, ...places] = named?.[0].split(' ') ?? [];
+  return new UserError({
+    message:
+      named === undefined ? message : `${message}; usage: ${['policyloop', path, ...places].join(' ')}`,
+    remedy: `policyloop ${path} --help explains ${isGroup ? 'its commands' : 'its arguments and options'}`,
+  });
+}
+
+const both = (text: string) => ({ one: text, other: text });
+
+/** The messages of yargs that users see most, in our words. Those with a count have two forms. */
+const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
+  'Not enough non-option arguments: got %s, need at least %s': both('%s arguments given, at least %s needed'),
+  'Too many non-option arguments: got %s, maximum of %s': both('%s arguments given, at most %s allowed'),
+  'Missing argument value: %s': both('this option needs a value: --%s'),
+  'Missing required argument: %s': both('missing: --%s'),
+  'Unknown argument: %s': both('unknown argument: %s'),
+  'Unknown command: %s': both('unknown command: %s'),
+  'Not enough arguments following: %s': 'this option needs a value: --%s',
+  'Did you mean %s?': 'unknown command; did you mean %s?',
+};
 
 function addCommand(y: Argv, [signature, describe, load]: ListedCommand): Argv {
   return y.command(
@@ -236,9 +258,7 @@ function addCommand(y: Argv, [signature, describe, load]: ListedCommand): Argv {
 
 function addGroup(y: Argv, name: string, describe: string, group: readonly ListedCommand[]): Argv {
   return y.command(name, describe, (own) =>
-    group
-      .reduce(addCommand, own.usage(`$0 ${name} <command>`))
-      .demandCommand(1, `Name a command; policyloop ${name} --help lists them.`),
+    group.reduce(addCommand, own.usage(`$0 ${name} <command>`)).demandCommand(1, `name a command of ${name}`),
   );
 }
 
@@ -277,6 +297,11 @@ async function main(): Promise<void> {
     for (const word of await completions(words, context.cwd)) context.print(word);
     return;
   }
+  if (first === undefined || first === '--help' || first === '-h') {
+    context.print(first === undefined ? greeting : overview());
+    process.exitCode = first === undefined ? exitCodes.usage : 0;
+    return;
+  }
   await commands
     .reduce(
       (y: Argv, [name, describe, load]) =>
@@ -286,8 +311,8 @@ async function main(): Promise<void> {
       yargs(await readArguments()),
     )
     .scriptName('policyloop')
-    .usage('$0 <command>\n\nA language model reads the replay buffer and proposes better policies.')
-    .demandCommand(1, 'Name a command; policyloop --help lists them.')
+    .updateStrings(messages as Record<string, string>)
+    .demandCommand(1, 'no command')
     .completion(
       'completion',
       'Print a script that completes command lines in bash and zsh, or (completion fish) in fish',

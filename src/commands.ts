@@ -1,4 +1,4 @@
-/** The table of commands, here and in `finetune/`, and what a shell completes of a command line. */
+/** The table of commands, including those of `finetune/`, the overview that `--help` prints, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
 import { common, type ListedCommand } from './base/command.js';
@@ -7,169 +7,221 @@ import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
 import type { Loaded } from './mcp/serve-mcp.js';
 
-/** Commands, or groups of them, as `--help` lists them. A file is loaded when its command is named. */
-export const commands: readonly (ListedCommand | readonly [string, string, readonly ListedCommand[]])[] = [
-  ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
+type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
+
+/** Commands under the headings of `policyloop --help`. A command's file is loaded when it is named. */
+const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
   [
-    'check <configs..>',
-    'Check configs before anything is spent: what can go wrong, what a run will cost',
-    async () => {
-      const { execute: check, finishing, options } = await import('./commands/check.js');
-      const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
-      return {
-        ...{ finishing, options },
-        execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
-          check(args, given, checkLearning),
-      };
-    },
-  ],
-  [
-    'resume <run> [overrides..]',
-    'Go on with a run: after a crash, a Ctrl-C, or for more iterations',
-    () => import('./commands/resume.js'),
-  ],
-  [
-    'play <config> [overrides..]',
-    'Let an agent play: a language model in the policy, an expert, chance, or you',
-    () => import('./commands/play.js'),
-  ],
-  [
-    'import <config> [overrides..]',
-    'Write a config of ProPS or LLM-RL-finetune as one of policyloop',
-    () => import('./commands/import.js'),
-  ],
-  [
-    'init <kind> <file>',
-    'Write a template of a module of your own: an environment, a policy, a model, a reward or helpers',
-    () => import('./commands/init.js'),
-  ],
-  ['list [filters..]', 'List the runs and trainings: all, or some', () => import('./commands/list.js')],
-  [
-    'show <run>',
-    'Show a run: learning curve, best evaluations, best policy, usage',
-    () => import('./commands/show.js'),
-  ],
-  [
-    'evaluate <run>',
-    'Evaluate the best policy of a run on fresh seeds',
-    () => import('./commands/evaluate.js'),
-  ],
-  [
-    'render <run>',
-    'Draw an episode of a policy of a run, as an animated GIF or SVG',
-    () => import('./commands/render.js'),
-  ],
-  ['report <run>', 'Write report.html of a run anew', () => import('./commands/report.js')],
-  [
-    'view [dir]',
-    'Look at runs, trainings and games in a browser, live while they go on',
-    async () => {
-      const { execute: view, finishing, options } = await import('./commands/view.js');
-      const { shownTraining } = await import('../finetune/rl/pages/shown-training.js');
-      return {
-        ...{ finishing, options },
-        execute: (args: Parameters<typeof view>[0], given: CommandContext) =>
-          view(args, given, shownTraining),
-      };
-    },
-  ],
-  [
-    'compare <runs..>',
-    'Compare groups of repeats: intervals, tests, learning curves',
-    () => import('./commands/compare.js'),
-  ],
-  [
-    'query <sql> [runs..]',
-    'Ask runs, evaluations, episodes, calls and steps by SQL',
-    () => import('./commands/runs/query.js'),
-  ],
-  [
-    'export <runs..>',
-    'Write runs, evaluations, episodes and calls as CSV or Parquet',
-    () => import('./commands/runs/export.js'),
-  ],
-  ['pause <runs..>', 'Let a run that is played wait', () => import('./commands/runs/pause.js')],
-  [
-    'stop <runs..>',
-    'End a run that is played, so that it can go on later',
-    () => import('./commands/runs/stop.js'),
-  ],
-  [
-    'set <run> [overrides..]',
-    'Change limits, iterations or target of a run that is played',
-    () => import('./commands/runs/set.js'),
-  ],
-  ['tag <run> [tags..]', 'Tag runs, to find them again', () => import('./commands/runs/tag.js')],
-  ['note <run> [text]', 'Note something of a run', () => import('./commands/runs/note.js')],
-  ['remove [runs..]', 'Move runs into the trash', () => import('./commands/runs/remove.js')],
-  [
-    'controls <configs..>',
-    'Play random search, hill climbing and CMA-ES on many tasks, and print what they reach',
-    () => import('./commands/controls.js'),
-  ],
-  [
-    'sweep <config> [overrides..]',
-    'Play many runs of a config, each with other values of some keys, and tell what the keys do',
-    () => import('./commands/sweep.js'),
-  ],
-  ['environments [id]', 'List the environments, or explain one', () => import('./commands/environments.js')],
-  [
-    'models',
-    'List and check local models; compare models as proposers',
+    'Run experiments',
     [
+      ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
       [
-        'check [directory]',
-        'Explain a model directory: size, memory, context, template, devices, what is missing',
-        () => import('./commands/models/check.js'),
+        'check <configs..>',
+        'Find problems in configs, and estimate calls, tokens and cost, before a run',
+        async () => {
+          const { execute: check, finishing, options } = await import('./commands/check.js');
+          const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
+          return {
+            ...{ finishing, options },
+            execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
+              check(args, given, checkLearning),
+          };
+        },
       ],
       [
-        'list',
-        'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can be run',
-        () => import('./commands/models/list.js'),
+        'resume <run> [overrides..]',
+        'Resume a run after a crash, a Ctrl-C or a pause, or extend it',
+        () => import('./commands/resume.js'),
       ],
       [
-        'compare <config> [overrides..]',
-        'Let models and baselines propose from the same histories, and show which one improves most often',
-        () => import('./commands/models/compare.js'),
+        'sweep <config> [overrides..]',
+        'Run a config with many values of some keys, and measure their effects',
+        () => import('./commands/sweep.js'),
       ],
       [
-        'pull <model>',
-        'Download a model of Hugging Face into its cache',
-        () => import('./commands/models/pull.js'),
+        'controls <configs..>',
+        'Run the baselines (random search, hill climbing, CMA-ES) on many tasks',
+        () => import('./commands/controls.js'),
       ],
       [
-        'remove <model>',
-        'Remove a model that `models pull` downloaded',
-        () => import('./commands/models/remove.js'),
+        'play <config> [overrides..]',
+        'Play games with an agent: a language model, an expert, random play, or you',
+        () => import('./commands/play.js'),
       ],
     ],
   ],
   [
-    'doctor',
-    'Say what is there and works on this machine, and what to do where it does not',
-    () => import('./commands/doctor.js'),
+    'Look at results',
+    [
+      ['list [filters..]', 'List runs and trainings', () => import('./commands/list.js')],
+      [
+        'show <run>',
+        'Show a run: learning curve, best evaluations, best policy, usage',
+        () => import('./commands/show.js'),
+      ],
+      [
+        'view [dir]',
+        'Open a live view of runs, trainings and games in a browser',
+        async () => {
+          const { execute: view, finishing, options } = await import('./commands/view.js');
+          const { shownTraining } = await import('../finetune/rl/pages/shown-training.js');
+          return {
+            ...{ finishing, options },
+            execute: (args: Parameters<typeof view>[0], given: CommandContext) =>
+              view(args, given, shownTraining),
+          };
+        },
+      ],
+      [
+        'compare <runs..>',
+        'Compare groups of runs: intervals, tests, learning curves',
+        () => import('./commands/compare.js'),
+      ],
+      [
+        'evaluate <run>',
+        'Evaluate the best policy of a run on fresh seeds',
+        () => import('./commands/evaluate.js'),
+      ],
+      [
+        'render <run>',
+        'Draw an episode of a policy as an animated GIF or SVG',
+        () => import('./commands/render.js'),
+      ],
+      ['report <run>', 'Regenerate report.html of a run', () => import('./commands/report.js')],
+      [
+        'query <sql> [runs..]',
+        'Query runs, evaluations, episodes, calls and steps with SQL',
+        () => import('./commands/runs/query.js'),
+      ],
+      [
+        'export <runs..>',
+        'Export runs, evaluations, episodes and calls as CSV or Parquet',
+        () => import('./commands/runs/export.js'),
+      ],
+    ],
   ],
   [
-    'serve',
-    'Serve a local model (OpenAI-compatible) or environments (OpenEnv) to programs of this machine',
-    () => import('./commands/serve.js'),
+    'Manage runs',
+    [
+      ['pause <runs..>', 'Pause a running run', () => import('./commands/runs/pause.js')],
+      ['stop <runs..>', 'Stop a running run; it can be resumed', () => import('./commands/runs/stop.js')],
+      [
+        'set <run> [overrides..]',
+        'Change limits, iterations or target of a running run',
+        () => import('./commands/runs/set.js'),
+      ],
+      ['tag <run> [tags..]', 'Add or remove tags', () => import('./commands/runs/tag.js')],
+      ['note <run> [text]', 'Attach a note to a run', () => import('./commands/runs/note.js')],
+      ['remove [runs..]', 'Move runs to the trash', () => import('./commands/runs/remove.js')],
+    ],
   ],
   [
-    'mcp',
-    'Serve runs, comparisons and checks as tools, by the Model Context Protocol',
-    async () => {
-      const { execute: mcp, finishing, options } = await import('./commands/mcp.js');
-      return {
-        ...{ finishing, options },
-        execute: (args: Parameters<typeof mcp>[0], given: CommandContext) => mcp(args, given, loadTool),
-      };
-    },
+    'Models and training',
+    [
+      [
+        'models',
+        'Check, list, download and compare models',
+        [
+          [
+            'check [directory]',
+            'Describe a model directory: size, memory, context, template, devices, what is missing',
+            () => import('./commands/models/check.js'),
+          ],
+          [
+            'list',
+            'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can run',
+            () => import('./commands/models/list.js'),
+          ],
+          [
+            'compare <config> [overrides..]',
+            'Let models and baselines propose from the same histories, and show which one improves most often',
+            () => import('./commands/models/compare.js'),
+          ],
+          [
+            'pull <model>',
+            'Download a Hugging Face model into its cache',
+            () => import('./commands/models/pull.js'),
+          ],
+          [
+            'remove <model>',
+            'Remove a model that `models pull` downloaded',
+            () => import('./commands/models/remove.js'),
+          ],
+        ],
+      ],
+      ['finetune', 'Train a local model on logged runs', finetuneCommands],
+    ],
   ],
-  ['finetune', 'Train a local model on logged runs', finetuneCommands],
+  [
+    'Set up and connect',
+    [
+      ['doctor', 'Check your setup', () => import('./commands/doctor.js')],
+      [
+        'environments [id]',
+        'List the environments, or describe one',
+        () => import('./commands/environments.js'),
+      ],
+      [
+        'init <kind> <file>',
+        'Write a template for your own environment, policy, model, reward or prompt helpers',
+        () => import('./commands/init.js'),
+      ],
+      [
+        'import <config> [overrides..]',
+        'Convert a config of ProPS or LLM-RL-finetune',
+        () => import('./commands/import.js'),
+      ],
+      [
+        'serve',
+        'Serve a local model (OpenAI-compatible) or environments (OpenEnv) on this machine',
+        () => import('./commands/serve.js'),
+      ],
+      [
+        'mcp',
+        'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
+        async () => {
+          const { execute: mcp, finishing, options } = await import('./commands/mcp.js');
+          return {
+            ...{ finishing, options },
+            execute: (args: Parameters<typeof mcp>[0], given: CommandContext) => mcp(args, given, loadTool),
+          };
+        },
+      ],
+    ],
+  ],
 ];
 
+export const commands = sections.flatMap(([, listed]) => listed);
+
+/** What `policyloop --help` prints. */
+export function overview(): string {
+  const blocks = sections.map(([heading, listed]) => {
+    const lines = listed.map(
+      ([signature, describe]) => `  ${signature.split(' ')[0]!.padEnd(14)}${describe}`,
+    );
+    return [`${heading}:`, ...lines].join('\n');
+  });
+  return [
+    'policyloop <command>',
+    'A language model reads the replay buffer and proposes better policies.',
+    ...blocks,
+    'Shell completion: policyloop completion (bash, zsh) or policyloop completion fish.\n' +
+      'Arguments, options and examples of a command: policyloop <command> --help. Version: policyloop --version.',
+  ].join('\n\n');
+}
+
+/** What bare `policyloop` prints. */
+export const greeting = `policyloop: a language model reads the replay buffer and proposes better policies.
+
+  policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
+  policyloop show latest               see what happened
+  policyloop doctor                    check your setup
+  policyloop run cartpole-semantic model.name=qwen3:8b
+                                       use your own model, here one served by Ollama
+  policyloop --help                    list all commands`;
+
 /** A command by its words, with the values of the arguments that are not given. */
-async function loadTool(words: string): Promise<Loaded> {
+export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);

@@ -21,6 +21,12 @@ export default {
       /** What the policy does: 0, 1 or 2. {kind: 'box', low: [-1], high: [1]} would be a force, as an array of one number. */
       actionSpace: { kind: 'discrete', n: 3 },
 
+      /** What prompts say of it. All three are optional; of discrete spaces, the names are those of the values. */
+      description:
+        'A cart on a rail is pushed left or right, to bring it to the middle and keep it there with little force. A step earns 1 minus half of the distance, and 0.1 less for a push. Beyond 2 the episode ends.',
+      observationNames: ['position', 'velocity'],
+      actionNames: ['push left', 'no push', 'push right'],
+
       /** Steps after which an episode is cut off (truncated); without it evaluation.maxSteps alone does that. */
       maxSteps: 100,
 

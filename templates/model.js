@@ -19,12 +19,13 @@ export default {
        * for the same one), `options.signal` tells when the call is no longer wanted.
        */
       async generate(messages, options) {
-        // The history has an evaluation a line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50".
+        // The history has an evaluation a line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50". A request to correct
+        // an answer follows it as a message of its own.
         const evaluated = messages
-          .at(-1)
-          .content.split('\n')
+          .flatMap(({ content }) => content.split('\n'))
           .map((line) => line.split('; f(params): '))
-          .filter(([, value]) => value !== undefined);
+          .filter(([, value]) => !Number.isNaN(Number.parseFloat(value)));
+        if (evaluated.length === 0) throw new Error('the prompt shows no evaluated parameters');
         const [best] = evaluated.reduce((a, b) =>
           Number.parseFloat(b[1]) > Number.parseFloat(a[1]) ? b : a,
         );

@@ -136,7 +136,7 @@ describe('effects have one place', () => {
       /process\.(env|argv)\b/,
       /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
-    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/cli\.ts$/],
+    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/hosting)\.ts$/],
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index)\.ts$/],
     ['unseeded randomness', /Math\.random/, /^$/],
   ])('%s', (_name, pattern, place) => {

@@ -1,6 +1,6 @@
 /**
- * The history by columns: a line for each parameter, with its values in all shown trials. Each name then stands there once
- * instead of once a trial, which halves the prompt, and what follows a name in the history also follows it in the answer.
+ * The history in columns: one line per parameter, with its values in all shown trials. Each name then occurs once instead
+ * of once per trial, which halves the prompt, and is followed by the same kind of text in the history and in the answer.
  */
 export default {
   create: () => ({

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole circle. Each command goes on where it stopped, so start this again after an interruption.
+# The full cycle. Each command resumes where it stopped, so run this script again after an interruption.
 # policyloop is `npx policyloop`, or in a clone: POLICYLOOP="node dist/src/cli.js" examples/real-model/run.sh
 set -e
 policyloop=${POLICYLOOP:-npx policyloop}

@@ -1,4 +1,4 @@
-/** `policyloop finetune collect <config>`: many runs of many tasks by many proposers, to be learnt from. */
+/** `policyloop finetune collect <config>`: collects training data from many runs over tasks and proposers. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
@@ -38,7 +38,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the summary, or how far it is. */
+/** One line per run, then the summary; while Slurm plays the runs, their progress. */
 export type Output = BulkRunLine | CollectionSummary | PlanProgress;
 
 export const finishing =

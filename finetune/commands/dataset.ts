@@ -104,10 +104,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The manifest of the dataset. */
+/** The dataset's manifest. */
 export type Output = { readonly out: string } & DatasetManifest;
 
-/** `policyloop finetune dataset <runs..>`. Fails when there is nothing to train on. */
+/** `policyloop finetune dataset <runs..>`. Returns a failure code if there is nothing to train on. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);
@@ -171,7 +171,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }
 
-/** `0,4,16` */
+/** Parses a list such as `0,4,16`. */
 function counts(option: string, text: string): readonly number[] {
   return text
     .split(',')
@@ -213,7 +213,7 @@ function described(
   ].join('\n');
 }
 
-/** `1.2k (0.9k–2.1k)`: the median and the ends. */
+/** Median and range, e.g. `1.2k (0.9k–2.1k)`. */
 function spread(values: Distribution | undefined): string | undefined {
   if (values === undefined) return undefined;
   const { median, least, most } = values;

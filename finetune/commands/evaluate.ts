@@ -1,4 +1,7 @@
-/** `policyloop finetune evaluate`: the same experiments with the base and the tuned model, and what changed. */
+/**
+ * `policyloop finetune evaluate`: plays the same experiments with the base and the tuned model, and compares
+ * them.
+ */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -57,7 +60,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then what changed, or how far it is. */
+/** One line per run, then the results; while Slurm plays the runs, their progress. */
 export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration; the same command goes on (Ctrl-C again stops at once)';

@@ -1,4 +1,4 @@
-/** `policyloop finetune export trl <config>`: a folder for a training on other machines. */
+/** `policyloop finetune export trl <config>`: exports a folder for training on other machines. */
 import { basename, resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
@@ -79,7 +79,7 @@ export interface Output {
   readonly out: string;
   readonly trainer: TrlTrainer;
   readonly examples: FolderFacts['examples'];
-  /** Answers whose tokens are those of serving; null where the base model's files are not at hand. */
+  /** How many answers have the same tokens as in serving; null if the base model's files aren't available. */
   readonly tokens: TokenCheck | null;
   readonly warnings: readonly string[];
   readonly files: readonly string[];

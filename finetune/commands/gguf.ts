@@ -1,4 +1,7 @@
-/** `policyloop finetune gguf <directory>`: one file for llama.cpp, and a Modelfile for Ollama beside it. */
+/**
+ * `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to
+ * it.
+ */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
@@ -49,7 +52,7 @@ type Args = Arguments<typeof options>;
 export type Output = {
   readonly out: string;
   readonly modelfile: string;
-  /** Whether the Modelfile says how a chat is written. */
+  /** True if the Modelfile includes a chat template. */
   readonly template: boolean;
   readonly dtype: string;
 } & WrittenGguf;
@@ -116,7 +119,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-/** @throws UserError for another ending, and where the Modelfile would replace one */
+/**
+ * @throws UserError if the output doesn't end in .gguf, or the Modelfile exists and isn't left over from a
+ *   killed command
+ */
 function requireFree(out: string, modelfile: string, isAgain: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
@@ -129,7 +135,7 @@ function requireFree(out: string, modelfile: string, isAgain: boolean): void {
     });
 }
 
-/** The model to write, and what is merged into it. */
+/** Finds the model to write, and the adapter to merge into it. */
 async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: string) {
   const { isAdapter, openBase } = await import('../export/base-model.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');

@@ -1,4 +1,4 @@
-/** `policyloop finetune import <directory>`: what was trained elsewhere becomes a local model's adapter, or a model. */
+/** `policyloop finetune import <directory>`: imports an adapter or a model that was trained elsewhere. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
@@ -28,14 +28,14 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What was taken back, and how a config names it. */
+/** What was imported, and how to use it in a config. */
 export interface Output {
   readonly kind: 'adapter' | 'model';
   readonly outcome: TrlOutcome;
   readonly warnings: readonly string[];
   readonly out: string;
   readonly model: { readonly provider: string; readonly path: string; readonly adapter?: string };
-  /** Training, base and dataset: what `training.json` holds. */
+  /** Training, base and dataset, as in `training.json`. */
   readonly lineage: Readonly<Record<string, unknown>>;
 }
 

@@ -1,4 +1,4 @@
-/** `policyloop finetune merge <adapter>`: an adapter and its base as one model directory. */
+/** `policyloop finetune merge <adapter>`: merges an adapter and its base into one model directory. */
 import { resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
@@ -38,7 +38,7 @@ export type Output = { readonly out: string; readonly base: string; readonly dty
 
 export const finishing = 'stopping';
 
-/** Above this share of the adapter's change, what rounding did to it is worth a word. */
+/** Rounding errors above this fraction of the adapter's change are reported. */
 const notableRounding = 0.05;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

@@ -1,4 +1,7 @@
-/** `policyloop finetune ollama <adapter> --from <base>`: a Modelfile and a GGUF file of an adapter, on top of a model that Ollama has. */
+/**
+ * `policyloop finetune ollama <adapter> --from <base>`: writes an adapter's Modelfile and GGUF file for a
+ * model that Ollama already has.
+ */
 import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
@@ -74,7 +77,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** The name that the Modelfile has, or else its adapter; a training calls every one `adapter`. */
+/**
+ * Model name, taken from the Modelfile's name or the adapter's directory; since training calls every adapter
+ * `adapter`, from the parent directory in that case.
+ */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

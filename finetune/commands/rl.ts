@@ -1,4 +1,7 @@
-/** `policyloop finetune rl <config>`: reinforcement learning with live progress, a log of metrics, and a clean Ctrl-C. */
+/**
+ * `policyloop finetune rl <config>`: reinforcement learning with live progress, a log of metrics, and a clean
+ * stop on Ctrl-C.
+ */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
@@ -45,7 +48,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Metrics as they are measured, then the result, of a language model or a policy of numbers; with `--dry-run` the forecast. */
+/**
+ * Metrics as they are measured, then the result of the language model or numeric policy; with `--dry-run`,
+ * the forecast.
+ */
 export type Output =
   | RlMetric
   | RlSummary

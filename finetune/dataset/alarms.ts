@@ -1,4 +1,4 @@
-/** Finds what makes a dataset useless or misleading before anything is trained on it. */
+/** Detects problems that make a dataset useless or misleading, before anything is trained on it. */
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -17,19 +17,19 @@ export interface Alarm {
   readonly remedy: string;
 }
 
-/** A dataset as the alarms see it. */
+/** What the alarms need to know about a dataset. */
 export interface Checked {
   readonly recipe: Recipe;
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
-  /** Whether a validation split was asked for. */
+  /** True if a validation split was requested. */
   readonly heldOut: boolean;
-  /** Examples before duplicates were left out. */
+  /** Number of examples before duplicates were removed. */
   readonly made: number;
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
-  /** Tokens that the model to be trained can read. */
+  /** Context of the model to train, in tokens; undefined skips the check. */
   readonly context?: number | undefined;
-  /** Runs whose templates are not what they were, or are gone. */
+  /** Names of runs whose prompt templates have changed or are missing. */
   readonly changedTemplates: readonly string[];
 }
 
@@ -132,7 +132,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   };
 };
 
-/** The alarm of a format that can't say weights; undefined where none is lost. */
+/** Alarm for a format that can't store weights; undefined if no weight is lost. */
 export function weightsDropped(format: string, examples: readonly Example[]): Alarm | undefined {
   if (examples.every(({ weight }) => weight === 1)) return undefined;
   return {

@@ -1,6 +1,7 @@
 /**
- * Symmetries of policy classes: the same policy in an environment with reordered or negated observations and renamed
- * actions. Returns do not change, so an evaluation of parameters is one of the transformed parameters, too.
+ * Data augmentation by symmetries of policy classes: the same policy in an environment with reordered or
+ * negated observations and renamed actions. Returns don't change, so an evaluation of some parameters is also
+ * one of the transformed parameters.
  */
 
 import { UserError } from '../../src/base/errors.js';
@@ -12,23 +13,31 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** A place takes the value that stood at `from`, times `sign`. */
+/** A position takes the value at `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
 }
 
 export type Symmetry =
-  /** Observation i of the other environment is `observations[i]` of this one, output a is `outputs[a]`. */
+  /**
+   * Observation i of the transformed environment is `observations[i]` of the original, and output a is
+   * `outputs[a]`.
+   */
   | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
-  /** Another basis of the subspace that weights are projected from: its column j is `coordinates[j]` of this one. */
+  /**
+   * Changes the basis of the subspace that weights are projected from: new column j is the old column
+   * `coordinates[j]`.
+   */
   | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
-  /** State s of the other environment is `states[s]` of this one, and its action a is `actions[a]`. */
+  /**
+   * State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`.
+   */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
 /**
- * Draws a symmetry of a policy class, each equally likely. Signs flip only where the parameters' range is symmetric
- * about 0; those of outputs only where an output is the action itself, since a flip would reverse an argmax.
+ * Draws a symmetry of a policy class uniformly. Signs flip only if the parameters' range is symmetric about
+ * 0. Signs of outputs flip only if the output is the action itself, because flipping would reverse an argmax.
  */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
@@ -64,7 +73,7 @@ const unknownSymmetries = (whose: string) =>
     remedy: 'leave augmentation out for runs of this policy',
   });
 
-/** The parameters of the same policy in the other environment. */
+/** Returns the parameters of the same policy in the transformed environment. */
 export function transformed(
   parameters: ParameterVector,
   symmetry: Symmetry,
@@ -101,17 +110,17 @@ function transformedTable(
   return states.map((state) => called.get(parameters[state]!)!);
 }
 
-/** Adding 0 turns -0 into 0: they are written alike, but are not equal. */
+/** Adding 0 turns -0 into 0; the two print the same but aren't the same value. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Prompt sets that do not mention the environment: a symmetry leaves them true. */
+/** Prompt sets that don't mention the environment, so they stay true under a symmetry. */
 const silentSets = ['numeric', 'compact'];
 
 /**
- * Makes the copies `1 … count` of a run, as if it had been made in transformed environments. `seed`, the run's own seed
- * and the number of the copy fix each symmetry: a run that is made again is copied the same way.
- * @param warp whether the prompts of copies tell of their returns on another scale, too
- * @throws UserError when the run's prompts mention its environment, or can't be rendered again
+ * Makes copies 1 … `count` of a run as if it had been played in transformed environments. Each symmetry
+ * depends only on `seed`, the run's seed and the copy's number, so it is reproducible.
+ * @param warp if true, the copies' prompts also show returns on a different scale
+ * @throws UserError if the run's prompts mention its environment or can't be rendered
  */
 export function augmented(run: SourceRun, count: number, seed: number, warp = false): readonly SourceRun[] {
   return Array.from({ length: count }, (_, i) => {
@@ -127,12 +136,12 @@ export type Scale = (score: number) => number;
 
 const identity: Scale = (score) => score;
 
-/** Largest exponent of a scale; its smallest one is the reciprocal. */
+/** Largest exponent of a scale; the smallest is its reciprocal. */
 const largestExponent = 5;
 
 /**
- * Draws how returns are told: which candidate wins is the same on every monotone scale. From the lowest to the highest
- * score of the run, a power of the way from either end, its exponent log-uniform.
+ * Draws a monotone scale for displayed returns, which keeps the ranking of candidates. A score is mapped to a
+ * power of its relative distance from the run's lowest or highest score; the exponent is log-uniform.
  */
 export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
   const limit = Math.log(largestExponent);
@@ -149,9 +158,9 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
 }
 
 /**
- * The run with all its parameters transformed, and its prompts rendered from them by the code and the templates that
- * serve. Reasons are left out, since they describe the parameters before.
- * @param scale of the scores that the prompts tell
+ * Returns the run with all parameters transformed and its prompts rendered with the code and templates used
+ * in serving. Drops the replies, because their reasons describe the original parameters.
+ * @param scale applied to the scores shown in prompts
  */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);

@@ -1,4 +1,4 @@
-/** `index.html` of a dataset: its sources, its alarms, and samples to read. */
+/** `index.html` of a dataset: sources, alarms and sample examples. */
 
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
@@ -16,10 +16,10 @@ import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
 import type { Distribution } from './token-statistics.js';
 
-/** Samples shown of each split, at even distances. */
+/** Most samples to show per split, evenly spaced. */
 const samplesShown = 20;
 
-/** The whole page is one file, which loads nothing; texts of the runs are escaped. */
+/** Renders the page as a single self-contained file. Text from the runs is escaped. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const alarms = manifest.alarms.length === 0 ? [] : [alarmList(manifest.alarms)];
@@ -90,7 +90,7 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-/** The runs that a dataset is made of, on its page and on that of a training. */
+/** Table columns for a dataset's runs, also used on the page of a training run. */
 export const sourceColumns: readonly Column<
   Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
 >[] = [

@@ -1,4 +1,4 @@
-/** Makes training examples of logged runs. */
+/** Builds training examples from logged runs. */
 import { resolve } from 'node:path';
 import { unreachable } from '../../src/base/errors.js';
 import type { Manifest } from '../../src/runs/manifest.js';
@@ -29,20 +29,22 @@ import {
 export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
-  /** Draws the runs that are held out, the prompts of hindsight, and the symmetries of copies. */
+  /** Seed for choosing held-out runs, hindsight prompts and the symmetries of copies. */
   readonly seed: number;
   /**
-   * Prompts that hindsight draws from each run, as many as it has iterations when absent; steps that demonstrations draw
-   * from each play, all when absent.
+   * Prompts that `hindsight` draws per run (default: the run's number of iterations), or steps that
+   * `demonstrations` draws per play (default: all).
    */
   readonly samples?: number | undefined;
-  /** Transformed copies of each run that is trained on; 0 when absent. */
+  /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
-  /** Whether prompts of copies tell returns on another monotone scale each; false when absent. */
+  /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
   readonly warp?: boolean | undefined;
-  /** Episodes on which the finalists of best-of-group are played again, to choose the winner; none when absent. */
+  /**
+   * Episodes on which the finalists of `best-of-group` are played again to choose the winner. Default: none.
+   */
   readonly rescore?: number | undefined;
-  /** Tokens that the model to be trained can read; unchecked when absent. */
+  /** Context of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;
 }
 
@@ -57,12 +59,12 @@ export interface Source {
   readonly evaluations: number;
   /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
-  /** SHA-256 of the run's prompt templates, as its manifest has it. */
+  /** SHA-256 of the run's prompt templates, from its manifest. */
   readonly prompts: string;
   readonly split: Split;
-  /** Examples made from it. */
+  /** Examples made from the run. */
   readonly made: number;
-  /** Examples without duplicates. */
+  /** Examples left after removing duplicates. */
   readonly kept: number;
 }
 
@@ -70,20 +72,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Split = 'train' | 'validation';
 
-/** The manifest's part of a dataset. It has no times or absolute paths: equal runs and options give equal bytes. */
+/**
+ * The part of a dataset that goes into its manifest. Contains no times or absolute paths, so equal runs and
+ * options give identical bytes.
+ */
 interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;
-  /** Transformed copies of each run that is trained on. */
+  /** Transformed copies per training run. */
   readonly augment: number;
-  /** Present where prompts of copies tell returns on other scales. */
+  /** Set if the prompts of copies show returns on other scales. */
   readonly warp?: true;
-  /** Episodes on which finalists were played again; absent without. */
+  /** Episodes on which finalists were played again; undefined if they weren't. */
   readonly rescore?: number | undefined;
   readonly sources: readonly Source[];
-  /** Examples that were left out as duplicates. */
+  /** Number of duplicates removed. */
   readonly duplicates: number;
-  /** Kind of token count. */
+  /** How tokens were counted. */
   readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
@@ -95,7 +100,7 @@ export interface Dataset extends DatasetSummary {
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
 }
 
-/** `manifest.json` */
+/** Contents of `manifest.json`. */
 export interface DatasetManifest extends DatasetSummary {
   readonly version: 1;
   readonly kind: 'dataset';
@@ -109,16 +114,16 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** A run directory and the name that lineage gives it. */
+/** A run directory and its name in the lineage. */
 export interface NamedRun {
   readonly path: string;
   readonly name: string;
 }
 
 /**
- * Reads the runs one after the other, makes examples from each, and divides them by runs.
- * @param env environment variables, for environments that another program plays
- * @throws UserError for a damaged run, or a name in `validation` that nothing has
+ * Reads the runs one by one, makes examples from each, and splits them by run.
+ * @param env environment variables, for environments outside this process
+ * @throws UserError for a damaged run, or a name in `validation` that matches nothing
  */
 export async function buildDataset(
   runs: readonly NamedRun[],
@@ -132,7 +137,7 @@ export async function buildDataset(
   return assembled(gathered, options);
 }
 
-/** All examples with their sources, and which of them are held out. */
+/** All examples with their sources, before the split. */
 interface Gathered {
   readonly examples: readonly Example[];
   readonly sources: readonly Omit<Source, 'split' | 'made' | 'kept'>[];
@@ -165,7 +170,7 @@ async function gatherProposals(
     if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
-  // Copies of held-out runs don't count: validation has the runs as they were logged.
+  // Drops copies of held-out runs: validation uses only the original runs.
   const examples = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
   return { examples, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
 }
@@ -260,8 +265,8 @@ function examplesOf(
 }
 
 /**
- * Runs with a key in common depend on each other: by the same seed (equal warm-up policies and episodes), by policies
- * taken over from another run, or by an equal prompt.
+ * Keys of a run's dependencies. Runs that share a key are dependent: they have the same seed (hence the same
+ * warm-up policies and episodes), one took policies from the other, or they share a prompt.
  */
 function dependencies(
   { path, manifest, config }: SourceRun,

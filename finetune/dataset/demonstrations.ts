@@ -1,4 +1,4 @@
-/** Examples of games that were played well: what was shown, and the action to imitate. */
+/** Makes imitation examples from games that were played well: the observation and the action to imitate. */
 import { join } from 'node:path';
 import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
@@ -17,35 +17,34 @@ import { type Imitation, promptHash, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 
-/** Which games are imitated, and how much of each is shown. */
+/** Which games to imitate, and how much of each the prompts show. */
 export interface DemonstrationOptions {
-  /** Games that returned less are left out. */
+  /** Lowest return of the games to imitate. */
   readonly minReturn?: number | undefined;
-  /** Share of each play's games, those with the highest returns; above 0, at most 1. */
+  /** Fraction of each play's games to imitate, best first; in (0, 1]. */
   readonly bestShare?: number | undefined;
-  /** Turns before the present one that a prompt shows; as the play had it when absent. */
+  /** Number of previous turns in a prompt. Default: as in the play. */
   readonly history?: number | undefined;
-  /** Steps drawn from each play; all when absent. */
+  /** Steps to draw from each play. Default: all. */
   readonly samples?: number | undefined;
   readonly seed: number;
 }
 
-/** The games of a play. */
 export interface PlayedGames {
-  /** As lineage names the play. */
+  /** Name of the play in the lineage. */
   readonly name: string;
   readonly manifest: Manifest;
-  /** SHA-256 of what examples are made from. */
+  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly agent: PromptedAgent;
   readonly config: PlayConfig;
-  /** Those that are imitated. */
+  /** The games to imitate. */
   readonly games: readonly GameRecord[];
-  /** Games that were played. */
+  /** Number of games played. */
   readonly played: number;
 }
 
-/** @throws UserError when there is no play at `path`, or it is damaged */
+/** @throws UserError if there is no play at `path`, or it is damaged */
 export async function readPlay(
   path: string,
   name: string,
@@ -78,7 +77,10 @@ const noPlay: Problem = {
   remedy: 'demonstrations are games: policyloop play agents/cooking player=expert plays some',
 };
 
-/** Imitates the action of each step. A reply that named none is shown to later turns, and is not imitated. */
+/**
+ * Makes one example per step, with its action as the answer. Replies that named no action appear in later
+ * prompts but aren't imitated.
+ */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   const steps = play.games.flatMap((game) => stepsOf(play, game, options));
   if (options.samples === undefined || options.samples >= steps.length) return steps;
@@ -135,19 +137,19 @@ function stepsOf(
   }
 }
 
-/** What a model would have said for the action. */
+/** The reply a model would have given for the action. */
 function saidFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
   if (act === 'json') return JSON.stringify({ action: words ?? action });
   return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
 }
 
-/** Names a game of a play. */
+/** Unique name of a game. */
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
 /**
- * The names of the games that are held out. Equal games, which begin with one seed in one environment or go the same way,
- * are on one side, whichever plays they are of.
- * @throws UserError for a name that no play or environment has
+ * Names of the games to hold out. Equal games are kept on the same side of the split, even if they come from
+ * different plays: those with the same environment and seed, and those with the same turns.
+ * @throws UserError for a name that matches no play or environment
  */
 export function heldOutGames(
   plays: readonly PlayedGames[],

@@ -1,8 +1,8 @@
-/** The examples that a dataset is made of. */
+/** The examples in a dataset. */
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
-/** These learn from proposals. */
+/** Recipes that learn from proposals. */
 export const proposalRecipes = [
   'improvement',
   'best-of-group',
@@ -12,44 +12,47 @@ export const proposalRecipes = [
 ] as const;
 export type ProposalRecipe = (typeof proposalRecipes)[number];
 
-/** The last one learns from games. */
+/** The last recipe learns from games. */
 export const recipes = [...proposalRecipes, 'demonstrations'] as const;
 export type Recipe = ProposalRecipe | 'demonstrations';
 
-/** A place in a replay buffer, and the mean return there; of a demonstration: turn and game, and the game's return. */
+/**
+ * Position in a replay buffer, and the mean return there. For a demonstration: the turn, the game and the
+ * game's return.
+ */
 interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;
 }
 
-/** The origin of an example; the evaluation is that of the completion (of a pair: the chosen one). */
+/** Origin of an example. The evaluation is that of the completion; for a pair, of the chosen one. */
 export interface Lineage extends Evaluated {
-  /** The run, as its source is named. */
+  /** Name of the source run. */
   readonly run: string;
   readonly environment: string;
-  /** The language model or control that proposed. */
+  /** The language model or baseline that made the proposal. */
   readonly model: string;
   readonly recipe: Recipe;
-  /** The copy of the run, from 1, whose parameters a symmetry transformed; absent for the run as it was logged. */
+  /** One-based number of the run's transformed copy; missing for the original run. */
   readonly copy?: number;
   /** SHA-256 of the prompt's messages. */
   readonly prompt: string;
-  /** The iteration that the prompt is for, from 1; of a demonstration: the turn. */
+  /** One-based iteration of the prompt; for a demonstration, the turn. */
   readonly promptIteration: number;
-  /** Evaluations that the prompt was made from; of a demonstration: turns that it shows. */
+  /** Number of evaluations that the prompt is based on; for a demonstration, the turns it shows. */
   readonly history: number;
-  /** The best score among them; absent where there are none. */
+  /** Best score among them; missing if there are none. */
   readonly incumbent?: number;
-  /** Tokens of the prompt as the model that was served it counted; absent where none did. */
+  /** Prompt tokens as counted by the model that was served it; missing if none counted them. */
   readonly promptTokens?: number;
-  /** The other evaluation of a pair. */
+  /** Evaluation of a pair's rejected answer. */
   readonly rejected?: Evaluated;
 }
 
 interface Prompted {
   readonly prompt: readonly ChatMessage[];
-  /** Factor of its loss, above 0. */
+  /** Factor of the example's loss, positive. */
   readonly weight: number;
   readonly lineage: Lineage;
 }
@@ -60,7 +63,7 @@ export interface Imitation extends Prompted {
   readonly completion: string;
 }
 
-/** Two answers to one prompt, the first of which is better. */
+/** Two answers to one prompt, one better than the other. */
 export interface Preference extends Prompted {
   readonly kind: 'preference';
   readonly chosen: string;
@@ -69,14 +72,14 @@ export interface Preference extends Prompted {
 
 export type Example = Imitation | Preference;
 
-/** All texts to be learnt from: one, or the two of a pair. */
+/** All answers of an example: one, or both of a pair. */
 export function completionsOf(
   example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
 ): readonly string[] {
   return example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
 }
 
-/** SHA-256 of messages: equal for equal roles and contents only. */
+/** SHA-256 of the messages' roles and contents. */
 export function promptHash(messages: readonly ChatMessage[]): string {
   return sha256(JSON.stringify(messages.map(({ role, content }) => [role, content])));
 }
@@ -85,7 +88,7 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Each example once: the first of those with the same prompt and the same completions. */
+/** Removes duplicates: keeps the first of the examples with the same prompt and completions. */
 export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
   const first = new Map<string, Example>();
   for (const example of examples) {

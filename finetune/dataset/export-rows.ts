@@ -1,4 +1,4 @@
-/** Examples as rows of a file, in our own format and in those of other trainers. */
+/** Converts examples to rows, in our own format and in those of other trainers. */
 import { UserError } from '../../src/base/errors.js';
 import { type Example, type Lineage, type Recipe, sha256 } from './example.js';
 import type { Column, Columns } from './parquet.js';
@@ -12,7 +12,7 @@ import {
   trlSftRow,
 } from './row-formats.js';
 
-/** The layout of rows, in any kind of file. */
+/** Layout of a row, independent of the file type. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';
 
 function shapeOf(format: RowFormat): RowShape {
@@ -20,13 +20,13 @@ function shapeOf(format: RowFormat): RowShape {
   return shape === 'jsonl' || shape === 'parquet' ? 'own' : shape;
 }
 
-/** Whether rows hold their weight and lineage themselves. */
+/** True if rows include their weight and lineage. */
 export const isOwn = (format: RowFormat): boolean => shapeOf(format) === 'own';
 
-/** Whether a format holds pairs (or, for KTO, what pairs give). */
+/** True if a format stores pairs (or, for KTO, the two answers of each pair). */
 const isPaired = (format: RowFormat): boolean => /-(dpo|kto)/.test(format);
 
-/** The columns of a format that is written as Parquet; undefined for one that is written as JSON Lines. */
+/** Columns of a Parquet format; undefined for JSON Lines. */
 export function parquetColumns(format: RowFormat, recipe: Recipe): Columns | undefined {
   if (!format.endsWith('parquet')) return undefined;
   switch (shapeOf(format)) {
@@ -60,7 +60,7 @@ function ownColumns(recipe: Recipe): Columns {
 
 const evaluated = { iteration: count, candidate: count, score: number } satisfies Columns;
 
-/** The columns of `Lineage`; the type tells of one that is forgotten. */
+/** Columns of `Lineage`. The type check fails if a field is missing. */
 const lineageColumns: {
   readonly [Field in keyof Lineage as undefined extends Lineage[Field] ? `${Field}?` : Field]-?: Column;
 } = {
@@ -78,13 +78,13 @@ const lineageColumns: {
   'rejected?': { kind: 'struct', fields: evaluated },
 };
 
-/** A row, and where it comes from: other trainers' formats have no place for that. */
+/** A row, and its lineage, which other trainers' formats have no field for. */
 export interface Row {
   readonly content: object;
   readonly lineage: Lineage;
 }
 
-/** @throws UserError for a format that needs what the recipe doesn't make */
+/** @throws UserError if the recipe doesn't make the examples that the format needs */
 export function requireExportable(recipe: Recipe, format: RowFormat): void {
   if (isOwn(format) || isPaired(format) === (recipe === 'preference')) return;
   throw new UserError({
@@ -98,7 +98,10 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   });
 }
 
-/** The rows of a file. @throws UserError as `requireExportable` does */
+/**
+ * The rows of a file.
+ * @throws UserError like `requireExportable`
+ */
 export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
   const shape = shapeOf(format);
   for (const { lineage } of examples) requireExportable(lineage.recipe, format);
@@ -108,7 +111,7 @@ export function exportRows(examples: readonly Example[], format: RowFormat): rea
   return shape === 'trl-kto' ? withoutRepeats(rows) : rows;
 }
 
-/** Pairs give formats of single answers no row, and the reverse. */
+/** Returns no rows for pairs in formats of single answers, or vice versa. */
 function contentsOf(example: Example, shape: RowShape): readonly object[] {
   const { prompt, weight, lineage } = example;
   if (example.kind === 'imitation') {
@@ -123,7 +126,7 @@ function contentsOf(example: Example, shape: RowShape): readonly object[] {
   return shape === 'own' ? [{ prompt, chosen, rejected, weight, lineage }] : [];
 }
 
-/** Each answer to a prompt once: a winner stands in a pair with every other candidate. */
+/** Removes repeated answers to a prompt: a winner is paired with each of the other candidates. */
 function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   const first = new Map<string, Row>();
   for (const row of rows) {

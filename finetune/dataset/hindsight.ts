@@ -1,20 +1,22 @@
 import { UserError } from '../../src/base/errors.js';
+import { lastKnown } from '../../src/experiment/known.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { type BufferEntry, createReplayBuffer } from '../../src/rollout/replay-buffer.js';
+import { evaluatedEach } from '../../src/search/settings.js';
 import { type Imitation, promptHash } from './example.js';
 import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * Prompts that the run could have met, with the answer that it found later. An entry is drawn as the target, then an
- * iteration, then a history as long as the run's memory at that iteration, from the remembered entries before the target
- * that scored below it. The prompt comes from the code and the templates that serve. No reason is given, since none was
- * stated for this history.
- * @param samples prompts to draw; the rare repeats are not replaced
- * @throws UserError when the run's prompt templates are gone
+ * Builds prompts that the run could have met, with an answer that it found later. Draws a target entry, then
+ * an iteration, then a history as long as the run's memory at that iteration from the remembered entries
+ * before the target with lower scores. Renders prompts with the code and templates used in serving. The
+ * answer has no reason, because none was given for this history.
+ * @param samples number of prompts to draw; the rare duplicates aren't replaced
+ * @throws UserError if the run's prompt templates are missing or broken
  */
 export function hindsight(
   run: SourceRun,
@@ -33,20 +35,21 @@ export function hindsight(
 
 interface Target {
   readonly target: BufferEntry;
-  /** Entries before it that scored lower, oldest first. */
+  /** Earlier entries with lower scores, oldest first. */
   readonly worse: readonly BufferEntry[];
-  /** The iterations for which these are enough. */
+  /** The iterations for which there are enough of these. */
   readonly iterations: { readonly first: number; readonly last: number };
 }
 
 function targetsOf(run: SourceRun): readonly Target[] {
   const { entries } = run.recorded;
-  const { iterations } = run.config;
+  const { iterations, pipeline = 1 } = run.config;
   const held = new Set(remembered(entries, run.config.memory));
-  const first = warmupLength(run) > 0 ? 1 : 2;
+  const first = warmupLength(run) > 0 ? 1 : 1 + pipeline;
   return entries.flatMap((target, position) => {
     const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
-    const last = Math.min(iterations, 1 + Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run)));
+    const groups = Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run));
+    const last = groups < 0 ? 0 : Math.min(iterations, groups + pipeline);
     return last < first ? [] : [{ target, worse, iterations: { first, last } }];
   });
 }
@@ -54,15 +57,16 @@ function targetsOf(run: SourceRun): readonly Target[] {
 const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
-/** The number of an iteration's evaluations that the memory holds. */
-const heldOfGroup = ({ config }: SourceRun) => (config.memory.ofGroup === undefined ? config.candidates : 1);
+/** Number of evaluations per iteration that the memory keeps. */
+const heldOfGroup = ({ config }: SourceRun) =>
+  config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
 
-/** Evaluations that a run's memory holds at the start of an iteration when no proposal was rejected. */
+/** Number of evaluations that an iteration's prompt can show if every proposal was valid. */
 function historyLength(run: SourceRun, iteration: number): number {
-  return warmupLength(run) + (iteration - 1) * heldOfGroup(run);
+  return warmupLength(run) + lastKnown(run.config, iteration) * heldOfGroup(run);
 }
 
-/** `count` of the items, every subset equally likely, in their order. */
+/** Draws `count` of the items without replacement and keeps their order. */
 function draw<T>(items: readonly T[], count: number, random: RandomGenerator): readonly T[] {
   const positions = items.map((_, i) => i);
   for (let i = 0; i < count; i++) {
@@ -93,7 +97,9 @@ function example(
   return imitate(run, 'hindsight', step, { entry, reply: '' });
 }
 
-/** The prompt of an iteration with these as the run's evaluations until then, the first ones as its warm-up. */
+/**
+ * Renders the prompt of an iteration as if `history` were all evaluations so far, starting with the warm-up.
+ */
 export function renderPrompt(
   run: SourceRun,
   iteration: number,

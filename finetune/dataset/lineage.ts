@@ -1,4 +1,5 @@
-/** The lineage of trained models: trainings write it beside the model, and evaluations read it. */
+/** The lineage of trained models, stored next to the model by training and read by evaluation. */
+
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -15,11 +16,13 @@ import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { trainingFiles } from '../../src/runs/training-files.js';
+import { noteTraining, trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
+import { parseJson } from '../../src/storage/json-depth.js';
+import { readRegularFile } from '../../src/storage/regular-file.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
-/** In the output directory of a training, and in the adapter or model directory that it wrote. */
+/** Stored in the output directory of a training run, and in the adapter or model directory it wrote. */
 export const lineageFile = trainingFiles.about;
 
 const sourceSchema = z.looseObject({
@@ -30,41 +33,41 @@ const sourceSchema = z.looseObject({
   /** SHA-256 of the run's files. */
   hash: z.string(),
   split: z.enum(['train', 'validation']),
-  /** Examples of it in the dataset. */
+  /** Number of its examples in the dataset. */
   kept: z.number(),
 });
 
 export const datasetSchema = z.looseObject({
   path: z.string(),
-  /** null where the dataset has no manifest. */
+  /** Null if the dataset has no manifest. */
   recipe: z.string().nullable(),
-  /** The runs it was made of; null where the dataset has no manifest. */
+  /** The dataset's runs; null if it has no manifest. */
   sources: z.array(sourceSchema).nullable(),
   /** SHA-256 of the rows, by file name. */
   files: z.record(z.string(), z.string()),
-  /** Whether rows differ from those that the manifest describes. */
+  /** True if rows differ from what the manifest describes. */
   changed: z.boolean(),
 });
 
 const lineageSchema = z.looseObject({
   version: z.literal(1),
   kind: z.literal('training'),
-  /** Version of the program that wrote this. */
+  /** Program version that wrote the file. */
   policyloop: z.string(),
-  /** `lora`, `full`, `scratch`, or what another trainer calls it. */
+  /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
   method: z.string(),
   base: z.looseObject({
     /** Path or name. */
     model: z.string(),
-    /** `contentHash`; null where it isn't at hand. */
+    /** `contentHash` of the model; null if it isn't available. */
     hash: z.string().nullable(),
-    /** The lineage of a base that was itself trained, where its weights were kept. */
+    /** Lineage of the base, if it was itself trained and its weights were used. */
     get lineage() {
       return lineageSchema.nullable();
     },
   }),
   dataset: datasetSchema,
-  /** The training's settings. */
+  /** Settings of the training run. */
   config: z.record(z.string(), z.unknown()),
   outcome: z.looseObject({
     ended: z.string(),
@@ -79,7 +82,7 @@ export type TrainingLineage = z.output<typeof lineageSchema>;
 
 export interface Training {
   readonly method: string;
-  /** Directory of the model that was trained, or its name where it isn't at hand. */
+  /** Directory of the trained model; its name if the files aren't available. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;
@@ -87,7 +90,7 @@ export interface Training {
     readonly ended: string;
     readonly step: number;
     readonly best?: StepLoss | undefined;
-    /** Why it failed. */
+    /** Error message of a failed run. */
     readonly message?: string;
   };
 }
@@ -102,7 +105,7 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     base: {
       model,
       hash: atHand ? contentHash(model) : null,
-      // Random weights keep nothing of the base but its shape.
+      // Training from scratch uses only the base's architecture, so its lineage doesn't matter.
       lineage: atHand && method !== 'scratch' ? (readLineage(model) ?? null) : null,
     },
     dataset,
@@ -111,20 +114,20 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
   };
 }
 
-/** `training.json` in the output directory of a training, kept true while it goes on. */
+/** Maintains `training.json` in the output directory during training. */
 export interface TrainingState {
-  /** To be called once its checkpoint is known to be its own: a refused training changes nothing. */
+  /** Call this once the checkpoint has been accepted: a refused run must not change anything. */
   begin(): void;
   /**
-   * @param dataset in place of what was known before
-   * @returns the lineage of the result
+   * @param dataset replaces the dataset known at the start
+   * @returns lineage of the result
    */
   end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
-  /** Says why it failed, where it had begun. */
+  /** Records the failure if the run had begun. */
   fail(outcome: Training['outcome']): void;
 }
 
-/** @param given the command that goes on with it, and the directory that it was given in */
+/** @param given the command that resumes the run, and its working directory */
 export function trainingState(
   output: string,
   about: Omit<Training, 'outcome'>,
@@ -139,6 +142,7 @@ export function trainingState(
   return {
     begin() {
       begun = true;
+      noteTraining(given.folder, output);
       write({ ended: 'running', step: 0 });
     },
     end: write,
@@ -146,21 +150,21 @@ export function trainingState(
   };
 }
 
-/** Writes the lineage into the directory; a crash leaves the old file or the new one. */
+/** Writes the lineage atomically. */
 export function writeLineage(directory: string, lineage: TrainingLineage): void {
   mkdirSync(directory, { recursive: true });
   replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);
 }
 
 /**
- * The lineage in a directory; undefined where there is none.
- * @throws UserError when the file is damaged
+ * Reads the lineage in a directory; undefined if there is none.
+ * @throws UserError if the file is damaged
  */
 export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
-/** The dataset in a directory as lineage has it; its rows are read to be hashed. */
+/** Lineage of the dataset in a directory; reads and hashes its rows. */
 export function datasetLineage(directory: string): DatasetLineage {
   const manifest = readAs(
     join(directory, 'manifest.json'),
@@ -187,8 +191,8 @@ export function datasetLineage(directory: string): DatasetLineage {
 }
 
 /**
- * Ids of the environments whose runs a model has learnt from, those of its base included; undefined where one of the
- * datasets doesn't say, or has other rows than it says.
+ * Ids of all environments that the model and its bases were trained in; undefined if one of the datasets has
+ * no manifest, or its rows differ from it.
  */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
@@ -201,9 +205,9 @@ const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
 /**
- * Identifies the contents of a directory of weights, or of a GGUF file with all its parts: SHA-256 over the files' names,
- * sizes and contents, of files above 64 MiB their first and last MiB (a header lists every tensor). Lineage and
- * sub-directories don't count.
+ * Hash of the weights in a directory or a GGUF file (with all its parts): SHA-256 over file names, sizes and
+ * contents. Only the first and last MiB of files above 64 MiB count, which includes the header with all
+ * tensors. Ignores lineage and subdirectories.
  */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
@@ -233,7 +237,7 @@ function readPart(path: string, position: number, bytes: number): Buffer {
   }
 }
 
-/** SHA-256 of a file, read piece by piece: a dataset can be longer than a buffer. */
+/** SHA-256 of a file, read in pieces because a dataset can be larger than a buffer. */
 export function fileHash(path: string): string {
   const hash = createHash('sha256');
   const { size } = statSync(path);
@@ -251,7 +255,7 @@ function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | und
     });
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'));
+    content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));
   } catch {
     throw damaged('it is no JSON');
   }

@@ -1,4 +1,4 @@
-/** Rows as Parquet files: columns that Arrow, pandas and Hugging Face's datasets load with their nested messages. */
+/** Writes Parquet files whose nested messages can be loaded by Arrow, pandas and Hugging Face Datasets. */
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { version } from '../../src/base/package.js';
 
@@ -6,13 +6,13 @@ export type Column =
   | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }
   | { readonly kind: 'struct'; readonly fields: Columns };
 
-/** Columns by name, in their order; a row may lack those whose name ends in `?`. */
+/** Columns by name, in order. A name ending in `?` marks an optional column. */
 export type Columns = Readonly<Record<string, Column>>;
 
-/** Rows that are encoded at once, which bounds memory. */
+/** Rows encoded at a time, to limit memory. */
 const rowGroup = 1000;
 
-/** Writes rows whose fields are the columns. An existing file is replaced. */
+/** Writes rows with the columns as fields. Replaces an existing file. */
 export function writeParquet(path: string, columns: Columns, rows: readonly object[]): void {
   const fields = Object.entries(columns).map(([name, column]) => schemaOf(name, column));
   const writer = new ParquetWriter({
@@ -23,7 +23,7 @@ export function writeParquet(path: string, columns: Columns, rows: readonly obje
   const names = Object.keys(columns);
   for (let from = 0; from < rows.length; from += rowGroup) {
     const group = rows.slice(from, from + rowGroup) as readonly Readonly<Record<string, unknown>>[];
-    // A writer to a file answers at once, not with a promise.
+    // A file writer is synchronous, so there is no promise to await.
     void writer.write({
       columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })),
       rowGroupSize: rowGroup,
@@ -32,7 +32,7 @@ export function writeParquet(path: string, columns: Columns, rows: readonly obje
   void writer.finish();
 }
 
-/** Parquet's types of the columns without fields of their own. */
+/** Parquet types of columns without nested fields. */
 const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   number: { type: 'DOUBLE' },
@@ -40,7 +40,7 @@ const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   boolean: { type: 'BOOLEAN' },
 };
 
-/** A column and, below it, its fields, as the file's schema lists them. */
+/** Schema elements of a column, followed by those of its fields. */
 function schemaOf(key: string, column: Column): readonly SchemaElement[] {
   const name = key.replace(/\?$/, '');
   const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';

@@ -1,4 +1,4 @@
-/** Plays evaluations of a logged run again, on episodes that chose nothing: the best of many was lucky, too. */
+/** Evaluates entries of a logged run again on fresh episodes, because the best of many was partly lucky. */
 import { confirmationSeeds } from '../../src/random/seeds.js';
 import { evaluate } from '../../src/rollout/evaluation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
@@ -6,10 +6,11 @@ import { openTask } from '../../src/rollout/task.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * @param episodes an evaluation, the same for all of them; no evaluation of the run had one of their seeds
- * @param env environment variables, for environments that another program plays
+ * @param episodes episodes per evaluation; their seeds are the same for all entries and weren't used in the
+ *   run
+ * @param env environment variables, for environments outside this process
  * @returns mean returns by `placeKey`
- * @throws EnvironmentError when another program plays them and fails
+ * @throws EnvironmentError if an external environment fails
  */
 export async function playAgain(
   { config, family, manifest }: SourceRun,

@@ -1,4 +1,4 @@
-/** Makes token ids of messages and answers, by the code that renders prompts when the model serves. */
+/** Reads datasets and encodes their messages with the code that renders prompts in serving. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,15 +15,17 @@ import type { TokenExample } from '../engine/batch.js';
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly completion: string;
-  /** Weight of each token of the answer; a negative one makes it less likely. */
+  /** Weight of each answer token; a negative weight makes the answer less likely. */
   readonly weight: number;
-  /** The model that was served this prompt when it was logged, and the tokens counted then; absent where none were. */
+  /**
+   * The model that was served this prompt and its token count at that time; undefined if it wasn't recorded.
+   */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
 /**
- * The token that ends an answer: the tokenizer's, since chat templates write it, else the model's own.
- * @throws UserError when none is stated
+ * The token that ends an answer: the tokenizer's, because chat templates write it, else the model's own.
+ * @throws UserError if neither is defined
  */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
@@ -38,7 +40,10 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/** The prompt as it is served, and the answer as the model would write it: its only control token is the last. */
+/**
+ * Encodes the prompt as in serving, and the answer as the model would write it: its only control token is the
+ * last one.
+ */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -52,8 +57,9 @@ export function renderExample(
 }
 
 /**
- * Whether the chat template shows an answer in a longer conversation as it stood when it was given. Where it does not
- * (some templates drop thinking, or trim), a model that serves several turns sees other text than it was trained on.
+ * True if the chat template shows an answer unchanged in a longer conversation. If not (some templates trim
+ * or drop the model's thinking), a model that serves several turns sees different text than it was trained
+ * on.
  */
 export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
   const answered = [...messages, { role: 'assistant', content: completion } as const];
@@ -70,17 +76,17 @@ const promptedSchema = z.looseObject({
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
-/** A row of the format jsonl that holds one answer to learn. */
+/** A jsonl row with one answer. */
 const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
 
-/** A row of the format jsonl that holds a pair. */
+/** A jsonl row with a pair of answers. */
 const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
 
 type Split = 'train' | 'validation';
 
 /**
- * The conversations of one split; none where the file is empty.
- * @throws UserError when there is no such file, or a row is not an answer to learn
+ * Reads the conversations of a split; empty if the file is.
+ * @throws UserError if the file doesn't exist, or a row isn't a single answer
  */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
@@ -91,8 +97,8 @@ export function readConversations(dataset: string, split: Split): readonly Conve
 }
 
 /**
- * The pairs of one split: of each the answer that was chosen, and next to it the other.
- * @throws UserError when there is no such file, or a row is no pair
+ * Reads the pairs of a split: each gives two consecutive conversations, the chosen answer first.
+ * @throws UserError if the file doesn't exist, or a row isn't a pair
  */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
@@ -121,7 +127,7 @@ function readRows<T>(
 ): readonly T[] {
   const file = join(dataset, `${split}.jsonl`);
   if (!existsSync(file)) throw missing(dataset, split);
-  return (readJsonLines<unknown>(file, { repair: false }) ?? []).map((row, index) =>
+  return (readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? []).map((row, index) =>
     checkedRow(schema, row, { file, line: index + 1, ...problem }),
   );
 }
@@ -143,7 +149,10 @@ function missing(dataset: string, split: Split): UserError {
   });
 }
 
-/** @throws UserError with the problem and the first issue, unless the row fits the schema */
+/**
+ * Validates a row.
+ * @throws UserError with the problem and the first issue found
+ */
 export function checkedRow<T>(
   schema: z.ZodType<T>,
   row: unknown,

@@ -12,7 +12,7 @@ import {
   tellingIn,
 } from './source-run.js';
 
-/** Imitates every proposal that scored above the best so far. */
+/** Imitates every proposal that scored higher than the best so far. */
 export function improvement(run: SourceRun): readonly Imitation[] {
   return run.steps.flatMap((step) =>
     step.proposals
@@ -21,12 +21,14 @@ export function improvement(run: SourceRun): readonly Imitation[] {
   );
 }
 
-/** Whether a proposal scored above everything before its iteration; false where there was nothing. */
+/**
+ * True if a proposal scored higher than everything before its iteration; false if there was nothing before.
+ */
 function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }
 
-/** A prompt with the parameters of an evaluation as its answer. */
+/** Makes an example with the parameters of an evaluation as the answer to a prompt. */
 export function imitate(
   run: SourceRun,
   recipe: Exclude<Recipe, 'preference'>,
@@ -44,20 +46,20 @@ export function imitate(
   };
 }
 
-/** The candidates that best-of-group imitates. */
+/** The candidates that `best-of-group` imitates. */
 export interface GroupTargets {
-  /** How many of the best are imitated, each that beats the best so far with an example of its own; default 1. */
+  /** How many of the best to imitate; each gets its own example and must beat the best so far. Default: 1. */
   readonly winners?: number | undefined;
   /**
-   * How many iterations ahead candidates count, too: an answer that later prompts led to is one that this prompt could
-   * have had. Each number gives its winners, equal ones once; default 0.
+   * How many iterations ahead to look for candidates: an answer found later could also have been given to
+   * this prompt. Each number selects its own winners; duplicates are removed. Default: [0].
    */
   readonly lookAhead?: readonly number[] | undefined;
 }
 
 /**
- * Imitates the winner of each iteration's candidates, where it beats the best so far. With `run.playedAgain` the returns
- * of those episodes decide among the finalists, and a finalist that does not beat the best so far there is none.
+ * Imitates the winner of each iteration's candidates if it beats the best so far. With `run.playedAgain`, the
+ * replayed returns decide among the finalists, and also whether a finalist beats the best so far.
  */
 export function bestOfGroup(
   run: SourceRun,
@@ -73,7 +75,7 @@ export function bestOfGroup(
         .toSorted((a, b) => scoreOf(b.entry) - scoreOf(a.entry))
         .slice(0, winners),
     );
-    // The reason of a later iteration describes another history.
+    // The reason for a later iteration's answer describes another history.
     return [...new Set(chosen)].map(({ entry, reply }) => {
       const own = entry.iteration === step.iteration;
       return imitate(run, 'best-of-group', step, { entry, reply: own ? reply : '' });
@@ -81,10 +83,13 @@ export function bestOfGroup(
   });
 }
 
-/** How many candidates of an iteration are played again. */
+/** Number of candidates per iteration to play again. */
 const finalistCount = 4;
 
-/** The highest candidates of the iterations up to `further` after the one at `first` that beat the best before it. */
+/**
+ * The best candidates from step `first` up to `further` iterations later that beat the best score before
+ * `first`.
+ */
 function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
   const step = steps[first]!;
   const last = step.iteration + further;
@@ -96,7 +101,10 @@ function finalists({ steps }: SourceRun, first: number, further: number, count: 
     .slice(0, count);
 }
 
-/** What best-of-group wants to know better: the finalists of each iteration, and the best before them; each once. */
+/**
+ * The entries that `best-of-group` plays again: each iteration's finalists and the best entry before them,
+ * without duplicates.
+ */
 export function toPlayAgain(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -110,15 +118,15 @@ export function toPlayAgain(
   return [...new Map(entries.map((entry) => [placeKey(entry), entry])).values()];
 }
 
-/** The candidate with the highest score, the first on ties. */
+/** The candidate with the highest score; on ties, the first. */
 function winner({ proposals }: Step): Proposed {
   return proposals.reduce((best, proposed) => (proposed.entry.score > best.entry.score ? proposed : best));
 }
 
 /**
- * Pairs of answers to one prompt, the one with the higher score chosen. Of several candidates the winner is set
- * against each that scored lower. A single candidate is set against the run's next proposal, which the prompt does
- * not know either: a score belongs to the parameters, whatever they were proposed from.
+ * Makes pairs of answers to one prompt, preferring the higher score. With several candidates, the winner is
+ * paired with each that scored lower. A single candidate is paired with the run's next proposal, which the
+ * prompt doesn't know either: a score belongs to the parameters, whatever prompted them.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -139,8 +147,8 @@ function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // With one reason only, a model would learn to give reasons (or none), not to propose. The reason of another
-  // iteration describes another history.
+  // If only one answer had a reason, a model would learn to give (or omit) reasons instead of to propose. A
+  // reason from another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
@@ -158,13 +166,13 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 
 const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
 
-/** The largest factor before scaling, as in the source below. */
+/** Largest weight before scaling, as in Peng et al. 2019. */
 const largestWeight = 20;
 
 /**
- * Imitates every proposal, the better ones more: weight exp(A), at most 20 (advantage-weighted regression, Peng et al.
- * 2019). The advantage A is how far the score lies above the best so far, standardised over the run, so that returns
- * of different environments compare. The weights of a run are scaled to a mean of 1.
+ * Imitates all proposals with weights exp(A), at most 20 (advantage-weighted regression, Peng et al. 2019).
+ * The advantage A is the gain over the best so far, standardized over the run to make environments
+ * comparable. The weights of a run are scaled to a mean of 1.
  */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const proposals = run.steps.flatMap((step) => {
@@ -177,7 +185,10 @@ export function weighted(run: SourceRun): readonly Imitation[] {
   return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
 }
 
-/** Six significant digits: enough for a loss, and the same text on every machine. */
+/**
+ * Weights exp(A) of standardized gains, scaled to a mean of 1. Rounded to six significant digits, which is
+ * enough for a loss and gives the same text on every machine.
+ */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
   const centre = mean(gains);
   const spread = standardDeviation(gains);

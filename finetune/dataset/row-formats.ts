@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { Imitation, Preference } from './example.js';
 
-/** Formats that the rows of a dataset can be written in. Imports nothing, so that the command line can list them. */
+/** Row formats of a dataset. Has no runtime imports, so the command line can list the formats cheaply. */
 export const rowFormats = [
   'jsonl',
   'parquet',
@@ -16,11 +16,11 @@ export const rowFormats = [
 ] as const;
 export type RowFormat = (typeof rowFormats)[number];
 
-// Rows for fine-tuning APIs that are compatible with OpenAI's.
+// Rows for fine-tuning APIs compatible with OpenAI's.
 
 const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
-/** Supervised. Of a conversation that went on, only the last answer is learnt: the API weighs the others with 0. */
+/** Supervised fine-tuning. Earlier answers of a conversation get weight 0, so only the last is learned. */
 export function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   const said = prompt.map(({ role, content }) =>
     role === 'assistant' ? { role, content, weight: 0 } : { role, content },
@@ -28,7 +28,7 @@ export function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 
   return { messages: [...said, answer(completion)] };
 }
 
-/** Preference: one message a side. */
+/** Preference optimization, with one message per side. */
 export function openaiDpoRow({
   prompt,
   chosen,
@@ -43,7 +43,7 @@ export function openaiDpoRow({
 
 // Rows in the conversational formats of TRL's trainers.
 
-/** `SFTTrainer`: prompt and completion apart, so that its loss is on the completion only. */
+/** `SFTTrainer`, with separate prompt and completion so that only the completion contributes to the loss. */
 export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   return { prompt, completion: [answer(completion)] };
 }
@@ -53,7 +53,7 @@ export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt
   return { prompt, chosen: [answer(chosen)], rejected: [answer(rejected)] };
 }
 
-/** `KTOTrainer`: both answers of a pair, judged by themselves. */
+/** `KTOTrainer`: both answers of a pair, each with its own label. */
 export function trlKtoRows({ prompt, chosen, rejected }: Preference) {
   return [
     { prompt, completion: [answer(chosen)], label: true },

@@ -1,4 +1,4 @@
-/** Reads a logged run as the recipes see it: its prompts, and the proposals that answered each. */
+/** Reads a logged run for the recipes: its prompts and the proposals that answered them. */
 
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
@@ -18,17 +18,17 @@ import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadHelpers } from '../../src/prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
-import type { CallRecord } from '../../src/runs/calls.js';
+import { type CallRecord, stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 
-/** In characters; a longer reason has more than one to three sentences, and is left out. */
+/** In characters. Longer reasons exceed the expected three sentences and are dropped. */
 const longestReason = 600;
 
 /**
- * The answer that the parser reads back to these parameters. A reason that would change what it reads is left out.
+ * Formats an answer that parses to these parameters. Drops the reason if it would change the parse.
  * @param reason '' for none
  */
 export function formatAnswer(
@@ -44,7 +44,7 @@ export function formatAnswer(
   return same ? answer : writtenAnswer(told, spec, form, '');
 }
 
-/** The reason that a reply states, on one line; '' where it states none, or one that is too long to be one. */
+/** The reason given in a reply, on one line; '' if there is none or it is too long. */
 export function reasonIn(reply: string): string {
   const reason = statedReason(reply, longestReason + 1);
   return reason.length > longestReason ? '' : reason;
@@ -53,48 +53,51 @@ export function reasonIn(reply: string): string {
 /** An evaluated proposal. */
 export interface Proposed {
   readonly entry: BufferEntry;
-  /** The model's answer; '' where it is not known. */
+  /** The model's reply; '' if unknown. */
   readonly reply: string;
 }
 
 /** An iteration with at least one evaluated proposal. */
 export interface Step {
   readonly iteration: number;
-  /** The first prompt, without format corrections. */
+  /** The first prompt, before any format correction. */
   readonly prompt: readonly ChatMessage[];
   readonly promptHash: string;
-  /** Tokens of the prompt, where the model counted them. */
+  /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
-  /** Evaluations that the memory held before it. */
+  /**
+   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time
+   * (`pipeline`).
+   */
   readonly history: number;
-  /** The best of them, which the prompt knows as the best. */
+  /** The best of them, which the prompt presents as the best. */
   readonly incumbent: BufferEntry | undefined;
-  /** By candidate; never empty. */
+  /** Ordered by candidate; never empty. */
   readonly proposals: readonly Proposed[];
 }
 
 export interface SourceRun extends OpenedRun {
-  /** As lineage names it. */
+  /** Name of the run in the lineage. */
   readonly name: string;
-  /** SHA-256 of what examples are made from. */
+  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** The run's prompt set as it is now; undefined where it can't be loaded. */
+  /** The run's current prompt set; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
-  /** Episodes that its prompts show. */
+  /** Demonstrations shown in the run's prompts. */
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
-  /** Mean returns of the evaluations that were played again, by their place; absent where none was. */
+  /** Mean returns of the entries that were played again, by `placeKey`; undefined if there are none. */
   readonly playedAgain?: ReadonlyMap<string, number>;
-  /** Which of its transformed copies this is, from 1; absent for the run as it was logged. */
+  /** One-based number of the transformed copy; undefined for the original run. */
   readonly copy?: number;
 }
 
-/** Where an evaluation stands in its run. */
+/** Identifies an evaluation within its run. */
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
-/** @throws UserError when there is no run at `path`, or it is damaged */
+/** @throws UserError if there is no run at `path`, or it is damaged */
 export async function readSourceRun(path: string, name: string): Promise<SourceRun> {
   const opened = await readWholeRun(path);
   const { memory, proposal } = opened.config;
@@ -107,7 +110,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
       remedy: 'leave this run out; runs without proposal can be learnt from',
     });
   }
-  // Prompts are rendered again and again, and only some show trajectories.
+  // Prompts are rendered many times; episodes are only needed if they show trajectories.
   const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
     ...opened,
@@ -121,11 +124,11 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
   };
 }
 
-/** How the prompts and answers of a run tell parameters. */
+/** How the run's prompts and answers encode parameters. */
 export const tellingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Telling =>
   tellingOf(family.parameters, config.prompts.set);
 
-/** The part of the lineage that all examples of a prompt share. */
+/** The lineage shared by all examples of a prompt. */
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,
@@ -182,7 +185,10 @@ function stepsOf(
   const proposalsAt = byIteration(entries.filter(({ source }) => source === 'proposal'));
   const buffer = createReplayBuffer(entries.filter(({ source }) => source !== 'proposal'));
   const steps: Step[] = [];
+  /** State of the memory after each iteration; index 0 is the warm-up. */
+  const held: Pick<Step, 'history' | 'incumbent'>[] = [];
   for (let iteration = 1; iteration <= last; iteration++) {
+    held.push({ history: buffer.entries.length, incumbent: buffer.best });
     const own = callsAt.get(String(iteration)) ?? [];
     const evaluated = (proposalsAt.get(String(iteration)) ?? []).toSorted(
       (a, b) => a.candidate - b.candidate,
@@ -195,8 +201,7 @@ function stepsOf(
         prompt,
         promptHash: promptHash(prompt),
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
-        history: buffer.entries.length,
-        incumbent: buffer.best,
+        ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
         // A revision answers a prompt of its own.
         proposals: evaluated
           .filter(({ revises }) => revises === undefined)
@@ -208,11 +213,14 @@ function stepsOf(
   return steps;
 }
 
-/** The calls that steps are made of: the first of each candidate, and those that were accepted, without their prompts. */
+/**
+ * The calls that steps are made from: each candidate's first call, and accepted corrections. Only an
+ * iteration's first call keeps its prompt, to save memory.
+ */
 function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   let iteration = -1;
   for (const call of calls) {
-    if (call.purpose !== undefined) continue;
+    if (stageOf(call) !== 'proposal') continue;
     const isPrompt = call.attempt === 0 && call.iteration !== iteration;
     if (isPrompt) iteration = call.iteration;
     if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;
@@ -220,7 +228,7 @@ function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   }
 }
 
-/** SHA-256 of a file of any size, in hexadecimal digits. */
+/** SHA-256 of a file of any size, in hexadecimal. */
 function hashOfFile(file: string): string {
   const hash = createHash('sha256');
   const descriptor = openSync(file, 'r');

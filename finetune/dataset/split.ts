@@ -1,13 +1,14 @@
-/** Divides training from validation by whole runs, never by rows. */
+/** Splits training and validation by whole runs, never by rows. */
+import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
-import { matches } from '../../src/storage/files.js';
+import { matches } from '../../src/storage/pattern.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }
-  /** This share of the runs; dependent runs stay together. */
+  /** This fraction of the runs; dependent runs stay together. */
   | { readonly kind: 'share'; readonly share: number }
-  /** Runs and environments of these names; `*` and `?` stand for any characters and for one. */
+  /** Runs and environments with these names. `*` matches any text, `?` any character. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
 
 export interface SplitRun {
@@ -18,8 +19,8 @@ export interface SplitRun {
 }
 
 /**
- * `none`, a share such as `0.1`, or names of environments and runs, with commas between them.
- * @throws UserError for a number that is no share
+ * Parses `none`, a fraction such as `0.1`, or names of environments and runs separated by commas.
+ * @throws UserError for a number outside (0, 1), or an empty name
  */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
@@ -42,8 +43,8 @@ const validationProblem = {
 } satisfies Partial<Problem>;
 
 /**
- * The names of the runs that are held out.
- * @throws UserError for a name that no run or environment has
+ * Names of the held-out runs.
+ * @throws UserError for a name that matches no run or environment
  */
 export function validationRuns(
   runs: readonly SplitRun[],
@@ -55,7 +56,7 @@ export function validationRuns(
       return new Set();
     case 'share': {
       const groups = shuffled(dependentGroups(runs), createGenerator(seed));
-      // One group at least on either side, where there are two.
+      // With two or more groups, at least one goes to each side.
       const count = Math.min(Math.max(1, Math.round(plan.share * groups.length)), groups.length - 1);
       return new Set(groups.slice(0, Math.max(0, count)).flatMap((group) => group.map(({ name }) => name)));
     }
@@ -77,7 +78,7 @@ function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[]
   });
 }
 
-/** The runs in groups, none of which shares a key with another; in the order of their first runs. */
+/** Groups runs that share keys, directly or indirectly; ordered by first run. */
 export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly SplitRun[])[] {
   let groups: { readonly keys: Set<string>; readonly runs: SplitRun[] }[] = [];
   for (const run of runs) {
@@ -85,7 +86,7 @@ export function dependentGroups(runs: readonly SplitRun[]): readonly (readonly S
     const joined = touched[0] ?? { keys: new Set<string>(), runs: [] };
     if (touched.length === 0) groups.push(joined);
     for (const other of touched.slice(1)) {
-      joined.runs.push(...other.runs);
+      append(joined.runs, other.runs);
       for (const key of other.keys) joined.keys.add(key);
     }
     joined.runs.push(run);

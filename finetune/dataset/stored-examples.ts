@@ -1,4 +1,4 @@
-/** Reads the examples of a dataset directory for other trainers: answers to learn, or pairs. */
+/** Reads the examples of a dataset directory for other trainers: single answers or pairs. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -8,12 +8,12 @@ import type { Imitation, Preference } from './example.js';
 import { checkedRow, promptSchema } from './read-dataset.js';
 import { datasetFiles } from './write-dataset.js';
 
-/** `lineage` is as the dataset has it; null where it has none. */
+/** `lineage` is stored as the dataset has it; null if missing. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;
 
-/** Both splits of a dataset, all examples of one kind. */
+/** Both splits of a dataset; all examples are of the same kind. */
 export interface StoredDataset {
   readonly kind: StoredExample['kind'];
   readonly train: readonly StoredExample[];
@@ -36,15 +36,15 @@ const schemas = {
 };
 
 /**
- * Reads `train.jsonl` and `validation.jsonl` of the format jsonl; the second may be missing.
- * @throws UserError when there is nothing to train on, or a row is of another format or kind than the first
+ * Reads `train.jsonl` and `validation.jsonl` in our own format; the latter may be missing.
+ * @throws UserError if there is nothing to train on, or a row differs in format or kind from the first
  */
 export function readStoredDataset(dataset: string): StoredDataset {
   const files = {
     train: join(dataset, datasetFiles.train),
     validation: join(dataset, datasetFiles.validation),
   };
-  const read = (file: string) => readJsonLines<unknown>(file, { repair: false }) ?? [];
+  const read = (file: string) => readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? [];
   const [first] = read(files.train);
   if (first === undefined) {
     throw new UserError({

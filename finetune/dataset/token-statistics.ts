@@ -1,16 +1,16 @@
-/** Lengths of a dataset's examples in tokens, and statistics of its splits. */
+/** Token lengths of a dataset's examples, and statistics of its splits. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
-import { mean } from '../../src/statistics/descriptive.js';
+import { largest, mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
-/** In tokens, without those that a chat template adds. */
+/** In tokens, without those added by a chat template. */
 export interface ExampleLength {
   readonly prompt: number;
-  /** The longer one of a pair. */
+  /** For a pair, the longer one. */
   readonly completion: number;
 }
 
-/** Estimates the lengths of examples on the high side, without a tokenizer. Each prompt is counted once. */
+/** Estimates lengths conservatively (too high) without a tokenizer. Each distinct prompt is counted once. */
 export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
   const prompts = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
@@ -25,13 +25,13 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
       example,
       {
         prompt: promptLength(example),
-        completion: Math.max(...completionsOf(example).map(estimateTokens)),
+        completion: largest(completionsOf(example).map(estimateTokens)),
       },
     ]),
   );
 }
 
-/** Quantiles are values that occur (nearest rank). */
+/** Quantiles use the nearest rank, so they are values that occur. */
 export interface Distribution {
   readonly least: number;
   readonly median: number;
@@ -40,7 +40,7 @@ export interface Distribution {
   readonly mean: number;
 }
 
-/** Undefined for no values. */
+/** Undefined if there are no values. */
 export function distribution(values: readonly number[]): Distribution | undefined {
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
@@ -56,13 +56,13 @@ export function distribution(values: readonly number[]): Distribution | undefine
 
 export interface SplitStatistics {
   readonly examples: number;
-  /** Different prompts. */
+  /** Number of distinct prompts. */
   readonly prompts: number;
   readonly environments: Readonly<Record<string, number>>;
-  /** These four are undefined without examples. */
+  /** Undefined without examples, like the next three. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
-  /** Evaluations that the prompts were made from. */
+  /** Number of evaluations the prompts are based on. */
   readonly history?: Distribution | undefined;
   readonly weight?: Distribution | undefined;
 }

@@ -1,4 +1,4 @@
-/** A dataset as a directory: rows, where they come from, a manifest, and a page to look at. */
+/** Writes a dataset directory: rows, lineage, manifest and page. */
 
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -15,8 +15,8 @@ import { writeParquet } from './parquet.js';
 import type { RowFormat } from './row-formats.js';
 
 /**
- * The files of a dataset directory: its rows as JSON Lines or as Parquet, and the lineage files only where the rows
- * themselves have no place for it.
+ * Files of a dataset directory. Rows are JSON Lines or Parquet. Lineage files exist only if the rows can't
+ * store lineage themselves.
  */
 export const datasetFiles = {
   train: 'train.jsonl',
@@ -29,7 +29,7 @@ export const datasetFiles = {
   page: 'index.html',
 } as const;
 
-/** @throws UserError when there is something at `path` already */
+/** @throws UserError if `path` is taken (see `isTaken`) and isn't an empty directory */
 export function requireNewDirectory(path: string): void {
   if (!isTaken(path)) return;
   const isFolder = statSync(path).isDirectory();
@@ -43,8 +43,8 @@ export function requireNewDirectory(path: string): void {
 }
 
 /**
- * Writes a dataset, whose directory appears once it is complete; returns its manifest.
- * @throws UserError when the directory is in use, or the format doesn't suit the recipe
+ * Writes a dataset and returns its manifest. The directory appears only when it is complete.
+ * @throws UserError if the directory is in use, or the format doesn't suit the recipe
  */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
@@ -82,7 +82,7 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
   return manifest;
 }
 
-/** Writes JSON Lines row by row: a file can be longer than a string. */
+/** Writes JSON Lines row by row, because a file can be longer than a string. */
 export function writeRows(path: string, rows: readonly object[]): WrittenFile {
   const hash = createHash('sha256');
   const file = openSync(path, 'w');

@@ -1,7 +1,10 @@
-/** The config of Hugging Face Accelerate, which spreads a training over devices. */
+/** Config for Hugging Face Accelerate, which distributes training over devices. */
 import { UserError } from '../../src/base/errors.js';
 
-/** One device; a copy of the model on each; optimiser states spread (DeepSpeed ZeRO-2); all spread (PyTorch FSDP2). */
+/**
+ * One device; a model copy per device; sharded optimizer states (DeepSpeed ZeRO-2); or everything sharded
+ * (PyTorch FSDP2).
+ */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {
@@ -15,8 +18,9 @@ export interface Machines {
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
 /**
- * Batches that are added up before an update, so that the update has exactly `batchExamples`.
- * @throws UserError where the examples can't be shared out evenly, or one device is asked to be several
+ * Number of batches to accumulate per update, so each update has exactly `batchExamples` examples.
+ * @throws UserError if the examples can't be divided evenly, or the strategy is for one device but there are
+ *   several
  */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);
@@ -38,7 +42,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
   });
 }
 
-/** `accelerate.yaml`. What differs from node to node is given on the command line. */
+/** `accelerate.yaml`. Settings that differ between nodes are passed on the command line. */
 export function accelerateConfig(machines: Machines): object {
   return {
     compute_environment: 'LOCAL_MACHINE',
@@ -62,7 +66,7 @@ const distributions: Readonly<Record<Strategy, object>> = {
   zero2: {
     distributed_type: 'DEEPSPEED',
     deepspeed_config: {
-      // Each node has one launcher, which srun starts.
+      // srun starts one launcher per node.
       deepspeed_multinode_launcher: 'standard',
       offload_optimizer_device: 'none',
       offload_param_device: 'none',

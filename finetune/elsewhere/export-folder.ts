@@ -1,4 +1,4 @@
-/** A folder with which TRL runs a training elsewhere: for models that outgrow this machine. */
+/** Exports a folder with which TRL trains on another machine, for models too large for this one. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -24,7 +24,7 @@ import { places, type TrlJob, type TrlTrainer, trlSettings } from './trl-setting
 
 export interface FolderExport {
   readonly config: TrainConfig;
-  /** Name of the base model where it is trained; undefined takes the config's path. */
+  /** Name of the base model on the other machine. Default: the config's path. */
   readonly base: string | undefined;
   readonly rows: RowKind;
   readonly machines: Machines;
@@ -39,8 +39,8 @@ export interface ExportedFolder extends Pick<FolderFacts, 'examples' | 'tokens' 
 
 /**
  * Writes the folder.
- * @throws UserError when the directory is in use, nothing is there to train on, or TRL can't do what the config says;
- *   nothing is written then
+ * @throws UserError if the directory is in use, there is nothing to train on, or TRL doesn't support the
+ *   config; nothing is written in that case
  */
 export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   const { config, machines, rows, queue } = job;
@@ -78,7 +78,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
     longest: tokens?.longest,
     validates: validation.length > 0,
   };
-  // Everything that can be refused is made before anything is written.
+  // Build everything that may be refused before writing anything.
   const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
   const lineage = handOver(config, trainer, rows, name, warnings);
   const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
@@ -100,16 +100,19 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
   }
 }
 
-/** Imitating an example with a weight of 0 or less would teach the opposite. */
+/** Drops examples with weights of 0 or less, because imitating them would teach the opposite. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
-/** The base model's tokenizer; it may be missing here only where the model is trained under another name. */
+/**
+ * Opens the base model's tokenizer. It may be missing only if the model has another name on the other
+ * machine.
+ */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;
 }
 
-/** The texts of the folder by the names of their files. */
+/** Text files of the folder, by name. */
 function folderTexts(job: TrlJob, facts: FolderFacts, queue: Queue): Readonly<Record<string, string>> {
   const { trainer, machines, config } = job;
   const trainerClass = trainer === 'sft' ? 'SFTTrainer' : 'DPOTrainer';
@@ -136,7 +139,7 @@ function rowsOf(
   );
 }
 
-/** @returns the names of the files: the rows, and where they come from */
+/** @returns names of the files with rows and with lineage */
 function writeSplit(
   out: string,
   split: 'train' | 'validation',

@@ -1,9 +1,11 @@
-/** `lineage.json` of an exported training tells what its result is made of; it travels with the folder and back. */
+/** `lineage.json` of an exported training run: records what the result is made from, and returns with it. */
+
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
+import { parseJson } from '../../src/storage/json-depth.js';
 import { contentHash, datasetLineage, datasetSchema } from '../dataset/lineage.js';
 import type { TrainConfig } from '../train/train-config.js';
 import type { RowKind } from './trl-rows.js';
@@ -17,18 +19,18 @@ const schema = z.looseObject({
   policyloop: z.string(),
   trainer: z.enum(['sft', 'dpo']),
   rows: z.enum(['messages', 'tokens']),
-  /** The config of `finetune train`, with absolute paths. */
+  /** Config of `finetune train`, with absolute paths. */
   config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
   base: z.looseObject({
     /** Directory at the time of the export. */
     path: z.string(),
-    /** Name where it is trained. */
+    /** Name on the machine that trains. */
     name: z.string(),
-    /** `contentHash`; null where it wasn't at hand. */
+    /** `contentHash` of the base; null if it wasn't available. */
     hash: z.string().nullable(),
   }),
   dataset: datasetSchema,
-  /** Differences from a training by `finetune train`. */
+  /** Differences from training with `finetune train`. */
   warnings: z.array(z.string()),
 });
 export type HandOver = z.output<typeof schema>;
@@ -57,12 +59,12 @@ export function handOver(
   };
 }
 
-/** In bytes, far beyond any real one: the file comes from elsewhere. */
+/** In bytes. Far larger than any real file; a limit because the file is untrusted. */
 const longest = 16 * 2 ** 20;
 
 /**
- * The nearest `lineage.json`: in the directory itself, or in one of the two above it (`<folder>/output/seed-1`).
- * @throws UserError when it is damaged
+ * Finds the nearest `lineage.json`: in the directory or one of the two above it (`<folder>/output/seed-1`).
+ * @throws UserError if it is damaged
  */
 export function findHandOver(directory: string): HandOver | undefined {
   for (const place of [directory, path.dirname(directory), path.dirname(path.dirname(directory))]) {
@@ -72,13 +74,13 @@ export function findHandOver(directory: string): HandOver | undefined {
     if (!stat.isFile() || stat.size > longest) throw damaged(file, 'it is no file of a sensible size');
     let content: unknown;
     try {
-      content = JSON.parse(readFileSync(file, 'utf8'));
+      content = parseJson(readFileSync(file, 'utf8'));
     } catch {
       throw damaged(file, 'it is no JSON');
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
-    // A file of this name in a directory above may be someone else's.
+    // A file with this name in a parent directory may be unrelated.
     if (place !== directory) continue;
     const issue = parsed.error.issues[0]!;
     throw damaged(file, `${issue.path.join('.') || 'content'}: ${issue.message}`);

@@ -1,4 +1,7 @@
-/** Imports what was trained elsewhere: an adapter or a whole model, checked against its base, with its lineage. */
+/**
+ * Imports an adapter or a whole model that was trained elsewhere, checks it against its base, and records its
+ * lineage.
+ */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
@@ -19,12 +22,12 @@ import { checkTrained, type TrainedDirectory } from './trained-directory.js';
 
 export interface Import {
   readonly trained: TrainedDirectory;
-  /** Base of an adapter; undefined takes the one that it was exported for, or that it names. */
+  /** Base of an adapter. Default: the one it was exported for, or the one it names. */
   readonly base: string | undefined;
-  /** undefined takes `adapter` or `model` below the output of the exported config, if that lies below `cwd`. */
+  /** Default: `adapter` or `model` in the exported config's output directory, if that is inside `cwd`. */
   readonly out: string | undefined;
   readonly cwd: string;
-  /** Keys of the configs that are read as if they were not there. */
+  /** Keys to ignore in the configs. */
   readonly ignoredKeys?: readonly string[] | undefined;
 }
 
@@ -39,13 +42,14 @@ export interface Imported {
   readonly warnings: readonly string[];
 }
 
-/** Bytes that are copied at once. */
+/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /**
- * Checks the files that are needed, copies them and no others into a new directory, and writes the lineage beside them.
- * The directory appears only once all of that is done.
- * @throws UserError for links instead of files, what doesn't fit the base, damaged weights; the reason of `hooks.signal`
+ * Checks the required files, copies only those into a new directory, and adds the lineage. The directory
+ * appears only when all of that is done.
+ * @throws UserError for links, damaged weights, or files that don't fit the base; or the reason of
+ *   `hooks.signal`
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
   const { kind, directory: from, files } = job.trained;
@@ -93,7 +97,10 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-/** The file that names it comes from elsewhere, and must not choose any folder of this machine. */
+/**
+ * Output named by lineage.json. The file is untrusted, so it may only name a place inside the working
+ * directory.
+ */
 function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
   const { directory, kind } = trained;
   if (handOver === undefined) {
@@ -114,7 +121,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   });
 }
 
-/** @throws UserError unless the name stands for a file itself */
+/** @throws UserError unless the name is a regular file */
 function plainSize(directory: string, name: string): number {
   const file = path.join(directory, name);
   const stat = lstatSync(file);
@@ -126,7 +133,10 @@ function plainSize(directory: string, name: string): number {
   });
 }
 
-/** Reads piece by piece. A file may have become a link since it was looked at: it must still be a file. */
+/**
+ * Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced since the last
+ * check.
+ */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -143,7 +153,7 @@ function* contents(file: string, hash: ReturnType<typeof createHash>): Generator
   }
 }
 
-/** The config that came back names the base as it is called elsewhere. */
+/** Replaces the base model's name from the other machine by the local path. */
 function nameBase(directory: string, base: string): void {
   const file = path.join(directory, 'adapter_config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -187,7 +197,7 @@ function lineageOf(
   });
   return {
     ...lineage,
-    /** Facts that trainings of `finetune train` don't have. */
+    /** Facts that the lineage of `finetune train` doesn't have. */
     imported: {
       trainer: handOver === undefined ? null : `trl ${handOver.trainer}`,
       rows: handOver?.rows ?? null,
@@ -195,7 +205,7 @@ function lineageOf(
       seed: seed ?? null,
       lastLoss: lastLoss ?? null,
       versions,
-      /** SHA-256 of the files as they came. */
+      /** SHA-256 of the imported files. */
       files,
       warnings,
     },

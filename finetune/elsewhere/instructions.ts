@@ -1,11 +1,11 @@
-/** `README.md` and `requirements.txt` of the folder. */
+/** `README.md` and `requirements.txt` of an exported folder. */
 import { accumulation, type Machines, processesOf } from './accelerate.js';
 import { noticeSeconds } from './slurm-script.js';
 import { fillTemplate } from './texts.js';
 import type { RowKind, TokenCheck } from './trl-rows.js';
 import type { TrlJob } from './trl-settings.js';
 
-/** Releases that the exports are tested with; the next major ones may differ. */
+/** Package versions the exports were tested with; the next major versions are excluded. */
 const tested = Object.entries({
   torch: '2.13',
   transformers: '5.18',
@@ -22,7 +22,7 @@ export function requirements({ strategy }: Machines): string {
 
 export interface FolderFacts {
   readonly rows: RowKind;
-  /** undefined where the base model's files weren't at hand. */
+  /** Undefined if the base model's files weren't available. */
   readonly tokens: TokenCheck | undefined;
   readonly examples: { readonly train: number; readonly validation: number };
   readonly seeds: number;

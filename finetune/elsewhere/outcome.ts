@@ -1,11 +1,13 @@
-/** The outcome of a training, from the files of a Hugging Face trainer. */
+/** Reads the outcome of training from the files of a Hugging Face trainer. */
+
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { jsonIn } from '../../src/storage/json-depth.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
 export interface TrlOutcome {
-  /** Whether `train.py` says so. */
+  /** True if `train.py` recorded that it finished. */
   readonly finished: boolean;
   readonly step: number | undefined;
   readonly seed: number | undefined;
@@ -30,7 +32,9 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/** Reads `finished.json` and `trainer_state.json`, the latter of the newest checkpoint where there is no other. */
+/**
+ * Reads `finished.json` and `trainer_state.json`; the latter from the newest checkpoint if there is no other.
+ */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));
@@ -57,17 +61,13 @@ function stateFile(directory: string): string {
   return newest === undefined ? own : path.join(newest, own);
 }
 
-/** In bytes, far beyond any real one: the file comes from elsewhere. */
+/** In bytes. Far larger than any real file; a limit because the file is untrusted. */
 const longest = 64 * 2 ** 20;
 
-/** These files only inform: one that can't be read is as good as none. */
+/** These files are only informative, so unreadable ones are ignored. */
 function parsed<T extends z.ZodType>(schema: T, file: string): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const stat = lstatSync(file);
   if (!stat.isFile() || stat.size > longest) return undefined;
-  try {
-    return schema.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data;
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(jsonIn(readFileSync(file, 'utf8'))).data;
 }

@@ -1,31 +1,34 @@
-/** `slurm.sh` of the folder. */
+/** `slurm.sh` of an exported folder. */
 import { UserError } from '../../src/base/errors.js';
 import type { Machines } from './accelerate.js';
 import { fillTemplate } from './texts.js';
 import type { TrlTrainer } from './trl-settings.js';
 
 export interface Queue {
-  /** Name of the job: letters, digits, `_.-`. */
+  /** Job name; letters, digits and `_.-`. */
   readonly name: string;
-  /** Time limit of one stretch, as Slurm writes it. */
+  /** Time limit of a single job, in Slurm's format. */
   readonly time: string;
   readonly partition: string | undefined;
   readonly account: string | undefined;
-  /** Trainings that differ in their seed only: a job array where there are several. */
+  /** Number of training runs that differ only in their seed; several become a job array. */
   readonly seeds: number;
 }
 
-/** Seconds before the time limit at which Slurm tells the script: time for one step and its checkpoint. */
+/**
+ * Seconds before the time limit at which Slurm signals the script: enough for one step and its checkpoint.
+ */
 export const noticeSeconds = 120;
 
-/** Cores a device, for reading data. */
+/** CPU cores per GPU, for data loading. */
 const coresPerGpu = 8;
 
 /**
- * Before its time is up the job receives USR1, asks the training to stop, and goes back into the queue once there is a
- * new checkpoint: without that guard a training slower than its time limit would begin anew for ever.
- * @param seed of the first training
- * @throws UserError for values that can't stand in an `#SBATCH` line
+ * Creates the script. The job receives USR1 before its time is up, asks the training to stop, and requeues
+ * itself if there is a new checkpoint. Without that check, a run that can't reach a checkpoint within the
+ * time limit would restart forever.
+ * @param seed seed of the first training run
+ * @throws UserError for values that can't be used in an `#SBATCH` line
  */
 export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queue, seed: number): string {
   const { name, time, partition, account, seeds } = queue;
@@ -43,7 +46,7 @@ export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queu
   });
 }
 
-/** A value for a line `#SBATCH --option=value`, which no quoting makes safe. */
+/** Validates a value for an `#SBATCH --option=value` line, where quoting doesn't help. */
 function sbatchValue(option: string, value: string): string {
   if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;
   throw new UserError({

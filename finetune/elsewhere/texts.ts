@@ -1,4 +1,4 @@
-/** Texts of the folder's files: filled templates, words of a shell, and YAML that Python reads. */
+/** Generates the folder's text files: filled templates, shell words, and YAML that Python can read. */
 import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { packageText } from '../../src/base/package.js';
@@ -14,16 +14,16 @@ handlebars.registerHelper({
 });
 
 /**
- * Fills a file of `templates/`. Values are inserted as they are: shell and Markdown have `word` and `code` for foreign
- * texts.
- * @throws UserError for a value with a line break; Error for one that the template names and `values` lacks
+ * Fills a file of `templates/`. Values are inserted unescaped; templates use `word` (shell) and `code`
+ * (Markdown) for untrusted text.
+ * @throws UserError for a value with a line break; Error if `values` lacks a value that the template uses
  */
 export function fillTemplate(name: string, values: object): string {
   const source = packageText(`finetune/elsewhere/templates/${name}.hbs`);
   return handlebars.compile(source, { noEscape: true, strict: true })(requireOneLine(values));
 }
 
-/** YAML 1.1 reads `1e-8` as a text and `1.0e-8` as a number. */
+/** YAML 1.1 reads `1e-8` as text and `1.0e-8` as a number. */
 const exponent: ScalarTag = {
   tag: 'tag:yaml.org,2002:float',
   default: true,
@@ -33,7 +33,7 @@ const exponent: ScalarTag = {
   stringify: ({ value }) => String(value).replace('e', '.0e'),
 };
 
-/** YAML for readers of version 1.1, such as PyYAML: texts are quoted, numbers have a point. */
+/** YAML for version 1.1 readers such as PyYAML: strings are quoted, and numbers have a decimal point. */
 export function yamlText(mapping: object): string {
   const document = new Document(mapping, { version: '1.1', customTags: (tags) => [exponent, ...tags] });
   visit(document, {
@@ -48,7 +48,7 @@ export function yamlText(mapping: object): string {
     flowCollectionPadding: false,
     lineWidth: 0,
   });
-  // PyYAML refuses characters that it takes for unprintable; they stand in quoted texts only.
+  // PyYAML rejects characters it considers unprintable. They occur only in quoted strings.
   return text.replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

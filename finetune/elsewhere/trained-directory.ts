@@ -1,4 +1,4 @@
-/** Directories of other trainers: the files that make up an adapter or a model, and checks of an adapter. */
+/** Recognizes other trainers' output: the files of an adapter or a model, and checks of an adapter. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -12,13 +12,13 @@ import { places } from './trl-settings.js';
 export interface TrainedDirectory {
   readonly kind: 'adapter' | 'model';
   readonly directory: string;
-  /** Names of the files that are needed, all of them in the directory itself. */
+  /** Names of the required files, all directly in the directory. */
   readonly files: readonly string[];
 }
 
 const adapterFiles = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Files beside a model's weights; those that exist are needed. */
+/** Files that accompany a model's weights; required if they exist. */
 const companions = [
   'config.json',
   'generation_config.json',
@@ -34,7 +34,7 @@ const companions = [
 
 /**
  * Finds the adapter or model in a directory, or in the output directory of an exported folder.
- * @throws UserError when there is none, or there are several
+ * @throws UserError if there is none
  */
 export function findTrained(directory: string): TrainedDirectory {
   if (!existsSync(directory)) {
@@ -105,7 +105,7 @@ function weightFiles(directory: string): readonly string[] {
   });
 }
 
-/** @throws UserError for an adapter that changes nothing: `openAdapter` finds everything else */
+/** @throws UserError for an adapter that changes nothing; `openAdapter` detects other problems */
 export function checkTrained({ directory, modules, decomposed }: Adapter): void {
   const changed = [...modules.values()].some(({ b }) =>
     toFloat32(readTensorBytes(b), b.dtype).some((value) => value !== 0),

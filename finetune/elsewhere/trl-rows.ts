@@ -1,4 +1,4 @@
-/** The rows that TRL reads, and whether it makes the same tokens of them as serving does. */
+/** Creates the rows that TRL reads, and checks whether TRL tokenizes them like serving does. */
 
 import { readFileSync } from 'node:fs';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
@@ -13,36 +13,36 @@ import { endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import { trlDpoRow, trlSftRow } from '../dataset/row-formats.js';
 import type { StoredAnswer, StoredExample } from '../dataset/stored-examples.js';
 
-/** Rows hold messages, which TRL renders and tokenises itself, or the token ids of serving. */
+/** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Counts of answers by how TRL's tokens compare with those of serving. */
+/** Number of answers by how TRL's tokens compare with those of serving. */
 export interface TokenCheck {
   readonly same: number;
-  /** The tokens of serving, then those that the template writes behind an answer, often a line break. */
+  /** The same tokens, followed by some that the template adds after an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
   /** Tokens of the longest example. */
   readonly longest: number;
-  /** The context of the model. */
+  /** Context of the model, in tokens. */
   readonly contextTokens: number;
 }
 
-/** The base model's tokenizer and template, as serving reads them. */
+/** The base model's tokenizer and chat template, as in serving. */
 export interface BaseTexts {
   readonly config: DecoderConfig;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly tokenizer: ChatTokenizer;
-  /** The same without the opening of an answer: TRL renders prompt and answer together. */
+  /** The same without the assistant prefix, because TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
-  /** Spellings of control tokens. */
+  /** Texts of the control tokens. */
   readonly control: readonly string[];
-  /** Whether the template writes the present date, where serving writes a fixed one. */
+  /** True if the template inserts the current date, for which serving uses a fixed one. */
   readonly dated: boolean;
 }
 
-/** @throws UserError when a file is missing or of an unsupported kind */
+/** @throws UserError if a file is missing or unsupported */
 export function openBaseTexts(
   directory: string,
   variables: Readonly<Record<string, unknown>>,
@@ -64,7 +64,10 @@ export function openBaseTexts(
   };
 }
 
-/** The rows of one file: `{prompt, completion}` or `{prompt, chosen, rejected}`, with `chat_template_kwargs` where there are any. */
+/**
+ * Rows with messages: `{prompt, completion}` or `{prompt, chosen, rejected}`, plus `chat_template_kwargs` if
+ * there are any.
+ */
 export function messageRows(
   examples: readonly StoredExample[],
   variables: Readonly<Record<string, unknown>>,
@@ -76,7 +79,7 @@ export function messageRows(
   }));
 }
 
-/** `{input_ids, completion_mask}`: what `finetune train` would read. */
+/** Rows with tokens: `{input_ids, completion_mask}`, the same that `finetune train` reads. */
 export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
   return examples.map((example) => {
     const { promptIds, completionIds } = served(base, example.prompt, example.completion);
@@ -91,7 +94,7 @@ function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'],
   return renderExample(tokenizer, end, { messages, completion, weight: 1 });
 }
 
-/** Compares every answer, both of a pair. */
+/** Compares the tokens of every answer; of pairs, both. */
 export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
   const count = { same: 0, longer: 0, different: 0 };
   let longest = 0;
@@ -119,7 +122,7 @@ function comparison(
   ours: readonly number[],
   theirs: readonly number[],
 ): 'same' | 'longer' | 'different' {
-  // Serving keeps a control token that a message spells as text; Transformers makes the token of it.
+  // Serving keeps a control token spelled out in a message as text; Transformers turns it into the token.
   const spelled = [...messages.map(({ content }) => content), answer].some((text) =>
     control.some((token) => text.includes(token)),
   );

@@ -1,4 +1,4 @@
-/** A training's config in the words of `trl sft --config` and `trl dpo --config`. */
+/** Translates a training config to settings of `trl sft --config` and `trl dpo --config`. */
 import { UserError } from '../../src/base/errors.js';
 import type { TrainConfig } from '../train/train-config.js';
 import { accumulation, type Machines } from './accelerate.js';
@@ -8,22 +8,22 @@ export type TrlTrainer = 'sft' | 'dpo';
 export interface TrlJob {
   readonly trainer: TrlTrainer;
   readonly config: TrainConfig;
-  /** Name of the base model where it is trained: a path there, or a name on the hub. */
+  /** Name of the base model on the other machine: a path there, or a name on the Hub. */
   readonly base: string;
   readonly machines: Machines;
-  /** Tokens of the longest example; undefined where it is not known, so that nothing is cut. */
+  /** Tokens of the longest example; undefined if unknown, in which case there is no limit. */
   readonly longest: number | undefined;
   readonly validates: boolean;
 }
 
-/** Names in the folder. */
+/** Names in the exported folder. */
 export const places = {
   data: 'data',
   accelerate: 'accelerate.yaml',
   output: 'output',
 } as const;
 
-/** @throws UserError for what TRL's commands can't do */
+/** @throws UserError for settings that TRL's commands don't support */
 export function trlSettings(job: TrlJob): object {
   const { config, trainer, machines } = job;
   return {
@@ -33,7 +33,7 @@ export function trlSettings(job: TrlJob): object {
     dataset_train_split: 'train',
     dataset_test_split: 'validation',
     output_dir: places.output,
-    // Nothing is cut: an answer that loses its end would teach not to end.
+    // Nothing is truncated, because an answer without its end would teach the model not to stop.
     max_length: job.longest ?? null,
     ...(trainer === 'sft' ? { completion_only_loss: true, packing: false } : { beta: 0.1 }),
     num_train_epochs: config.epochs,
@@ -68,7 +68,8 @@ export function trlSettings(job: TrlJob): object {
 function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
-      // TRL takes a list of one for a regular expression, which would match no module; PEFT takes each name once.
+      // TRL treats a list with one element as a regular expression, which would match no module. PEFT ignores
+      // duplicates.
       const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
       return {
         dtype: 'bfloat16',
@@ -92,7 +93,7 @@ function weights({ method }: TrainConfig): object {
   }
 }
 
-/** The same curves, by the names that Transformers has for them. */
+/** The same schedules under Transformers' names. */
 function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
   switch (kind) {
     case 'constant':

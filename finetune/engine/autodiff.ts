@@ -1,4 +1,6 @@
-/** Reverse-mode automatic differentiation of a graph: the gradient becomes more nodes of the same graph. */
+/**
+ * Reverse-mode automatic differentiation: appends the nodes that compute the gradients to the graph itself.
+ */
 
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
@@ -7,24 +9,29 @@ import { recomputation } from './recomputation.js';
 import { inferShapes, uncovered, wholeNumbers } from './shapes.js';
 import { sizesOf } from './sizes.js';
 
-/** What is known of values. */
+/** Optional facts about the graph's values. */
 interface Known {
-  /** No gradient flows through these, such as the maximum that makes a softmax stable. */
+  /**
+   * Values treated as constants: no gradient flows through them. An example is the maximum that stabilizes a
+   * softmax.
+   */
   readonly constants?: readonly Value[];
-  /** These are computed again where a gradient needs them. */
+  /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
   /**
-   * The places that give the rows back, for indices that read each row of a matrix at one place. Where a row is read
-   * besides, the gradient there is 0 or not wanted.
+   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The
+   * backward pass then gathers with the inverse instead of scattering. Gradients at all other positions must
+   * be 0 or unused.
    */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
 /**
+ * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
- * @param parameters values that the gradients are taken with respect to
- * @returns ∂loss/∂parameter in each parameter's shape; a parameter without influence is left out
- * @throws Error naming the operator between a parameter and the loss that has no rule
+ * @param parameters values to differentiate with respect to
+ * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
+ * @throws Error naming an operator between a parameter and the loss that has no gradient rule
  */
 export function gradients(
   g: GraphBuilder,
@@ -71,7 +78,7 @@ export function gradients(
   return new Map(parameters.filter((name) => found.has(name)).map((name) => [name, found.get(name)!]));
 }
 
-/** Values that depend on a parameter. */
+/** Values that depend on a parameter, except through `constants`. */
 function activeValues(
   nodes: readonly OnnxNode[],
   parameters: readonly Value[],

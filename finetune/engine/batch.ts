@@ -1,30 +1,37 @@
+import { largest } from '../../src/statistics/descriptive.js';
 import type { Batch, BatchBlocks } from './training-session.js';
 
-/** A prompt and what follows it, as the model reads them. */
+/** Token ids of a prompt and its completion. */
 export interface TokenSequence {
   readonly promptIds: readonly number[];
-  /** The token that ends the answer included. */
+  /** Includes the end-of-sequence token. */
   readonly completionIds: readonly number[];
-  /** Whether each token of the completion is trained. The others, such as an environment's, are only read. Absent: all. */
+  /**
+   * Marks the completion tokens to train on; the others (such as an environment's text) are context only.
+   * Default: all.
+   */
   readonly trained?: readonly boolean[] | undefined;
-  /** Ids that each token of the completion was chosen from, itself among them; null, or absent: the whole vocabulary. */
+  /**
+   * For each completion token, the ids it was sampled from, itself included; null means the whole vocabulary.
+   * Default: null for all.
+   */
   readonly allowed?: readonly (readonly number[] | null)[] | undefined;
 }
 
-/** A prompt and the answer to learn. */
+/** A completion to learn from, with its weight in the loss. */
 export interface TokenExample extends TokenSequence {
-  /** Weight of each token of the answer. */
+  /** Weight of each completion token. */
   readonly weight: number;
-  /** A factor of it for each token of the completion. Absent: 1. */
+  /** Multiplies `weight` per completion token. Default: 1. */
   readonly factors?: readonly number[] | undefined;
 }
 
-/** Examples with the same prompt, which is read once for all of them. */
+/** Examples that share a prompt; the model reads the prompt once for all of them. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
 /**
- * An example's numbers by the names of the objective's inputs: one for all of its tokens, or one for each token of the
- * completion, of which those of trained tokens are read.
+ * An example's values for the objective's inputs, by input name. A number applies to all of its tokens; an
+ * array has one entry per completion token, and entries of untrained tokens are ignored.
  */
 export type InputsOf<E extends TokenSequence> = (
   example: E,
@@ -34,12 +41,15 @@ export function exampleLength({ promptIds, completionIds }: TokenSequence): numb
   return promptIds.length + completionIds.length;
 }
 
-/** How many tokens of an example are trained. */
+/** Number of trained tokens in an example. */
 export function trainedLength({ completionIds, trained }: TokenSequence): number {
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }
 
-/** Tokens that are read for a family. The last token of an answer is only predicted, never read. */
+/**
+ * Number of tokens the model reads for a family. The last token of a completion is only predicted, so it
+ * doesn't count.
+ */
 export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
 }
@@ -48,22 +58,22 @@ function promptOf(family: Family<TokenSequence>): readonly number[] {
   return family[0]!.promptIds;
 }
 
-/** Places of the blocks that attention reads families in. */
+/** Dimensions of the attention blocks that hold the families, each with one spare slot for padding. */
 export function blockSizes(
   families: readonly Family<TokenSequence>[],
 ): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
   return {
     families: families.length,
-    promptTokens: Math.max(...families.map((family) => promptOf(family).length)) + 1,
-    answers: Math.max(...families.map(({ length }) => length)),
-    answerTokens: Math.max(...families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
+    promptTokens: largest(families.map((family) => promptOf(family).length)) + 1,
+    answers: largest(families.map(({ length }) => length)),
+    answerTokens: largest(families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
   };
 }
 
-/** No query stands this late, so that a place without a token is always masked. */
+/** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
 const beyondAnyContext = 2 ** 30;
 
-/** Each answer goes on from the end of its prompt, as if it stood there alone. */
+/** Packs families into one batch. Each completion continues its prompt as if it were the only one. */
 export function makeBatch<E extends TokenSequence>(
   families: readonly Family<E>[],
   inputsOf: InputsOf<E>,
@@ -77,7 +87,7 @@ export function makeBatch<E extends TokenSequence>(
   const replies = new Block(families.length * answers * answerTokens, tokens);
   const targets = new Targets();
   let count = 0;
-  /** @param slot of the first token in its block */
+  /** @param slot where the block stores the first token */
   const read = (
     sequence: readonly number[],
     position: number,
@@ -96,7 +106,7 @@ export function makeBatch<E extends TokenSequence>(
   };
   families.forEach((family, f) => {
     const promptIds = promptOf(family);
-    read(promptIds, 0, Math.max(...family.map(exampleLength)), prompts, f * promptTokens);
+    read(promptIds, 0, largest(family.map(exampleLength)), prompts, f * promptTokens);
     const promptEnd = count - 1;
     family.forEach((example, answer) => {
       const first = count;
@@ -117,13 +127,13 @@ export function makeBatch<E extends TokenSequence>(
   };
 }
 
-/** The places of prompts, or of answers. */
+/** Maps slots to tokens and back, for the prompts or for the completions. */
 class Block {
   readonly places: Int32Array;
   readonly positions: Int32Array;
   readonly slots: Int32Array;
 
-  /** @param tokens of the batch, of which the last one fills places that have no other */
+  /** @param tokens number of tokens in the batch; the last one is padding and fills the empty slots */
   constructor(size: number, tokens: number) {
     this.places = new Int32Array(size).fill(tokens - 1);
     this.positions = new Int32Array(size).fill(beyondAnyContext);
@@ -137,7 +147,7 @@ class Block {
   }
 }
 
-/** Collects the trained tokens of a batch in the order of its examples. */
+/** Collects the trained tokens of a batch, in the order of its examples. */
 class Targets {
   readonly #selected: number[] = [];
   readonly #targets: number[] = [];
@@ -148,7 +158,9 @@ class Targets {
   #sequence = 0;
   #family = 0;
 
-  /** @param before place of the token in front of the one at an offset of the completion */
+  /**
+   * @param before returns the index in the batch of the token that precedes a given offset of the completion
+   */
   add(
     { allowed, completionIds, trained }: TokenSequence,
     inputs: ReturnType<InputsOf<TokenSequence>>,
@@ -176,7 +188,7 @@ class Targets {
   }
 
   arrays(): Pick<Batch, 'selected' | 'targets' | 'allowed' | 'sequences' | 'families' | 'inputs'> {
-    const width = Math.max(1, ...this.#allowed.map(({ length }) => length));
+    const width = largest([1, ...this.#allowed.map(({ length }) => length)]);
     const allowed = new Int32Array(this.#allowed.length * width).fill(-1);
     for (const [row, ids] of this.#allowed.entries()) allowed.set(ids, row * width);
     return {
@@ -192,17 +204,18 @@ class Targets {
   }
 }
 
-/** What the graph computed of an example's tokens: a number for each token of its completion, 0 where not trained. */
+/** The graph's results for one example: one number per completion token, 0 for untrained ones. */
 export interface ReadExample<E extends TokenSequence> {
   readonly example: E;
   readonly logp: Float64Array;
-  /** The objective's further outputs, by their names. */
+  /** The objective's additional outputs, by name. */
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
 /**
- * Values of a batch's targets for each of its examples: one for each token of the completion, 0 where it isn't trained.
- * @param families those that the batch was made of
+ * Distributes values of a batch's targets over its examples: one value per completion token, 0 for untrained
+ * ones.
+ * @param families the families that the batch was made from
  */
 export function byExample<E extends TokenSequence>(
   families: readonly Family<E>[],

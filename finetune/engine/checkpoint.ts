@@ -1,4 +1,7 @@
-/** Stores the whole state of a training in one safetensors file: going on from it equals never having stopped. */
+/**
+ * Stores the complete state of a training run in one safetensors file, so a resumed run matches an
+ * uninterrupted one exactly.
+ */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
@@ -7,26 +10,28 @@ import type { Moments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
-/** A validation loss, and the step after which it was measured. */
+/** A validation loss and the step after which it was measured. */
 export type StepLoss = { readonly step: number; readonly loss: number };
 
 export interface TrainingState {
   readonly parameters: readonly Parameter[];
-  /** In the order of the parameters. */
+  /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
-  /** Updates made. */
+  /** Number of updates so far. */
   step: number;
-  /** The lowest validation loss, and the values of the parameters then, in their order. */
+  /**
+   * The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`.
+   */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
-  /** What else the training goes on from, such as runs under way. */
+  /** Serialized extra state that resuming needs, such as the runs in flight. */
   progress?: string | undefined;
 }
 
 export interface CheckpointOwner {
-  /** `trainingIdentity` */
+  /** Result of `trainingIdentity`. */
   readonly identity: string;
-  /** Threads of the processor. */
+  /** Number of CPU threads. */
   readonly threads: number;
 }
 
@@ -34,7 +39,7 @@ interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
   readonly best: StepLoss | null;
-  /** That of the state. */
+  /** See `TrainingState.progress`. */
   readonly progress?: string | undefined;
 }
 
@@ -62,9 +67,9 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
 }
 
 /**
- * @param parameters names and shapes that are expected
- * @returns undefined where there is no such file
- * @throws UserError when it belongs to another training
+ * @param parameters the expected names and shapes
+ * @returns undefined if the file doesn't exist
+ * @throws UserError if the checkpoint belongs to another training run
  */
 export function readCheckpoint(
   file: string,
@@ -98,7 +103,7 @@ export function readCheckpoint(
   };
 }
 
-/** Threads that the training was computed with so far; undefined where there is no such file. */
+/** Number of threads the checkpointed training ran with; undefined if the file doesn't exist. */
 export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }

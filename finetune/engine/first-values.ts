@@ -1,4 +1,7 @@
-/** First values: of adapters (and the directory that PEFT and vLLM load), and of models from scratch. */
+/**
+ * Initial parameter values for adapters and for models trained from scratch; writes adapter directories that
+ * PEFT and vLLM can load.
+ */
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +18,10 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
-/** First values as PEFT draws them: A uniform in ±1/√in (Kaiming with a = √5), B zero, so that nothing changes at first. */
+/**
+ * Initializes adapters as PEFT does: A uniform in ±1/√in (Kaiming with a = √5), B zero. The adapter starts
+ * with no effect.
+ */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {
@@ -30,7 +36,7 @@ export function initialAdapter(parameters: readonly ParameterShape[], seed: numb
 
 /**
  * Writes `adapter_config.json` and `adapter_model.safetensors`.
- * @param baseModel path or name of the model that the adapter belongs to
+ * @param baseModel path or name of the base model
  */
 export function writeAdapter(
   directory: string,
@@ -66,7 +72,7 @@ export function writeAdapter(
 
 const residual = /\.(o_proj|down_proj)\.weight$/;
 
-/** The stored weights, in float32. */
+/** Returns the stored weights in float32. */
 export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
   return decoderTensors(config).map(({ name, shape }) => {
     const tensor = requireTensor(weights, name);
@@ -77,8 +83,8 @@ export function storedModel(config: DecoderConfig, weights: StoredTensors): Para
 const rangeSchema = z.looseObject({ initializer_range: z.number().positive().default(0.02) });
 
 /**
- * `initializer_range` of a model's config.json, 0.02 where it is not stated (as in Transformers).
- * @throws UserError when it is no positive number
+ * Reads `initializer_range` from a model's config.json. Default: 0.02, as in Transformers.
+ * @throws UserError if it isn't a positive number
  */
 export function initializerRange(directory: string): number {
   const file = path.join(directory, 'config.json');
@@ -88,8 +94,9 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Random weights: matrices normal, biases 0, the scales of norms 1. The two matrices of each of the L layers that add
- * to the residual stream are drawn smaller by √(2L), so that its size does not grow with depth (Radford et al. 2019).
+ * Random initial weights: normal matrices, zero biases, norm scales of 1. The two matrices per layer that
+ * write to the residual stream are scaled down by √(2L) for L layers, so the stream doesn't grow with depth
+ * (Radford et al. 2019).
  * @param deviation standard deviation of the matrices
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {

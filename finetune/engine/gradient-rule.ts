@@ -2,28 +2,34 @@ import type { GraphBuilder, Precision, Value } from '../../src/models/local/grap
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { Shape } from './shapes.js';
 
-/** The node that a rule differentiates, and the graph that it writes the gradient to. */
+/** What a gradient rule gets: the node to differentiate and the graph to extend. */
 export interface RuleContext {
   readonly g: GraphBuilder;
   readonly precision: Precision;
   readonly node: OnnxNode;
-  /** Gradients of the loss with respect to the node's outputs; undefined where the loss does not depend on one. */
+  /**
+   * Gradients of the loss with respect to the node's outputs; undefined for outputs that don't affect the
+   * loss.
+   */
   readonly outputs: readonly (Value | undefined)[];
-  /** Whether the gradient with respect to the given input is wanted. */
+  /** True if the gradient with respect to this input is needed. */
   wants(input: number): boolean;
-  /** @returns shape of a value of the graph that is differentiated */
+  /** Inferred shape of a value in the forward graph. */
   shape(value: Value): Shape;
-  /** @returns the shape as the graph computes it (int64), without need of the value */
+  /** The value's shape as an int64 vector computed in the graph. Never keeps a dropped value alive. */
   size(value: Value): Value;
-  /** @returns a value of the forward pass, computed again where it is not kept */
+  /** A forward value for use in the backward pass, recomputed if it wasn't kept. */
   recalled(value: Value): Value;
-  /** The value of a scalar constant, or undefined. */
+  /** Value of a scalar float constant; undefined for anything else. */
   constant(value: Value): number | undefined;
-  /** The values of a constant of whole numbers, or undefined. */
+  /** Elements of an int64 constant; undefined for anything else. */
   integers(value: Value): readonly number[] | undefined;
-  /** Indices that undo a reading of rows, where they are known. */
+  /** Indices that invert a gather by `indices`, if known. */
   inverse(indices: Value): Value | undefined;
 }
 
-/** Gradients with respect to the inputs, in their order and shapes; undefined where not wanted. */
+/**
+ * Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined where not
+ * needed.
+ */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];

@@ -1,4 +1,4 @@
-/** Gradients of all operators of the decoder and its loss. y is a node's output, dy the gradient of the loss by it. */
+/** Gradient rules for all operators of the decoder and its losses. y is the node's output, dy = ∂loss/∂y. */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { int8ProductRule } from './int8-product.js';
@@ -34,7 +34,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       () => g.op('Neg', [g.op('Div', [g.op('Mul', [dy, recalled(node.outputs[0]!)]), divisor])]),
     ]);
   },
-  /** Where both are equal, the first one counts as the result. */
+  /** On ties, the gradient goes to the first input. */
   Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
   Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
   Pow: ({ g, node, outputs, precision, constant, recalled }) => {
@@ -47,12 +47,12 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   ],
   Exp: ({ g, node, outputs, recalled }) => [g.op('Mul', [outputs[0]!, recalled(node.outputs[0]!)])],
   Log: ({ g, node, outputs, recalled }) => [g.op('Div', [outputs[0]!, recalled(node.inputs[0]!)])],
-  /** dy where y is above 0 */
+  /** dx = dy where y > 0, else 0. */
   Relu: ({ g, node, outputs, precision, recalled }) => {
     const positive = g.op('Less', [g.floats(precision, [0], []), recalled(node.outputs[0]!)]);
     return [g.op('Mul', [outputs[0]!, g.cast(positive, precision)])];
   },
-  /** dy·(1 − y²) */
+  /** dx = dy·(1 − y²) */
   Tanh: ({ g, node, outputs, precision, recalled }) => {
     const y = recalled(node.outputs[0]!);
     const slope = g.op('Sub', [g.floats(precision, [1], []), g.op('Mul', [y, y])]);
@@ -63,7 +63,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const slope = g.op('Mul', [y, g.op('Sub', [g.floats(precision, [1], []), y])]);
     return [g.op('Mul', [outputs[0]!, slope])];
   },
-  /** (dy − Σ dy·y)·y along the last axis. */
+  /** dx = (dy − Σ dy·y)·y, summed along the last axis. */
   Softmax: ({ g, node, outputs, recalled }) => {
     const y = recalled(node.outputs[0]!);
     if (intAttribute(node, 'axis', -1) !== -1) throw uncovered(node, 'along another axis than the last');
@@ -100,7 +100,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       : g.integers(sizes.map(({ factor }) => factor));
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
-  /** Rows that were read several times collect the gradients of all readings. */
+  /** Scatter-add; rows that were read several times sum their gradients. */
   Gather: (context) => {
     const { g, node, outputs, shape, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];
@@ -112,7 +112,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const back = inverse(indices);
     if (back !== undefined) return [g.op('Gather', [rows, back], { axis: 0 })];
     const places = g.op('Reshape', [g.cast(indices, 'int64'), g.integers([-1, 1])]);
-    // On a processor this would add up the rows of several threads without order.
+    // On the CPU, ScatterND adds duplicate rows from several threads in no fixed order.
     if (g.shaders)
       return [g.op('ScatterND', [zerosLike(context, table), places, rows], { reduction: 'add' })];
     const everywhere = g.op('Expand', [places, g.op('Shape', [rows])]);
@@ -125,7 +125,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const attributes = { axis: axisOf(node, shape(data)), reduction: 'add' };
     return [g.op('ScatterElements', [zerosLike(context, data), indices, outputs[0]!], attributes)];
   },
-  /** Numbers that are added to those of `data`, several perhaps in one place. */
+  /** Scatter-add; indices may repeat. */
   ScatterElements: ({ g, node, outputs, shape }) => {
     const [data, indices] = node.inputs as [Value, Value, Value];
     const { reduction } = node.attributes;
@@ -137,7 +137,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const { node, outputs } = context;
     return [reduceTo(context, outputs[0]!, node.outputs[0]!, node.inputs[0]!)];
   },
-  /** y = a·b, of which each may be transposed, plus a bias for each column. */
+  /** y = a·b + bias, where a and b may be transposed and the bias is broadcast over rows. */
   Gemm: (context) => {
     const { g, node, outputs, wants, recalled } = context;
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
@@ -181,7 +181,10 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** Rule of an elementwise operator of two inputs: gradients are summed over the axes that an input was repeated along. */
+/**
+ * Rule for an elementwise operator with two inputs; sums each gradient over the axes along which its input
+ * was broadcast.
+ */
 function broadcastRule(
   context: RuleContext,
   full: (dy: Value) => readonly [() => Value, () => Value],
@@ -192,7 +195,10 @@ function broadcastRule(
   );
 }
 
-/** @param ordered the inputs such that the first is the result where it is not above the second */
+/**
+ * @param ordered orders the inputs such that the result is the node's first input exactly where ordered[0] ≤
+ *   ordered[1]
+ */
 function extremeRule(
   context: RuleContext,
   ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],
@@ -204,7 +210,7 @@ function extremeRule(
   return broadcastRule(context, (dy) => [() => g.op('Mul', [dy, first]), () => g.op('Mul', [dy, second()])]);
 }
 
-/** Sums a gradient of the shape of `from` over all axes along which `to` was broadcast. */
+/** Sums a gradient shaped like `from` over the axes along which `to` was broadcast. */
 function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: Value): Value {
   const extra = shape(from).length - shape(to).length;
   const leading = Array.from({ length: extra }, (_, axis) => axis);
@@ -217,7 +223,7 @@ function reduceTo({ g, shape }: RuleContext, gradient: Value, from: Value, to: V
   return reduced;
 }
 
-/** Repeats the gradient of a reduction over the reduced axes. */
+/** Broadcasts the gradient of a reduction back over the reduced axes. */
 function spread({ g, node, outputs, shape, size, integers }: RuleContext): Value {
   const input = node.inputs[0]!;
   const whole = shape(node.outputs[0]!).length === 0;

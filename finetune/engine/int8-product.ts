@@ -1,7 +1,7 @@
 /**
- * Products with frozen weights in whole numbers of 8 bits, forward and backward. Each row of x, and of the gradient, is
- * rounded to 8 bits by its largest magnitude, so that a row of large numbers costs the others nothing. The rounding
- * counts as the identity.
+ * Int8 products with frozen weights, forward and backward. Each row of x and of the gradient is scaled to 8
+ * bits by its own largest magnitude, so an outlier in one row doesn't cost the others precision. The backward
+ * pass treats rounding as the identity.
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
@@ -10,7 +10,7 @@ import type { Rule } from './gradient-rule.js';
 import { type Late, lateConstants } from './late-constants.js';
 import { int8Product, intAttribute } from './shapes.js';
 
-/** A matrix [out, in] whose rows are spread (`spreadRows`): scale·code. */
+/** An int8 matrix [out, in] = scales·codes whose rows were rotated by `spreadRows`. */
 interface Int8Matrix {
   /** int8 [out, in] */
   readonly codes: StoredTensor;
@@ -18,15 +18,15 @@ interface Int8Matrix {
   readonly scales: StoredTensor;
 }
 
-/** By the name of the tensor that they stand for. */
+/** By the name of the tensor they replace. */
 export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
-/** Weights that exist in float32 at once: a wide head is computed in parts. */
+/** Most weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
 /**
- * @param head its gradient is not rounded: that of a softmax is one large number among many small ones, which count
- * together
+ * @param head module whose gradient isn't rounded: the gradient of a softmax has one large entry and many
+ *   small ones that matter in sum
  */
 export function int8Parameters(
   g: GraphBuilder,
@@ -42,7 +42,7 @@ export function int8Parameters(
       const [codes, scales] = [g.stored(matrix.codes), g.stored(matrix.scales)];
       const attributes = { exactGradient: module === head ? 1 : 0 };
       const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
-        // The runtime would keep a copy of what it can transpose when it loads.
+        // As a constant, the matrix would be transposed and copied when the runtime loads the graph.
         const late = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
         return product8(
           g,
@@ -56,7 +56,7 @@ export function int8Parameters(
   };
 }
 
-/** x·R, or x·Rᵀ where `transposed` is 1: the columns are mixed as those of the weights are. */
+/** x·R, or x·Rᵀ if `transposed` is 1: rotates the columns as `spreadRows` rotates the weights. */
 function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): Value {
   const block = blockOf(columns);
   const matrix = g.floats('float32', [...spreadingMatrix(block)], [block, block]);
@@ -66,9 +66,10 @@ function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
+ * x·codes with x rounded to int8 row by row.
  * @param x [N, in]
  * @param codes int8 [in, out]
- * @param scales [out], factors of the columns of the result, or []
+ * @param scales factors of the result's columns: [out], or [1] for all
  */
 function product8(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
   const largest = g.op('ReduceMax', [g.op('Abs', [x])], { axes: [1], keepdims: 1 });
@@ -81,7 +82,7 @@ function product8(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value
   return g.op('Mul', [product, scale]);
 }
 
-/** Inputs x [N, in], codes [out, in] and scales [out]; output [N, out]. */
+/** Inputs: x [N, in], codes [out, in], scales [out]. Output: [N, out]. */
 export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   if (!wants(0)) return [undefined];
   const [, codes, scales] = node.inputs as [Value, Value, Value];
@@ -101,7 +102,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   return [spread(g, dx!, columns, 1)];
 };
 
-/** What the rows `from` to `to` of the weights add to dx. */
+/** Contribution of the weights' rows `from` to `to` to dx. */
 function exactPart(
   g: GraphBuilder,
   late: Late,
@@ -120,20 +121,20 @@ function exactPart(
 }
 
 /**
- * An orthogonal matrix that spreads single large numbers over their neighbours before rounding, as QuaRot does (Ashkboos
- * et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. R is the same small matrix for each block of columns: signs times a
- * Hadamard matrix.
+ * Width of the largest rotation block. R is orthogonal and spreads outliers over neighbouring columns before
+ * rounding, as in QuaRot (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. R is block-diagonal;
+ * each block is a diagonal of signs times a Hadamard matrix.
  */
 const widest = 64;
 
-/** Columns that are mixed: the largest power of two up to 64 that divides them all. */
+/** Size of a rotation block: the largest power of two ≤ 64 that divides the number of columns. */
 function blockOf(columns: number): number {
   let block = 1;
   while (block < widest && columns % (2 * block) === 0) block *= 2;
   return block;
 }
 
-/** Fixed, and without a pattern: without signs, equal numbers would become one large one. */
+/** Fixed pseudo-random signs. Without them, a row of equal numbers would turn into a single outlier. */
 const signOf = (column: number) => (Math.imul(column + 1, 0x9e3779b1) & 0x10000 ? -1 : 1);
 
 /** Multiplies each block of each row by R, in place. */
@@ -152,7 +153,7 @@ export function spreadRows(rows: Float32Array, columns: number): void {
   }
 }
 
-/** R itself: [block, block]. */
+/** R as a matrix [block, block]. */
 function spreadingMatrix(block: number): Float32Array {
   const rows = new Float32Array(block * block);
   for (let i = 0; i < block; i++) rows[i * (block + 1)] = 1;

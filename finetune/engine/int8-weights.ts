@@ -1,4 +1,4 @@
-/** Frozen matrices in whole numbers of 8 bits with one scale a row, made on first use and kept beside the model. */
+/** Frozen matrices in int8 with one scale per row, computed on first use and cached next to the model. */
 import { multipliedMatrices } from '../../src/models/local/graph/packed-parameters.js';
 import {
   type PackedMatrix,
@@ -17,13 +17,13 @@ import {
 import { type Int8Weights, spreadRows } from './int8-product.js';
 import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
 
-/** Changes whenever the same weights would become other codes. */
+/** Increase this when the same weights would get different codes. */
 const formatVersion = 2;
 
 /**
- * @param model its directory or file: the codes are kept beside it
- * @param quantized what stands for the stored weights where they are rounded already
- * @throws UserError when they can't be written
+ * @param model directory or file of the model; the codes are cached next to it
+ * @param quantized the weights to use for matrices that are already quantized
+ * @throws UserError if the cache can't be written
  */
 export function int8Weights(
   model: string,
@@ -56,13 +56,13 @@ const scalesName = (name: string) => `${name}.int8_scales`;
 const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | undefined =>
   matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
 
-/** Weights of a matrix that are read and rounded at once. */
+/** Weights read and rounded at a time. */
 const chunk = 1 << 22;
 
 function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
   const [rows, columns] = tensor.shape as [number, number];
   const scales = new Float32Array(rows);
-  // A matrix that lies the other way round is read whole for any of its rows.
+  // Any row of a transposed matrix requires reading all of it.
   const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
   function* chunks() {
     for (let row = 0; row < rows; row += step) {
@@ -71,7 +71,7 @@ function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readon
       spreadRows(values, columns);
       const rounded = quantizeRows(values, columns, { bits: 8, block: columns });
       scales.set(rounded.scales, row);
-      // The middle of unsigned codes is 128.
+      // Converts unsigned codes, centred on 128, to signed ones.
       yield rounded.codes.map((code) => code ^ 0x80);
     }
   }

@@ -8,15 +8,16 @@ export interface Schedule {
   readonly kind: (typeof schedules)[number];
   /** Steps over which the rate rises from 0. */
   readonly warmupSteps: number;
-  /** Steps of the whole training; `linear` and `cosine` reach the floor after the last. */
+  /** Length of the whole training; `linear` and `cosine` reach the floor after the last step. */
   readonly totalSteps: number;
-  /** Share of the peak, in [0, 1]. */
+  /** Lowest rate as a fraction of the peak, in [0, 1]. */
   readonly floor: number;
 }
 
 /**
- * Factor of the peak learning rate, in [0, 1]. The first step of a warm-up already moves: step s has (s + 1)/warm-up.
- * @param step 0 for the first
+ * Learning rate as a fraction of the peak, in [0, 1]. Warm-up step s uses (s + 1)/warmupSteps, so the first
+ * step already moves.
+ * @param step zero-based
  */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
@@ -31,18 +32,21 @@ export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedul
   }
 }
 
-/** AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), with PyTorch's form and order of operations. */
+/** AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101), with PyTorch's formula and order of operations. */
 export interface AdamWSettings {
   readonly betas: readonly [number, number];
   readonly epsilon: number;
-  /** Decoupled: weights shrink by learning rate × this in every step. */
+  /** Decoupled: each step shrinks the weights by learning rate × weight decay. */
   readonly weightDecay: number;
 }
 
-/** Whether weight decay shrinks a parameter: matrices, but no norms and biases, as in Transformers' Trainer. */
+/**
+ * True for parameters subject to weight decay: matrices but not norms and biases, as in Transformers'
+ * Trainer.
+ */
 export const isDecayed = ({ shape }: Pick<Parameter, 'shape'>): boolean => shape.length > 1;
 
-/** Running means of the gradient and of its square, one of each a parameter. */
+/** Running means of a parameter's gradient and squared gradient. */
 export interface Moments {
   readonly first: Numbers;
   readonly second: Numbers;
@@ -55,8 +59,8 @@ export function zeroMoments(parameter: Parameter): Moments {
 
 /**
  * Updates values and moments in place.
- * @param step 1 for the first
- * @param scale factor of the gradient (clipping)
+ * @param step one-based
+ * @param scale factor applied to the gradient (clipping)
  */
 export function adamWStep(
   values: Numbers,
@@ -81,17 +85,20 @@ export function adamWStep(
 }
 
 /**
- * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values five Newton–Schulz
- * steps bring near 1. AdamW trains everything but the matrices of the layers. The step has the size of AdamW's (Liu et
- * al. 2025, arXiv 2502.16982), so learning rate and weight decay serve both.
+ * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are
+ * brought close to 1 by five Newton–Schulz steps. It trains the layers' matrices; AdamW trains the rest.
+ * Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so both share a learning rate
+ * and a weight decay.
  */
 export interface MuonSettings {
   readonly momentum: number;
-  /** Decoupled, as AdamW's. */
+  /** Decoupled, as in AdamW. */
   readonly weightDecay: number;
 }
 
-/** Whether Muon updates a parameter: matrices of the layers, no embedding, no head and no factor of an adapter. */
+/**
+ * True for parameters that Muon updates: the layers' matrices, but not embeddings, heads or adapter factors.
+ */
 export function isMuonMatrix({ name, shape }: Parameter): boolean {
   return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');
 }
@@ -108,7 +115,7 @@ export interface Muon {
   close(): Promise<void>;
 }
 
-/** @param threads that the matrix products may use */
+/** @param threads number of threads for the matrix products */
 export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
   const open = (tall: boolean) =>
     ort.InferenceSession.create(orthogonalizer(tall).model, {
@@ -125,7 +132,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
         const slope = gradient[i]! * scale;
         const mean = momentum * first[i]! + (1 - momentum) * slope;
         first[i] = mean;
-        // Nesterov's look ahead.
+        // Nesterov look-ahead.
         direction[i] = momentum * mean + (1 - momentum) * slope;
       }
       const session = rows > columns ? tall : wide;
@@ -142,10 +149,13 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
   };
 }
 
-/** Coefficients of the polynomial a·x + b·x³ + c·x⁵ that takes singular values in (0, 1] towards 1. */
+/** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Graph from a matrix x [R, C] to y with the same singular vectors; the smaller side is the one that is squared. */
+/**
+ * Graph that maps x [R, C] to y with the same singular vectors and singular values near 1. Squares along the
+ * smaller side.
+ */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

@@ -1,17 +1,18 @@
 /**
- * The gradient through a product with frozen weights of 4 or 8 bits, as QLoRA trains (Dettmers et al. 2023, arXiv
- * 2305.14314). The forward operator is that of serving. Backward dx = dy·W, with W dequantised from the same codes and
- * scales for the moment of the product. The forward product's rounding of activations to 8 bits counts as the identity.
+ * Gradient through products with frozen 4-bit or 8-bit weights, as in QLoRA (Dettmers et al. 2023, arXiv
+ * 2305.14314). The forward pass uses the same operator as serving. The backward pass computes dx = dy·W, with
+ * W dequantized temporarily from the same codes and scales. Rounding of activations to 8 bits in the forward
+ * pass is treated as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
 import { type Late, lateConstants } from './late-constants.js';
 import { intAttribute } from './shapes.js';
 
-/** Weights that exist in float32 at once: a wide head is computed in parts. */
+/** Most weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
-/** Inputs x [N, K], codes [out, K/block, block·bits/8] and scales [out, K/block]; output [N, out]. */
+/** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
 export const quantizedProductRule: Rule = (context) => {
   const { g, node, outputs, wants } = context;
   if (!wants(0)) return [undefined];
@@ -47,7 +48,10 @@ interface Layout {
   readonly padded: number;
 }
 
-/** [count, padded] in float32; of 4-bit weights the even and the odd columns apart, as the halves of bytes are. */
+/**
+ * Dequantizes to float32: [count, padded] for 8 bits. For 4 bits, returns the even and the odd columns
+ * separately (the low and high halves of the bytes), each [count, padded/2].
+ */
 function dequantize(
   { g }: RuleContext,
   late: Late,
@@ -70,7 +74,10 @@ function dequantize(
   return [matrix(shift(shift(codes, 'LEFT'), 'RIGHT')), matrix(shift(codes, 'RIGHT'))];
 }
 
-/** [count, padded]: shaders can't shift bytes, but have an operator that looks up the rows of such a matrix. */
+/**
+ * Dequantizes to [count, padded] on the GPU: shaders can't shift bytes but have an operator that looks up
+ * quantized rows.
+ */
 function gathered(
   g: RuleContext['g'],
   late: Late,
@@ -87,7 +94,7 @@ function gathered(
   return g.split('GatherBlockQuantized', [bytes, rows, scales], 1, attributes, 'com.microsoft')[0]!;
 }
 
-/** Puts the columns of several matrices [N, padded/n] one after another: a₀ b₀ a₁ b₁ …; [N, padded]. */
+/** Interleaves the columns of n matrices [N, padded/n], a₀ b₀ a₁ b₁ …, into [N, padded]. */
 function interleaved({ g }: RuleContext, parts: readonly Value[], padded: number): Value {
   if (parts.length === 1) return parts[0]!;
   const columns = parts.map((part) => g.op('Unsqueeze', [part, g.integers([2])]));

@@ -1,13 +1,16 @@
 /**
- * Values of the layers that the backward pass computes again instead of keeping them: all but products with weights,
- * the residual stream and what attention gives to its last projection (Korthikanti et al. 2022, arXiv 2205.05198). They
- * cost little time, and two thirds of the memory.
+ * Selective recomputation (Korthikanti et al. 2022, arXiv 2205.05198): the backward pass recomputes the
+ * layers' values except products with weights, the residual stream and the input of attention's output
+ * projection. The dropped values are cheap to compute and take two thirds of the memory.
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 
-/** Adds to `kept` what is kept of each product. */
+/**
+ * Wraps a parameter source so that it adds each product to `kept`, as well as the input of attention's output
+ * projection.
+ */
 export function keepingProducts(
   source: ParameterSource,
   attentionOutput: string,
@@ -26,17 +29,18 @@ export function keepingProducts(
 
 const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
-/** The values of these nodes that are not kept. */
+/** Outputs of these nodes that the backward pass recomputes. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
   const cheap = nodes.filter(({ op }) => !products.has(op));
   return new Set(cheap.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
 }
 
 /**
- * Computes dropped values again, each once.
- * @param nodes of the forward pass
- * @param active values that depend on a parameter; those that are not kept are `dropped`
- * @returns a function of a value and a gradient, that gives the value: it is computed once the gradient is there
+ * Recomputes dropped values, each at most once.
+ * @param nodes nodes of the forward pass
+ * @param active values that depend on a parameter
+ * @returns a function that takes a value and a gradient, and returns the value. If the value was dropped, it
+ *   is recomputed only after the gradient is available.
  */
 export function recomputation(
   g: GraphBuilder,
@@ -46,7 +50,10 @@ export function recomputation(
 ): (value: Value, after: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
   const known = new Map<Value, Value>();
-  /** The kept value under another name, so that nothing is computed from it before the gradient, nor merged with before. */
+  /**
+   * A kept value under a new name that depends on the gradient, so the runtime can't start recomputing early
+   * or merge the recomputation with the forward pass.
+   */
   const late = (value: Value, after: Value): Value => {
     const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);

@@ -3,9 +3,9 @@ import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder } from '../../src/models/local/graph/graph.js';
 
 /**
- * Processors before VNNI (Zen 4, Ice Lake) add two products in 16 bits, which overflow: there the runtime's result is
- * wrong, and hardly faster.
- * @throws UserError where products of 8-bit numbers are not exact
+ * Checks that int8 products are exact. CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16
+ * bits, which can overflow: results are wrong there and hardly faster.
+ * @throws UserError if products of 8-bit numbers aren't exact
  */
 export async function requireInt8(device: string): Promise<void> {
   const refuse = (message: string, field: string, value: string) =>

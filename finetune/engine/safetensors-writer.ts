@@ -1,13 +1,16 @@
-/** Writes safetensors files: a u64 little-endian header length, a JSON header, the tensors' bytes one after another. */
+/**
+ * Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in
+ * order.
+ */
 import { replaceFile } from '../../src/storage/files.js';
 import type { ParameterShape } from './trainable.js';
 import type { Numbers } from './training-session.js';
 
 export interface TensorToWrite extends ParameterShape {
-  /** As the format spells it: `F32`, `BF16`, … */
+  /** Type name of the format: `F32`, `BF16`, … */
   readonly dtype: string;
   readonly byteLength: number;
-  /** The tensor's bytes in parts, which are made when they are written. */
+  /** The tensor's bytes in parts, each produced when it is written. */
   chunks(): Iterable<Uint8Array>;
 }
 
@@ -17,7 +20,7 @@ export function tensorOf({ name, shape }: ParameterShape, values: Numbers): Tens
   return { name, shape, dtype, byteLength: bytes.length, chunks: () => [bytes] };
 }
 
-/** The bytes of a file, in order. */
+/** The bytes of a safetensors file, in order. */
 export function* safetensorsParts(
   tensors: readonly TensorToWrite[],
   metadata: Readonly<Record<string, string>> = {},
@@ -28,7 +31,7 @@ export function* safetensorsParts(
     header[name] = { dtype, shape, data_offsets: [offset, offset + byteLength] };
     offset += byteLength;
   }
-  // Readers map the file, so the header is padded: the data begins at a multiple of 8 bytes.
+  // Pads the header so the data starts at a multiple of 8 bytes, because readers map the file.
   const json = Buffer.from(JSON.stringify(header));
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
@@ -37,7 +40,7 @@ export function* safetensorsParts(
   for (const { chunks } of tensors) yield* chunks();
 }
 
-/** The file appears only once it is complete. */
+/** Writes to a temporary file and renames it, so the file appears only when it is complete. */
 export function writeSafetensors(
   file: string,
   tensors: readonly TensorToWrite[],

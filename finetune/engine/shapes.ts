@@ -1,23 +1,25 @@
 /**
- * Infers the shapes of all values of a graph, with the symbols of its inputs kept: [B, S] in, [B·S, 64] out. It covers
- * the operators of the decoder and its loss; anything else is a clear error.
+ * Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. Covers
+ * the operators of the decoder and its losses; anything else is an error.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxGraph, OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 
-/** The composite that multiplies with 8-bit weights: inputs x [N, in], codes int8 [out, in] and scales [out]. */
+/**
+ * Composite operator that multiplies by 8-bit weights. Inputs: x [N, in], codes int8 [out, in], scales [out].
+ */
 export const int8Product = 'Int8Product';
 
 /** A whole number times symbols, e.g. 2·B·S. */
 export interface Dimension {
   readonly factor: number;
-  /** Sorted; a symbol that occurs twice is squared. A sum of different ones is a symbol of its own. */
+  /** Sorted. A repeated symbol is a power. A sum of different symbols becomes a new symbol. */
   readonly symbols: readonly string[];
 }
 
 export type Shape = readonly Dimension[];
 
-/** The contents of a node's inputs that are vectors of sizes; undefined for the others. */
+/** For each input of a node: its elements if it is a vector of sizes, else undefined. */
 type Vectors = readonly (Shape | undefined)[];
 
 export function sameDimension(a: Dimension, b: Dimension): boolean {
@@ -28,10 +30,10 @@ export function isOne(dimension: Dimension): boolean {
   return dimension.factor === 1 && dimension.symbols.length === 0;
 }
 
-/** @throws Error for an operator, or a use of one, that is not covered */
+/** @throws Error for an unsupported operator, or an unsupported use of one */
 export function inferShapes(graph: OnnxGraph): ReadonlyMap<Value, Shape> {
   const shapes = new Map<Value, Shape>();
-  /** Values of the int64 vectors that shapes are computed with. */
+  /** Elements of the int64 vectors from which shapes are computed. */
   const contents = new Map<Value, Shape>();
   for (const input of graph.inputs) shapes.set(input.name, input.shape.map(dimension));
   for (const initializer of graph.initializers) {
@@ -58,13 +60,13 @@ function dimension(size: number | string): Dimension {
   return typeof size === 'number' ? { factor: size, symbols: [] } : { factor: 1, symbols: [size] };
 }
 
-/** The values of a constant of whole numbers; undefined for others. */
+/** Elements of an int64 constant; undefined for anything else. */
 export function wholeNumbers(initializer: OnnxInitializer | undefined): number[] | undefined {
   if (initializer?.type !== 'int64' || initializer.data.kind !== 'inline') return undefined;
   return Array.from(new BigInt64Array(initializer.data.bytes.slice().buffer), Number);
 }
 
-/** Contents of the result where it is a vector of sizes. */
+/** Elements of the node's result if it is a vector of sizes, else undefined. */
 function vectorOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Shape | undefined {
   if (node.op === 'Shape') return inputs[0];
   if (vectors.includes(undefined)) return undefined;
@@ -110,7 +112,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Slice':
       return sliced(node, first, vectors);
     case 'Split':
-      // Parts of given sizes are cut by who calls this.
+      // The caller applies explicitly given sizes.
       if (node.inputs.length > 1) return first;
       return along(first, axisOf(node, first), ({ factor, symbols }) => ({
         factor: factor / node.outputs.length,
@@ -130,7 +132,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
 
 const factors = (vector: Shape): readonly number[] => vector.map(({ factor }) => factor);
 
-/** @param axes of the result, counted from its end where negative */
+/** @param axes axes of the result; negative ones count from its end */
 function unsqueezed(from: Shape, axes: readonly number[]): Shape {
   const rank = from.length + axes.length;
   const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
@@ -196,7 +198,7 @@ function along(shape: Shape, axis: number, change: (dimension: Dimension) => Dim
   return shape.map((one, place) => (place === axis ? change(one) : one));
 }
 
-/** Non-negative axis of an operator that works along one. */
+/** The node's `axis` attribute as a non-negative number. */
 export function axisOf(node: OnnxNode, shape: Shape): number {
   const axis = intAttribute(node, 'axis', 0);
   return axis < 0 ? axis + shape.length : axis;

@@ -3,8 +3,8 @@ import type { OnnxValue } from '../../src/models/local/graph/onnx-writer.js';
 import type { Dimension, Shape } from './shapes.js';
 
 /**
- * Shapes as int64 vectors that the graph computes from its inputs alone, so that no value is kept for its shape.
- * @returns a function of a value's name
+ * Computes shapes as int64 vectors from the graph's inputs alone, so no value is kept just for its shape.
+ * @returns a function from a value's name to the value that holds its shape
  */
 export function sizesOf(
   g: GraphBuilder,

@@ -1,4 +1,4 @@
-/** The trained parameters: a low-rank adapter beside the frozen weights, or every weight of the model. */
+/** Defines what is trained: a low-rank adapter on frozen weights, or all weights of the model. */
 import { UserError } from '../../src/base/errors.js';
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import { loraParameters } from '../../src/models/local/graph/lora.js';
@@ -15,9 +15,9 @@ import type { StoredTensors } from '../../src/models/local/weights/safetensors.j
 import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
-  /** Share of A's inputs that is set to zero in training, in [0, 1). */
+  /** Probability with which training zeroes each of A's inputs, in [0, 1). */
   readonly dropout: number;
-  /** The last parts of their paths. */
+  /** Last components of the module paths. */
   readonly modules: readonly string[];
 }
 
@@ -26,14 +26,17 @@ export type Trainable =
       readonly kind: 'adapter';
       readonly lora: LoraSettings;
       readonly base: StoredTensors;
-      /** The frozen matrices as they are served (QLoRA); undefined: those of `base`. */
+      /** Quantized matrices to use as the frozen base (QLoRA). Default: the matrices of `base`. */
       readonly quantized?: PackedWeights | undefined;
-      /** What the products of training compute with in place of the frozen matrices; undefined: with these themselves. */
+      /** Int8 matrices for the products during training. Default: the frozen matrices themselves. */
       readonly int8?: Int8Weights | undefined;
     }
   | { readonly kind: 'all' };
 
-/** A model without its adapter, with nothing to train. Where all weights are trained, their first values are the model. */
+/**
+ * The base model without its adapter and without trained parameters. If all weights are trained, the result
+ * has the same structure as the trained model, and the caller supplies the initial values.
+ */
 export function referenceModel(trainable: Trainable): Trainable {
   if (trainable.kind === 'all') return trainable;
   return { ...trainable, lora: { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] } };
@@ -48,7 +51,7 @@ export function elementCount(shape: readonly number[]): number {
   return shape.reduce((count, size) => count * size, 1);
 }
 
-/** @throws UserError for layers whose operators have no gradient here */
+/** @throws UserError if the model has layers whose operators have no gradient */
 export function requireGradients({ architecture, layers }: DecoderConfig): void {
   const found = layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
   if (found === undefined) return;
@@ -62,7 +65,10 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   });
 }
 
-/** All parameters that are trained, in a fixed order: `<module>.lora_A.weight`, …, or the model's own names. */
+/**
+ * All trained parameters in a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, …, or the
+ * model's own names.
+ */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
@@ -80,8 +86,8 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
 }
 
 /**
- * What a model itself calls the modules that Llama's names mean: projections that are one are meant by each name. Its
- * own names mean themselves.
+ * Translates Llama's module names to the model's own; names that are already its own stay. Several of Llama's
+ * projections may be fused into one module here.
  */
 export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
@@ -97,15 +103,15 @@ export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[])
   return [...new Set(wanted.map((name) => (meant[name] ?? name).replace(/^.*\./, '')))];
 }
 
-/** Names of the inputs that dropout draws its masks from; the graph has them only where it drops. */
+/** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */
 export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' } as const;
 
-/** A prime, so that products of two numbers below it fit into int64. */
+/** Prime and less than 2³¹, so products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
 /**
- * The decoder's parameters with the trained ones as inputs of the graph.
- * @param dropping whether dropout is on
+ * The decoder's parameters, with the trained ones as graph inputs.
+ * @param dropping true if dropout is on
  */
 export function trainedSource(
   g: GraphBuilder,
@@ -137,7 +143,7 @@ export function trainedSource(
   );
 }
 
-/** Parameters that are inputs of the graph, in PyTorch's orientation. */
+/** Parameters that are inputs of the graph, in PyTorch's orientation [out, in]. */
 export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Value>): ParameterSource {
   return {
     linear(module, x, bias) {
@@ -150,8 +156,9 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
 }
 
 /**
- * Dropout (Srivastava et al. 2014) whose masks follow from two vectors of random numbers in [1, p), p prime, so that a
- * seed repeats them exactly: element (i, j) of module k stays where rows[i]·columns[j]·m_k mod p is below (1 − rate)·p.
+ * Dropout (Srivastava et al. 2014) with masks computed from two vectors of random numbers in [1, p), p prime,
+ * so a seed reproduces them exactly. Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1
+ * − rate)·p.
  */
 function emitDropout(
   g: GraphBuilder,
@@ -167,7 +174,7 @@ function emitDropout(
   const modulo = (value: Value) => g.op('Mod', [value, modulus]);
   let multiplier = 1;
   return (module, x) => {
-    // Knuth's multiplicative hashing constant steps through the residues without repeating.
+    // Knuth's multiplicative hashing constant gives each module a different multiplier.
     multiplier = Number((BigInt(multiplier) * 2_654_435_761n) % BigInt(dropoutModulus));
     const width = inputWidth(config, module);
     const part = g.op('Slice', [columns, g.integers([0]), g.integers([width])]);
@@ -178,7 +185,7 @@ function emitDropout(
   };
 }
 
-/** Length of the vector of random numbers for the columns. */
+/** Number of random column values: the width of the widest module input. */
 function widestInput(config: DecoderConfig): number {
   return Math.max(config.hidden, config.intermediate, config.heads * config.headDim);
 }

@@ -1,4 +1,4 @@
-/** The graph of a training step, from the same decoder that generates. */
+/** Builds the graph of a training step from the decoder that is also used for generation. */
 
 import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
@@ -19,15 +19,15 @@ export interface TrainingGraphSettings {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
   readonly objective: Objective;
-  /** float64 serves tests of gradients. */
+  /** float64 is for gradient tests. */
   readonly precision: Precision;
-  /** `evaluate`: the loss alone, without dropout. */
+  /** `evaluate` computes the loss only, without dropout. */
   readonly purpose: 'train' | 'evaluate';
-  /** That it runs on; by default the processor. */
+  /** Execution device. Default: the CPU. */
   readonly device?: string;
 }
 
-/** All parameters that a training changes: those of the model, then the objective's own. */
+/** All trained parameters: the model's, then the objective's own. */
 export function allParameters({
   config,
   trainable,
@@ -37,11 +37,17 @@ export function allParameters({
 }
 
 /**
- * Inputs: `input_ids` and `positions` int32 [1, N], all tokens side by side; `blocks.*`, where attention finds the
- * sequences among them (`Blocks`); `selected` int32 [C], tokens whose next one counts (several times where there are
- * several continuations); `targets` int32 [C], those next ones; `allowed` int32 [C, K] where the objective is
- * constrained; what the objective asks for, each [C]; every trained parameter by its name. Outputs: `loss`, `logp` [C], the objective's own [C], and for training `grad.<parameter>`.
- * Rows without loss never reach the head.
+ * Builds the graph. N is the number of tokens in the batch, C the number of targets; sequences are
+ * concatenated without padding.
+ * Inputs:
+ * - `input_ids`, `positions`: int32 [1, N]
+ * - `blocks.*`: locate the sequences for attention (see `Blocks`)
+ * - `selected`: int32 [C], the token before each target; repeated where a token has several continuations
+ * - `targets`: int32 [C]
+ * - `allowed`: int32 [C, K], if the objective is constrained
+ * - the objective's inputs, each [C], and every trained parameter by name
+ * Outputs: `loss`, `logp` [C], the objective's outputs [C] and, for training, `grad.<parameter>`. Only
+ * selected rows reach the head.
  */
 export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph {
   const { config, trainable, objective, precision, purpose, device } = settings;
@@ -58,7 +64,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
   for (const value of decoder.stream) kept.add(value);
-  // Shaders have the values in memory of their own.
+  // Recomputation is for the CPU only: on the GPU, all values are kept in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);
@@ -80,7 +86,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   return g.build(purpose);
 }
 
-/** The blocks, and what undoes the readings of their places. */
+/** Inputs that describe the attention blocks, with the inverse of each gather. */
 function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
   const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
   const prompts = input('prompts', ['F', 'P']);
@@ -100,7 +106,7 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
   return { blocks, inverses };
 }
 
-/** The length of each token's sequence, where it changes the rotation. */
+/** Length of each token's sequence, if rotary embeddings depend on it. */
 function longest(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
   if (longSequences(layers) === undefined) return {};
   return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
@@ -116,8 +122,8 @@ function tempered(
 }
 
 /**
- * Takes off from the logits [C, V] of ids outside `allowed` so much that no probability is left. A number below 0 there is
- * no id; rows without any stay as they are.
+ * Lowers the logits [C, V] of ids outside `allowed` until their probability vanishes. Negative entries of
+ * `allowed` are padding; rows without any id are unconstrained.
  */
 function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
@@ -158,8 +164,8 @@ function tokenValues(
 }
 
 /**
- * logp [C] of the targets and the entropy [C] of their distributions. The maximum of each row, the first of the
- * constants, cancels out, so no gradient need pass it.
+ * Computes logp [C] of the targets and the entropy [C] of their distributions. Each row's maximum cancels
+ * out, so it is returned as a constant that needs no gradient.
  */
 function logProbabilities(
   g: GraphBuilder,

@@ -1,4 +1,4 @@
-/** Runs training graphs: parameters and a batch in, loss and gradients out. */
+/** Runs training graphs: takes parameters and a batch, returns loss and gradients. */
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
@@ -8,35 +8,38 @@ import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.
 
 export type Numbers = Float32Array | Float64Array;
 
-/** A trained parameter and its present values. */
+/** A trained parameter with its current values. */
 export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
 
-/** Sequences side by side, and the tokens of them that carry loss. */
+/** Concatenated sequences and the targets that the loss is computed on. */
 export interface Batch {
-  /** Ids of N tokens. The last one belongs to no sequence: blocks are padded with it. */
+  /** Token ids [N]. The last token belongs to no sequence; it pads the blocks. */
   readonly ids: Int32Array;
-  /** Place of each token in its sequence. */
+  /** Position of each token in its sequence [N]. */
   readonly positions: Int32Array;
-  /** Length of the sequence of each token; of the longest answer for a prompt. */
+  /** Length of each token's sequence [N]; for prompt tokens, that of the longest sequence in the family. */
   readonly lengths: Int32Array;
   readonly blocks: BatchBlocks;
-  /** Tokens whose next one counts, one a target; at least one. */
+  /** Index of the token before each target [C], C ≥ 1. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
-  /** Ids that each target was chosen from, as many a target, filled up with −1; all −1: from the whole vocabulary. */
+  /**
+   * Ids that each target was sampled from [C × K], padded with −1. A row of −1 stands for the whole
+   * vocabulary.
+   */
   readonly allowed: Int32Array;
-  /** Numbers of the example and of the family of each target. Below the number of targets. */
+  /** Index of each target's example, less than C; `families` has the index of its family. */
   readonly sequences: Int32Array;
   readonly families: Int32Array;
-  /** What else the objective asks for, a number for each target. */
+  /** The objective's inputs, one number per target. */
   readonly inputs: Readonly<Record<string, Float64Array>>;
 }
 
-/** See `Blocks` of the decoder. The last place of a block is one that no token fills. */
+/** Attention blocks; see `Blocks` of the decoder. The last slot of a block is always empty. */
 export interface BatchBlocks {
-  /** F, P, G and A. */
+  /** F, in the decoder's terms; the next three are P, G and A. */
   readonly families: number;
   readonly promptTokens: number;
   readonly answers: number;
@@ -46,25 +49,31 @@ export interface BatchBlocks {
   readonly answerPlaces: Int32Array;
   readonly answerPositions: Int32Array;
   readonly slots: Int32Array;
-  /** The place of each token among those of the prompts, or of the answers: the last one where it has none there. */
+  /**
+   * Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. `answerSlots` is
+   * the same for answers.
+   */
   readonly promptSlots: Int32Array;
   readonly answerSlots: Int32Array;
 }
 
-/** By the parameter's name, in its shape. */
+/** By parameter name, in the parameter's shape. */
 export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
   readonly loss: number;
   /** Log-probabilities of the targets. */
   readonly logp: Numbers;
-  /** The objective's further outputs, each a number for each target. */
+  /** The objective's additional outputs, each with one number per target. */
   readonly outputs: Readonly<Record<string, Numbers>>;
-  /** Empty for a graph that evaluates. */
+  /** Empty for an evaluation graph. */
   readonly gradients: Gradients;
 }
 
-/** `device` is an execution provider of the runtime. Tests in float64 turn `optimize` off: fused operators round. */
+/**
+ * `device` is an ONNX Runtime execution provider. Tests in float64 disable `optimize` because fused operators
+ * round.
+ */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -72,14 +81,14 @@ interface SessionSettings {
 }
 
 export interface TrainingSession {
-  /** @param seed of the dropout masks */
+  /** @param seed for the dropout masks */
   run(parameters: readonly Parameter[], batch: Batch, seed: number): Promise<StepResult>;
   close(): Promise<void>;
 }
 
 /**
  * Loads the graph. Frozen weights are mapped from their files.
- * @throws UserError when memory runs out, here or in a run
+ * @throws UserError if memory runs out while loading or running
  */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
@@ -90,13 +99,14 @@ export async function openTrainingSession(
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
-    // Lengths differ from batch to batch, and each would keep a pattern in memory.
+    // Batch lengths vary, and each would keep its own memory pattern.
     enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
       session: {
         ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
-        // Prepacking would copy each matrix for both ways that it is read; quantised ones need it to be fast.
+        // Prepacking would copy each matrix once per direction it is read in. Quantized matrices need it to
+        // be fast.
         disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
       },
     },
@@ -133,11 +143,14 @@ export async function openTrainingSession(
   };
 }
 
-/** Messages of the runtime, the C++ library and V8 when they get no memory. */
+/** Matches out-of-memory messages from ONNX Runtime, the C++ library and V8. */
 const outOfMemory =
   /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
 
-/** @throws UserError in place of a failure for want of memory */
+/**
+ * Runs `work`.
+ * @throws UserError if it runs out of memory; other errors pass through
+ */
 export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -152,7 +165,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   }
 }
 
-/** @param inputs names of the graph's inputs: it has only those that its objective asked for */
+/** @param inputs names of the graph's inputs; it has only those its objective requested */
 function batchFeeds(
   batch: Batch,
   precision: Precision,
@@ -207,12 +220,14 @@ export function gradientNorm(gradients: Gradients): number {
   return Math.sqrt(sum);
 }
 
-/** Factor that brings a gradient of the given norm down to `maximum`, as PyTorch's `clip_grad_norm_` computes it. */
+/**
+ * Factor that scales a gradient with this norm down to `maximum`, computed like PyTorch's `clip_grad_norm_`.
+ */
 export function clipFactor(norm: number, maximum: number | undefined): number {
   return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
 }
 
-/** Adds the gradients of one more part of the batch, in place. The first part is taken as it is. */
+/** Adds a part's gradients to `sum` in place and returns it; the first part becomes the sum. */
 export function accumulate(sum: Gradients | undefined, part: Gradients): Gradients {
   if (sum === undefined) return part;
   for (const [name, gradient] of part) {

@@ -1,4 +1,4 @@
-/** The arms of an evaluation: which models play, named by directories, or by a provider and a name. */
+/** The arms of an evaluation: the models to compare, given by directory, or by provider and name. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -11,27 +11,27 @@ import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/bas
 
 export type ArmName = 'base' | 'tuned' | ControlName;
 
-/** A model that plays all experiments. */
+/** A model or baseline that plays all experiments. */
 export interface Arm {
   readonly name: ArmName;
-  /** As a person calls it. */
+  /** Display name. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
-  /** `key=value` that put it in the place of a config's model. */
+  /** `key=value` overrides that replace a config's model. */
   readonly overrides: readonly string[];
-  /** Tells its weights from others; null where they aren't here. */
+  /** Identifies the weights; null if they aren't local files. */
   readonly hash: string | null;
   readonly local?: LocalWeights;
   readonly lineage?: TrainingLineage;
 }
 
-/** A directory or a GGUF file, and a directory. */
+/** `model` is a directory or GGUF file; `adapter` is a directory. */
 interface LocalWeights {
   readonly model: string;
   readonly adapter?: string;
 }
 
-/** What is known of the environments that the tuned model has learnt from. */
+/** What is known about the environments that the tuned model was trained in. */
 export type TrainedOn =
   | { readonly kind: 'stated'; readonly environments: readonly string[] }
   | {
@@ -42,11 +42,12 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * @param base directory of a model (`package:…` for one of the package), an adapter or a training's output, `ollama:NAME`, `openai:NAME`, or a
- * control; undefined takes what the tuned model was trained from
+ * Opens the arms: base, tuned model and baselines.
+ * @param base a directory (model, adapter or output of a training run; `package:…` for a bundled model),
+ *   `ollama:NAME`, `openai:NAME` or a baseline; if undefined, the model that `tuned` was trained from
  * @param tuned likewise
- * @param wanted controls, `random` or with settings `hill-climb:sigma=2`
- * @throws UserError where a directory holds no such thing, or the base can't be told
+ * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
+ * @throws UserError if a directory holds nothing suitable, or the base can't be determined
  */
 export function openArms(
   base: string | undefined,
@@ -74,7 +75,7 @@ export function openArms(
   };
 }
 
-/** Variables of the chat template: both models are asked as the tuned one was trained to be. */
+/** Chat template variables of the tuned model's training; both models are prompted with them. */
 const templateOf = ({ local }: Arm) =>
   local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
 
@@ -83,7 +84,7 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
     ? arm
     : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
 
-/** Which environments the tuned arm has learnt from. */
+/** Determines the environments that the tuned arm was trained in. */
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
@@ -119,7 +120,7 @@ function controlArms(specs: readonly string[]): readonly Arm[] {
   });
 }
 
-/** `hill-climb`, or with settings that take the place of its defaults: `cma-es:sigma=2:population=8`. */
+/** Parses a baseline, optionally with settings that override its defaults: `cma-es:sigma=2:population=8`. */
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
   const arm = controlArm(requireControl(field, name!));
@@ -179,7 +180,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   };
 }
 
-/** @throws UserError for what was trained to act: it was never asked for parameters */
+/** @throws UserError if the model was trained to act, because it can't propose parameters */
 function requireProposer(directory: string, name: Arm['name']): void {
   const lineage = readLineage(directory);
   const actor =
@@ -197,7 +198,10 @@ function requireProposer(directory: string, name: Arm['name']): void {
   });
 }
 
-/** `tuned/adapter` where the last part alone says nothing. */
+/**
+ * Name of the model and adapter; includes the parent directory if the last path component is generic, as in
+ * `tuned/adapter`.
+ */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -206,7 +210,9 @@ function labelOf({ model, adapter }: LocalWeights): string {
   return adapter === undefined ? name(model) : `${name(model)} + ${name(adapter)}`;
 }
 
-/** The directory itself, or the adapter or model in the output directory of a training. */
+/**
+ * Finds the weights: the directory itself, or the adapter or model in the output directory of a training run.
+ */
 function weightsIn(directory: string, field: string): string {
   const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);
@@ -226,7 +232,7 @@ function weightsIn(directory: string, field: string): string {
   });
 }
 
-/** The model that an adapter names, else the base arm's. */
+/** The base model named by an adapter, else the base arm's model. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
     return findBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…');
@@ -236,7 +242,7 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-/** The base that a tuned model tells of. */
+/** The base model that a tuned model was trained from. */
 function itsBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
   const named = lineage?.base.model;

@@ -1,4 +1,4 @@
-/** What an evaluation says, in words that follow from its intervals. */
+/** Verbal conclusions of an evaluation, derived from its intervals. */
 
 import { manyRuns, verdictSentence } from '../../src/comparison/words.js';
 import { plural } from '../../src/format/numbers.js';
@@ -7,15 +7,15 @@ import type { Verdict } from '../../src/statistics/verdict.js';
 import type { Evaluation, Familiarity, GroupResult } from './evaluation.js';
 
 export interface Conclusion {
-  /** What it is about. */
+  /** The experiments that the conclusion covers. */
   readonly scope: string;
   readonly verdict: Verdict | 'nothing';
   readonly text: string;
 }
 
 /**
- * The main conclusion first: of the only experiment in its own returns, of several in normalised ones. Then those of
- * the environments that were trained on, and those that were not.
+ * Conclusions, the main one first. With a single experiment it is about plain returns, with several about
+ * normalized ones, followed by separate conclusions for environments that were and weren't trained on.
  */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
@@ -46,7 +46,7 @@ const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => stri
     `transfer, environments not trained on (${plural(experiments.length, 'experiment')})`,
 };
 
-/** What makes the comparison say less than it seems to, by model. */
+/** Caveats that weaken the comparison, per model. */
 export function cautions({ arms, runs }: Evaluation): readonly string[] {
   return arms.flatMap(({ name }) => {
     const complete = runs.flatMap(({ arm, figures }) =>
@@ -72,7 +72,7 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
   });
 }
 
-/** The tuned model against the base. */
+/** The comparison of confirmed returns between the tuned model and the base. */
 export const onReturns = (comparisons: GroupResult['comparisons']) =>
   comparisons.find(({ of, against }) => of === 'tuned' && against === 'base')?.metrics.confirmed ?? null;
 

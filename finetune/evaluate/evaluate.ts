@@ -1,4 +1,4 @@
-/** Did the training help? Runs of base, tuned model and controls, compared pair by pair. */
+/** Did training help? Compares runs of the base, the tuned model and baselines in pairs. */
 
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
@@ -66,7 +66,7 @@ export function evaluate(
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
     const members = measured.filter(({ familiarity }) => group === 'all' || familiarity === group);
     if (members.length === 0) return [];
-    // A group of all experiments has the same differences again: they are not tested twice.
+    // A group with all experiments reuses the same differences, so they aren't tested twice.
     return [{ group, ...(members.length === measured.length ? all : together(members)) }];
   });
   return {
@@ -84,13 +84,13 @@ export function evaluate(
   };
 }
 
-/** By environment: another config of one that was trained on is no transfer. */
+/** Classified by environment: another config of a trained environment isn't transfer. */
 function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   if (trainedOn.kind === 'unknown') return 'unknown';
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** By repeat, so that the arms' lists are paired; undefined where a run isn't complete. */
+/** Figures by repeat, so that arms are paired; undefined for incomplete runs. */
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
@@ -99,8 +99,8 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
 }
 
 /**
- * The mean over the experiments for each seed, undefined where a run isn't complete: runs that share a seed may share
- * their warm-up and episodes, so that a seed is what counts as one observation.
+ * For each seed, the mean over the experiments; undefined if a run is incomplete. Runs with the same seed may
+ * share warm-up and episodes, so a seed counts as one observation.
  */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
@@ -121,14 +121,14 @@ function rangeOf(runs: readonly EvaluatedRun[]): readonly [number, number] | nul
   return returns.length === 0 ? null : [smallest(returns), largest(returns)];
 }
 
-/** With the confirmed return as a share of the experiment's range; 0.5 where all runs ended alike. */
+/** Rescales the confirmed return to the experiment's range, [0, 1]; 0.5 if all runs had the same return. */
 function normalised(run: RunFigures, range: readonly [number, number] | null): Measured {
   if (run.confirmed === null || range === null) return { ...run, confirmed: null };
   const [low, high] = range;
   return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
 }
 
-/** @param returns what returns can be */
+/** @param returns range of possible returns */
 function compared(
   arms: readonly Arm[],
   returns: Interval,
@@ -161,7 +161,7 @@ function compared(
   };
 }
 
-/** With verdicts on the differences of each metric, over all results together. */
+/** Adds verdicts to the differences, corrected per metric over all results together. */
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
   results: readonly R[],
 ) {

@@ -1,21 +1,21 @@
-/** `evaluation.json`: what an evaluation found. */
+/** Types of `evaluation.json`, the result of an evaluation. */
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
 import type { ArmName, TrainedOn } from './arms.js';
 import type { Metric, RunFigures } from './figures.js';
 
-/** A run of the plan, as far as it has come. */
+/** A run of the plan in its current state. */
 export interface EvaluatedRun {
   readonly experiment: string;
   readonly arm: ArmName;
-  /** From 0. */
+  /** Zero-based. */
   readonly repeat: number;
-  /** Path below the evaluation's directory. */
+  /** Path relative to the evaluation's directory. */
   readonly path: string;
-  /** null for a run that has not begun. */
+  /** Null if the run hasn't started. */
   readonly figures: RunFigures | null;
 }
 
-/** Where an environment stands to the training. */
+/** Whether the tuned model was trained in an environment. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
@@ -26,22 +26,25 @@ export interface ArmDifference<D> {
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
-/** Every two arms; the tuned model's own come first. */
+/** A comparison for every pair of arms; those of the tuned model come first. */
 export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
-  /** Lowest and highest confirmed return of any run of any arm: 0 and 1 of the normalised return. */
+  /** Lowest and highest confirmed return of all runs; mapped to 0 and 1 in normalized returns. */
   readonly range: readonly [number, number] | null;
-  /** What an episode can return; null where there is no bound, or none is known. */
+  /** Range of possible episode returns; null where unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
   readonly arms: Readonly<Record<string, ArmSummaries>>;
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** Several experiments together, one value a seed: the mean over them; `confirmed` is the normalised return there. */
+/**
+ * Several experiments combined: one value per seed, the mean over the experiments. `confirmed` is the
+ * normalized return.
+ */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -52,12 +55,12 @@ export interface GroupResult {
 /** A run or an arm that could not be played. */
 export interface Failure {
   readonly arm: ArmName;
-  /** Path below the evaluation's directory. */
+  /** Path relative to the evaluation's directory. */
   readonly run: string;
   readonly message: string;
 }
 
-/** `evaluation.json`. */
+/** Contents of `evaluation.json`. */
 export interface Evaluation {
   readonly version: 1;
   readonly kind: 'evaluation';
@@ -77,7 +80,7 @@ export interface Evaluation {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Differences of confirmed return that a correction is over. */
+/** Number of differences in confirmed return that the correction for multiple tests covers. */
 export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;

@@ -1,11 +1,11 @@
-/** What one run says of its model. */
+/** Reads the figures of a single run. */
 
-import { loggedProposals } from '../../src/report/data/proposals.js';
+import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
 import { factsOf, type RunFacts } from '../../src/runs/facts.js';
 import { openLogs } from '../../src/runs/reader.js';
 
-/** The measures that arms are compared by; each is a number a run, null where the run has none. */
+/** The metrics that arms are compared by. Each is one number per run; null if the run has none. */
 export const metrics = {
   confirmed: 'confirmed return',
   improvementRate: 'improvement rate',
@@ -17,43 +17,49 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunFacts['status'];
-  /** Whether it came to its end: without an accepted proposal it has failed, which says something of its model. */
+  /**
+   * True if the run has ended. A run without any accepted proposal failed, but that is a result of its model,
+   * so it counts as over.
+   */
   readonly isOver: boolean;
-  /** Why it is where it is, in words. */
+  /** Description of why the run has its status. */
   readonly reason: string;
-  /** Highest mean return that was seen: selected on noise. */
+  /** Highest mean return observed; selected on noise. */
   readonly observed: number | null;
   readonly iterations: number;
-  /** Whether it ended before its last iteration: at a target, or at a limit. */
+  /** True if the run ended before its last iteration, at a target or a limit. */
   readonly stoppedEarly: boolean;
-  /** Candidates that were asked for. */
+  /** Number of candidates requested. */
   readonly proposals: number;
-  /** Those of them that the model gave any answer to. */
+  /** Number of them that got any answer from the model. */
   readonly answered: number;
-  /** Those that beat everything before them. */
+  /** Number of them that beat everything before. */
   readonly improvements: number;
-  /** First answers that only repeated what had been tried: in the format, but of no use. */
+  /** Number of first answers that were valid but repeated earlier parameters. */
   readonly repeated: number;
   readonly evaluations: number;
   readonly tokens: number;
   readonly activeMs: number;
-  /** Highest score up to each iteration, from 0. */
+  /** Highest score up to each iteration, starting with iteration 0. */
   readonly curve: readonly number[];
 }
 
 /**
- * Reads the run at `path`.
- *
- * `validFirst`: share of answered proposals whose first answer followed the format (a repetition does). `valid`: share
- * whose last answer could be used, after corrections. `improvementRate`: share of all proposals asked for that beat
- * everything before them, so that what was lost to the format counts against the model. `confirmed`: mean return of the
- * chosen policy on seeds that chose nothing.
+ * Reads the figures of the run at `path`:
+ * - `validFirst`: fraction of answered proposals whose first answer had the right format, including
+ *   repetitions.
+ * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
+ * - `improvementRate`: fraction of all requested proposals that beat everything before, so format failures
+ *   count against the model.
+ * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {
   const facts = factsOf(path);
   const { manifest, status } = facts;
   const { entries, calls, iteration } = openLogs(path);
-  const counted = loggedProposals({ entries, calls }).filter((proposal) => proposal.iteration <= iteration);
+  const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
+    (proposal) => proposal.iteration <= iteration,
+  );
   const answered = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
   const first = answered.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
   const repeated = first.filter(

@@ -1,4 +1,4 @@
-/** An evaluation to look at: one file that loads nothing, linked to the reports of its runs. */
+/** Renders an evaluation as a self-contained page with links to the reports of its runs. */
 
 import { verdictRule } from '../../src/comparison/words.js';
 import { type Html, html } from '../../src/format/html.js';
@@ -9,8 +9,9 @@ import {
   formatNumber,
   formatReturn,
   formatShare,
-  formatSigned,
+  type NumberFormat,
   plural,
+  signed,
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
@@ -119,7 +120,7 @@ ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
 
-/** A measure a row: each model's, and how the tuned one differs. */
+/** Table with one row per metric: the value for each model, and the tuned model's differences. */
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
@@ -149,7 +150,7 @@ function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): 
   );
 }
 
-/** A row of the table: a metric, the interquartile mean of the confirmed return, or what a run takes. */
+/** A table row: a metric, the interquartile mean of the confirmed return, or the effort per run. */
 type Measure = Metric | 'iqm' | 'effort';
 
 const measureNames: Readonly<Record<Measure, string>> = {
@@ -173,7 +174,7 @@ function summaryCell(summaries: ArmSummaries, row: Metric | 'iqm'): Cell {
 
 function differenceCell(compared: ArmComparison['metrics'], row: Metric | 'iqm'): Cell {
   const metric = row === 'iqm' ? 'confirmed' : row;
-  const format = (value: number) => formatSigned(value, formatOf(metric));
+  const format = signed(formatOf(metric));
   const found = compared[metric];
   if (found === null) return null;
   const { difference, interval, iqmDifference, iqmInterval } = found;
@@ -235,5 +236,5 @@ function reading({ seeds, experiments }: Evaluation): Html {
 </ul>`;
 }
 
-const ends = (interval: Interval | null, format: (value: number) => string) =>
+const ends = (interval: Interval | null, format: NumberFormat) =>
   interval === null ? 'no interval' : formatInterval(interval, format);

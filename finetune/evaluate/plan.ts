@@ -1,4 +1,4 @@
-/** What an evaluation will run: every config, with every arm's model, under every seed. */
+/** The plan of an evaluation: every config with every arm's model and every seed. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../src/base/errors.js';
 import type { PlanPlace } from '../../src/studies/open.js';
@@ -8,10 +8,10 @@ import type { Arm } from './arms.js';
 export type EvaluationPlan = StudyPlan<Arm>;
 
 /**
- * @param files configs, or names of ready ones
- * @param overrides for all arms; those of the model for language models alone
- * @param seed first root seed; undefined takes that of the first config
- * @throws UserError where a config can't be used, or an override would undo the comparison
+ * @param files configs, by path or by the name of a bundled one
+ * @param overrides for all arms; model overrides apply only to language models
+ * @param seed first root seed (default: the first config's)
+ * @throws UserError if a config is unusable, or an override would invalidate the comparison
  */
 export function planEvaluation(request: {
   readonly arms: readonly Arm[];
@@ -37,16 +37,19 @@ const reserved: Readonly<Record<string, string>> = {
   repeats: 'use --repeats',
 };
 
-/** Differs where anything does that would change a result, but for the number of repeats. */
+/** Hash of everything that affects the results except the number of repeats. */
 function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
   const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 
-/** Name of the directory where none is given: the same command finds it again. */
+/** Default directory name, so the same command finds its evaluation again. */
 export const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
-/** Where an evaluation is played; its record throws a UserError where another one is there. More repeats may join. */
+/**
+ * Directory and record of an evaluation. `record` throws a UserError if the directory has a different
+ * evaluation; more repeats may be added.
+ */
 export function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {

@@ -1,4 +1,4 @@
-/** Plays an evaluation, and writes and prints what changed. */
+/** Plays an evaluation and reports the results. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
@@ -22,29 +22,29 @@ import { defaultName, type EvaluationPlan, evaluationPlace, planEvaluation } fro
 import { evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlayArguments {
-  /** A directory, `ollama:NAME`, `openai:NAME` or a control; see `openArms`. */
+  /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
   readonly tuned: string;
   readonly base?: string | undefined;
   readonly control: readonly string[];
   readonly configs: readonly string[];
   readonly overrides: readonly string[];
-  /** First root seed; left out, that of the first config. */
+  /** First root seed. Default: the first config's. */
   readonly seed?: number | undefined;
   readonly repeats: number;
-  /** Environment ids, separated by commas, or `none`. */
+  /** Environment ids separated by commas, or `none`. */
   readonly trainedOn?: string | undefined;
-  /** Directory of the evaluation; left out, one below `runsDir` that depends on the plan. */
+  /** Directory of the evaluation. Default: one in `runsDir` named after the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Whether Slurm plays the runs. */
+  /** Play the runs on Slurm. */
   readonly slurm?: boolean | undefined;
-  /** Whether the page is shown in the browser in the end. */
+  /** Open the page in a browser at the end. */
   readonly open?: boolean | undefined;
 }
 
 const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
-/** Plays what is left of an evaluation, and prints what changed. Returns the exit code. */
+/** Plays the remaining runs of an evaluation and prints the results. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
@@ -83,7 +83,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   return exitCodeOf(played.status);
 }
 
-/** What is wrong with a config or a model is found before anything is played. */
+/** Assembles every run once, to find problems with configs and models before anything is played. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
   for (const { configs } of experiments) {
     for (const config of Object.values(configs)) {
@@ -92,7 +92,7 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
   }
 }
 
-/** Runs that are complete are read once. */
+/** Reads a run's figures; those of complete runs are cached. */
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
   const figures = read.get(path) ?? readFigures(path);
@@ -100,7 +100,7 @@ function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | nu
   return figures;
 }
 
-/** The last line of `--json`. */
+/** Last line of `--json` output. */
 export interface EvaluationSummary extends Omit<Evaluation, 'runs'> {
   readonly conclusions: readonly Conclusion[];
   readonly cautions: readonly string[];
@@ -127,7 +127,7 @@ function report(
   context.print(`page        ${page}`);
 }
 
-/** @throws UserError for an environment that there isn't */
+/** @throws UserError for an unknown environment */
 async function environmentsIn(list: string): Promise<readonly string[]> {
   if (list.trim() === 'none') return [];
   const ids = list.split(',').map((id) => id.trim());

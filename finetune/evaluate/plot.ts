@@ -1,9 +1,10 @@
-/** The difference in each experiment, and in all, one below the other. */
+/** Plots the differences of all experiments and groups. */
 
 import { type Html, html } from '../../src/format/html.js';
 import { formatInterval, formatNumber, formatSigned, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
 import { linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';
 import type { ExperimentResult, GroupResult } from './evaluation.js';
@@ -15,7 +16,7 @@ interface Mark {
   readonly pairs: number;
 }
 
-/** A forest plot: tuned − base in normalised returns with 95 % intervals, a row each, so that names have room. */
+/** Forest plot of tuned − base in normalized returns with 95 % intervals, one row each so the names fit. */
 export function differencePlot(
   experiments: readonly ExperimentResult[],
   groups: readonly GroupResult[],
@@ -30,7 +31,7 @@ export function differencePlot(
   if (marks.length === 0) return undefined;
   const reach = Math.min(
     1,
-    marks.reduce((most, { interval }) => Math.max(most, ...interval.map(Math.abs)), 0.05),
+    marks.reduce((most, { interval }) => largest([most, ...interval.map(Math.abs)]), 0.05),
   );
   const x = linearScale([-reach, reach], [0, 1], { ticks: 4, nice: true });
   return html`<figure>

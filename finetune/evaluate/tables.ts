@@ -1,4 +1,4 @@
-/** The tables of an evaluation, and what a person reads of it on a terminal. */
+/** Tables of an evaluation, and its terminal output. */
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../src/comparison/words.js';
 import { formatReturn, formatShare, formatSigned } from '../../src/format/numbers.js';
@@ -18,7 +18,7 @@ interface ComparedIn {
   readonly comparison: ArmComparison;
 }
 
-/** Differences in each experiment, and then in all that are put together. */
+/** Comparisons in each experiment, followed by those of the groups. */
 export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [

@@ -1,4 +1,4 @@
-/** An adapter and the model that it belongs to. */
+/** Finds and opens an adapter's base model. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -17,11 +17,12 @@ export interface AdaptedModel {
 }
 
 /**
- * @param model directory of the base; undefined takes the one that the adapter's config names, which is looked for in
- * `cwd` and beside the adapter
- * @param ignoredKeys of both configs, which are read as if they were not there
- * @param remedy for an adapter whose base is not here
- * @throws UserError when there is no such model here, or the adapter belongs to another one
+ * Opens an adapter with its base model.
+ * @param model directory of the base; if undefined, the one named in the adapter's config, searched for in
+ *   `cwd` and next to the adapter
+ * @param ignoredKeys keys to ignore in both configs
+ * @param remedy advice if the base isn't found
+ * @throws UserError if the base isn't found, or the adapter belongs to another model
  */
 export function openBase(
   adapter: string,
@@ -36,7 +37,7 @@ export function openBase(
 
 const otherBase = 'name the directory of the base model: --model models/…';
 
-/** The directory or GGUF file of an adapter's base; see `openBase`. Neither is opened. */
+/** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
 export function findBase(
   adapter: string,
   model: string | undefined,
@@ -56,11 +57,14 @@ export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
 }
 
-/** Whether a model lies there: in a directory, or as a GGUF file. */
+/** True if the path is a GGUF file or a directory with a model. */
 export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
-/** Variables of the chat template that a model or an adapter was trained with, from its lineage; else none. */
+/**
+ * Chat template variables that a model or adapter was trained with, from its lineage; empty if there are
+ * none.
+ */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);

@@ -1,4 +1,4 @@
-/** Writes large files part by part, so that other work gets its turn and a stop is noticed. */
+/** Writes large files in parts, so other work gets its turn and the process can be stopped. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,11 +8,11 @@ import { formatBytes } from '../../src/format/numbers.js';
 export interface WriteHooks {
   /** Called after every part with its number of bytes. */
   onBytes?(bytes: number): void;
-  /** Once aborted, writing ends with the signal's reason, and what was written is removed. */
+  /** Once aborted, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
-/** Writes a file, whole or not; see `writeWhole`. */
+/** Writes a file in parts. A failure leaves an incomplete file; see `writeWhole`. */
 export async function writeParts(
   file: string,
   parts: Iterable<Uint8Array>,
@@ -31,8 +31,8 @@ export async function writeParts(
 }
 
 /**
- * Makes the folder of something that is about to be written.
- * @throws UserError when the disk has no room for it
+ * Creates the directory of an output that is about to be written.
+ * @throws UserError if the disk doesn't have enough space
  */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });

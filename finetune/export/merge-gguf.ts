@@ -1,4 +1,7 @@
-/** A GGUF file with an adapter merged into it as a Hugging Face directory: weights in float, tokenizer of the metadata. */
+/**
+ * Merges an adapter into a GGUF file and writes a Hugging Face directory, with float weights and a tokenizer
+ * rebuilt from metadata.
+ */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -18,7 +21,7 @@ import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves } from './merged-rows.js';
 import { makeModelDirectory } from './model-directory.js';
 
-/** Classes of Transformers by `model_type`, for programs that ask for them. */
+/** Transformers' class names by `model_type`, for programs that need them. */
 const classes: Readonly<Record<string, string>> = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',
@@ -35,9 +38,10 @@ const classes: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param float32 whether all is written in float32, which is exact; else blocks become float16
+ * @param float32 true writes all weights in float32, which is exact; false converts quantized blocks to
+ *   float16
  * @returns the number of changed matrices, and the bytes of all weights
- * @throws UserError where config.json can't say the same as the file
+ * @throws UserError if config.json can't express the model in the file
  */
 export async function mergeGguf(
   model: string,
@@ -89,7 +93,7 @@ export async function mergeGguf(
   return { changedMatrices: changes.size, bytes };
 }
 
-/** The keys of config.json, read back to see that they mean the same. */
+/** Converts the file's metadata to config.json, and parses the result to check that it means the same. */
 function sameConfig(gguf: GgufFile, config: DecoderConfig) {
   const json = ggufConfig(gguf);
   const type = String(json.model_type);

@@ -1,4 +1,4 @@
-/** Merges an adapter into its model: W + s·B·A, tensor by tensor, in little memory. */
+/** Merges an adapter into its model, W + s·B·A, one tensor at a time to save memory. */
 import { copyFileSync, existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -20,13 +20,14 @@ import { mergeGguf } from './merge-gguf.js';
 import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 
-/** Bytes that are copied at once. */
+/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /**
- * `stored` rounds changed matrices to the model's dtype, so that the merged model is as large and as fast as its base.
- * Quantised blocks of a GGUF file become float16, or float32.
- * `float32` keeps them in float32, which loses nothing of the training (bfloat16 moved logits of small models by 0.05).
+ * - `stored`: rounds changed matrices to the model's dtype, so the merged model is as large and fast as its
+ *   base. Quantized blocks of a GGUF file become float16.
+ * - `float32`: keeps them in float32, without losing any of the training (bfloat16 shifted logits of small
+ *   models by 0.05).
  */
 export type MergedDtype = 'stored' | 'float32';
 
@@ -35,22 +36,24 @@ export interface Merged {
   /** Bytes of all weights. */
   readonly bytes: number;
   /**
-   * Error of rounding to the stored dtype as a share of the adapter's change (both as the root of the sum of squares over
-   * all changed matrices). 0 where nothing was rounded.
+   * Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares over
+   * all changed matrices). 0 if nothing was rounded.
    */
   readonly roundingError: number;
 }
 
 export interface MergeHooks extends WriteHooks {
-  /** Called once, before anything is written, with the bytes of all weights. */
+  /** Called once before writing, with the bytes of all weights. */
   onStart?(bytes: number): void;
 }
 
 /**
- * Writes the merged model: the same files and the same numbers, but for the matrices that the adapter changes, which are
- * computed in float64. config.json states the dtype float32. The directory appears only once it is complete.
- * @param output must not be there yet, or be empty
- * @throws UserError when the adapter does not fit the model, or the disk is full; the reason of `hooks.signal`
+ * Writes the merged model: the same files and numbers, except for the matrices that the adapter changes,
+ * which are computed in float64. With dtype float32, config.json says so. The directory appears only when it
+ * is complete.
+ * @param output must not exist, or be empty
+ * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of
+ *   `hooks.signal`
  */
 export async function mergeAdapter(
   model: string,
@@ -72,7 +75,7 @@ export async function mergeAdapter(
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
   const files = modelFiles(model);
-  // Some directories hold the weights once more in another layout, which would stay unmerged.
+  // Some directories have a second copy of the weights in another layout, which would remain unmerged.
   const used = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
@@ -87,7 +90,7 @@ export async function mergeAdapter(
       await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), hooks);
     for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
       copyFileSync(path.join(model, name), path.join(directory, name));
-    // The adapter's lineage tells that of its base, too.
+    // The adapter's lineage includes that of its base.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
     if (dtype === 'float32') stateFloat32(directory);
@@ -102,7 +105,7 @@ interface Rounding {
   squaredChange: number;
 }
 
-/** One file of weights, its tensors in the same order. */
+/** One weight file with its tensors in the original order. */
 function mergedFile(
   file: string,
   changes: ReadonlyMap<string, WeightChange>,

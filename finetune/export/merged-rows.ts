@@ -1,4 +1,4 @@
-/** A model's weights with an adapter's change, W + s·B·A, in blocks of rows, and the bytes that they are stored as. */
+/** Computes weights with an adapter's change, W + s·B·A, in blocks of rows, and encodes them. */
 import { UserError } from '../../src/base/errors.js';
 import type { Adapter, ModuleChange } from '../../src/models/local/graph/adapter.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
@@ -10,7 +10,10 @@ import {
   type StoredTensors,
 } from '../../src/models/local/weights/safetensors.js';
 
-/** Little-endian bytes of numbers in the floating-point formats of stored weights, rounded to the nearest, ties to even. */
+/**
+ * Little-endian bytes of numbers in a floating-point format of stored weights; rounds to nearest, ties to
+ * even.
+ */
 export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   switch (dtype) {
     case 'F32':
@@ -24,7 +27,7 @@ export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   }
 }
 
-/** @throws UserError when a weight is too large for float16 */
+/** @throws UserError if a weight is too large for float16 */
 export function requireHalves(values: Float32Array, name: string): void {
   for (let i = 0; i < values.length; i++)
     if (Math.abs(values[i]!) >= 65_520)
@@ -36,7 +39,7 @@ export function requireHalves(values: Float32Array, name: string): void {
       });
 }
 
-/** The upper halves of float32. */
+/** Rounds to the upper 16 bits of float32; NaN stays NaN. */
 function toBfloat16(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
@@ -61,14 +64,15 @@ function toFloat16(values: Float32Array): Uint16Array {
 const sum = new Float32Array(1);
 const sumBits = new Uint32Array(sum.buffer);
 
-/** @param bits of the magnitude in float32 */
+/** @param bits float32 bits of the magnitude */
 function halfMagnitude(bits: number, value: number): number {
   if (bits > 0x7f80_0000) return 0x7e00;
-  // 65520 is the middle between the largest half and the next step.
+  // 65520 is halfway between the largest half and the next step.
   if (bits >= 0x477f_f000) return 0x7c00;
-  // 2^-14 is the least normal half; the exponent's offset falls from 127 to 15, the fraction from 23 to 10 bits.
+  // 2^-14 is the smallest normal half. The exponent's bias drops from 127 to 15, the fraction from 23 to 10
+  // bits.
   if (bits >= 0x3880_0000) return (bits - 0x3800_0000 + 0xfff + ((bits >>> 13) & 1)) >>> 13;
-  // Between 0.5 and 1 float32 has steps of 2^-24, as halves have below 2^-14.
+  // Between 0.5 and 1, float32 has steps of 2^-24, like halves below 2^-14.
   sum[0] = Math.abs(value) + 0.5;
   return sumBits[0]! - 0x3f00_0000;
 }
@@ -77,9 +81,9 @@ function halfMagnitude(bits: number, value: number): number {
 export const q8Block = 32;
 
 /**
- * llama.cpp's Q8_0: of every 32 numbers a float16 scale, the largest magnitude over 127, and 32 signed bytes, rounded
- * half away from zero. All in float32, as there.
- * @param values a multiple of 32
+ * Encodes llama.cpp's Q8_0: for every 32 numbers, a float16 scale (largest magnitude / 127) and 32 signed
+ * bytes, rounded half away from zero. Computes in float32, like llama.cpp.
+ * @param values length must be a multiple of 32
  */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
@@ -101,26 +105,26 @@ export function encodeQ8(values: Float32Array): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-/** Approximate bytes that are read at once. */
+/** Approximate bytes read at a time. */
 const blockBytes = 1 << 22;
 
-/** Rows of A that are added at once: reading and writing the sums takes longer than the products. */
+/** Rows of A to add per pass: loading and storing the sums takes longer than the products. */
 const together = 4;
 
-/** The product s·B·A, not yet computed; the rank is filled up with zeros to a multiple of 4. */
+/** The product s·B·A in factored form, with the rank zero-padded to a multiple of 4. */
 export interface WeightChange {
   /** [rank, in] */
   readonly a: Float32Array;
-  /** [out, rank] s·B */
+  /** s·B: [out, rank] */
   readonly b: Float64Array;
   readonly rank: number;
-  /** [out], the lengths that the sums' rows get (DoRA). */
+  /** Target norms of the merged rows (DoRA): [out] */
   readonly magnitude?: Float32Array;
 }
 
 /**
- * The changes that an adapter makes, by the names of the weights.
- * @throws UserError when the adapter does not fit the model
+ * An adapter's changes by weight name.
+ * @throws UserError if the adapter doesn't fit the model
  */
 export function adapterChanges(
   adapter: Adapter,
@@ -157,10 +161,10 @@ function changeOf(
 }
 
 /**
- * The rows of a weight (a vector counts as one row). The change is summed in float64.
- * @param multiple every block but the last has a multiple of this many rows
- * @throws UserError when the change is not finite, as that of a row of zeros whose length DoRA sets
- * @returns blocks of `values` [rows, columns], each with the sum of the squares of its change
+ * Generates the merged rows of a weight; a vector counts as one row. Sums the change in float64.
+ * @param multiple all blocks but the last have a multiple of this many rows
+ * @returns blocks of `values` [rows, columns], each with the sum of squares of its change
+ * @throws UserError if the change isn't finite, e.g. when DoRA scales a row of zeros
  */
 export function* mergedRows(
   weight: StoredTensor,
@@ -213,7 +217,7 @@ function addRows(
   return squares;
 }
 
-/** Turns what is added to a row into what brings the sum to the given length: m·(W + ΔW)/‖W + ΔW‖ − W. */
+/** Converts a row's change so that the merged row has the given norm: m·(W + ΔW)/‖W + ΔW‖ − W. */
 function scaleRow(added: Float64Array, row: Float32Array, length: number): void {
   let squares = 0;
   for (let i = 0; i < row.length; i++) squares += (row[i]! + added[i]!) ** 2;

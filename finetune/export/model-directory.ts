@@ -1,4 +1,4 @@
-/** Writes directories of models. */
+/** Writes model directories. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -9,15 +9,15 @@ import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
 /**
- * Makes a model directory, which appears only once `write` is done.
- * @param write fills the directory that it is given
- * @throws UserError when something is there already, or another process writes it
+ * Creates a model directory that appears only when `write` is done.
+ * @param write fills the directory it is given
+ * @throws UserError if the directory isn't empty, or another process is writing it
  */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
 ): Promise<T> {
-  // The target of a link is replaced, not the link.
+  // Replaces the target of a symbolic link, not the link.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
   if (contents.length > 0 && !isCutOff(output))
@@ -35,7 +35,7 @@ export async function makeModelDirectory<T>(
   });
 }
 
-/** @throws UserError for a GGUF file: what is written from a model is made of its directory's files */
+/** @throws UserError for a GGUF file, because the output is made from files of a model directory */
 export function requireModelDirectory(model: string): void {
   if (!isGguf(model)) return;
   throw new UserError({
@@ -48,14 +48,16 @@ export function requireModelDirectory(model: string): void {
   });
 }
 
-/** Files that make up a model: all of the directory itself but weights of other formats. */
+/**
+ * Names of the model's files: everything in the directory except subdirectories and weights in other formats.
+ */
 export function modelFiles(model: string): string[] {
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && !/\.(bin|pt|pth|gguf|onnx|h5|msgpack)$/.test(entry.name))
     .map(({ name }) => name);
 }
 
-/** Makes config.json say that the weights are float32; one that already does stays as it is. */
+/** Sets the dtype in config.json to float32, if it states another one. */
 export function stateFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -65,7 +67,7 @@ export function stateFloat32(directory: string): void {
   writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
 }
 
-/** Writes a model of which every weight was trained; config, tokenizer and template are those of `source`. */
+/** Writes a fully trained model; config, tokenizer and chat template come from `source`. */
 export async function writeModel(
   output: string,
   source: string,

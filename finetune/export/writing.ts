@@ -3,7 +3,7 @@ import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
 import type { MergeHooks } from './merge.js';
 
-/** Shows how the writing of a large file or directory goes, and ends it on Ctrl-C. */
+/** Shows progress while writing a large file or directory, and stops on Ctrl-C. */
 export function writingProgress(
   mode: ProgressMode,
   context: CommandContext,

@@ -1,18 +1,18 @@
-/** How much better than expected answers were: pure functions from rewards to advantages. */
+/** Pure functions from rewards to advantages. */
 
 import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 
-/** Added to a divisor, as in TRL. */
+/** Added to divisors, as in TRL. */
 const epsilon = 1e-4;
 
-/** Rewards of the answers to one prompt; NaN where an answer could not be judged. */
+/** Rewards of the answers to one prompt; NaN for answers that couldn't be judged. */
 export type Group = readonly number[];
 
 /**
- * Rewards minus the mean of their group (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4, by
- * that of all groups together, or by nothing (Dr. GRPO, 2503.20783). Equal rewards give exactly 0, and so do answers
- * without a reward, which count in no mean.
+ * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
+ * (`group`), by that of all groups together (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal
+ * rewards give exactly 0. Answers without a reward get 0 and count in no mean.
  */
 export function groupAdvantages(
   groups: readonly Group[],
@@ -26,7 +26,7 @@ export function groupAdvantages(
   });
 }
 
-/** Each reward minus the mean of the others of its group (RLOO, arXiv 2402.14740): G/(G − 1)·(r − mean). */
+/** Each reward minus the mean of the group's other rewards (RLOO, arXiv 2402.14740): G/(G − 1)·(r − mean). */
 export function leaveOneOut(groups: readonly Group[]): readonly (readonly number[])[] {
   return groups.map((group) => {
     const count = judged(group).length;
@@ -34,13 +34,13 @@ export function leaveOneOut(groups: readonly Group[]): readonly (readonly number
   });
 }
 
-/** Whether a group has nothing to learn from: all of its rewards are equal. */
+/** True if all rewards of a group are equal, so there is nothing to learn from it. */
 export function isFlat(group: Group): boolean {
   const rewards = judged(group);
   return rewards.every((reward) => reward === rewards[0]);
 }
 
-/** All values together with mean 0 and standard deviation 1; exactly 0 where they are equal. */
+/** Scales all values together to mean 0 and standard deviation 1; exactly 0 if they are all equal. */
 export function standardised(values: readonly (readonly number[])[]): readonly (readonly number[])[] {
   const all = values.flat();
   const centre = centreOf(all);
@@ -48,7 +48,7 @@ export function standardised(values: readonly (readonly number[])[]): readonly (
   return values.map((own) => own.map((value) => (value - centre.first - centre.rest) / divisor));
 }
 
-/** Σ γᵏ·r over the rewards from each step on. */
+/** Σ γᵏ·r over the rewards from each step to the end. */
 export function discountedReturns(rewards: readonly number[], discount: number): readonly number[] {
   const returns = [...rewards];
   for (let step = rewards.length - 2; step >= 0; step--)
@@ -56,23 +56,26 @@ export function discountedReturns(rewards: readonly number[], discount: number):
   return returns;
 }
 
-/** One episode: a reward and the value before it for each step. */
+/** For each step of an episode: its reward, and the value of the state before it. */
 export interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
-  /** Value of the state that the last step led to: 0 where the episode ended there, that of the state where it was cut. */
+  /**
+   * Value of the state after the last step: 0 if the episode terminated there, the state's value if it was
+   * truncated.
+   */
   readonly lastValue: number;
 }
 
 export interface Estimate {
   readonly advantages: readonly number[];
-  /** Targets of the values: advantages + values. */
+  /** Targets of the value function: advantages + values. */
   readonly returns: readonly number[];
 }
 
 /**
- * Generalised advantage estimation (Schulman et al. 2016, arXiv 1506.02438): Σ (γλ)ᵏ·δ with δ = r + γ·V' − V, within one
- * episode.
+ * Generalized advantage estimation (Schulman et al. 2016, arXiv 1506.02438) within one episode: Σ (γλ)ᵏ·δ
+ * with δ = r + γ·V' − V.
  */
 export function generalisedAdvantages(
   { rewards, values, lastValue }: Episode,
@@ -88,12 +91,12 @@ export function generalisedAdvantages(
   return { advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
 }
 
-/** Numbers for each token of a completion, of which those that are not trained are no steps. */
+/** One number per token of a completion. Untrained tokens aren't steps. */
 export interface TokenEpisode extends Episode {
   readonly trained?: readonly boolean[] | undefined;
 }
 
-/** Generalised advantage estimation whose steps are the trained tokens; 0 for the others. */
+/** Generalized advantage estimation with the trained tokens as steps; 0 for the other tokens. */
 export function tokenAdvantages(
   { rewards, values, lastValue, trained }: TokenEpisode,
   settings: Parameters<typeof generalisedAdvantages>[1],
@@ -108,7 +111,10 @@ export function tokenAdvantages(
   return { advantages: spread(advantages), returns: spread(returns) };
 }
 
-/** log π − log π_ref of each trained token, whose sum estimates the KL divergence to the reference; 0 for the others. */
+/**
+ * log π − log π_ref of each trained token, 0 for the others. The sum estimates the KL divergence from the
+ * reference.
+ */
 export function logRatios(
   logp: ArrayLike<number>,
   reference: ArrayLike<number>,
@@ -119,7 +125,7 @@ export function logRatios(
 
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
-/** The mean in two parts that are taken off one after the other, so that equal values leave exactly 0. */
+/** The mean in two parts to subtract one after the other, so equal values give exactly 0. */
 function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };
@@ -130,7 +136,7 @@ function centred(group: Group): readonly number[] {
   return group.map((reward) => (Number.isNaN(reward) ? 0 : reward - first - rest));
 }
 
-/** Standard deviation of a sample (n − 1); exactly 0 of equal rewards. */
+/** Sample standard deviation (n − 1); exactly 0 for equal rewards. */
 function deviation(group: Group): number {
   return standardDeviation(centred(judged(group)));
 }

@@ -1,4 +1,4 @@
-/** The model as an agent: it plays groups of episodes in an environment. */
+/** Task in which the model is an agent that plays groups of episodes in an environment. */
 
 import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
@@ -25,10 +25,12 @@ export interface AgentSettings {
   readonly maxTurns: number;
 }
 
-/** Episodes that are played side by side. */
+/** Most environments opened for simultaneous episodes. */
 const mostAtOnce = 4096;
 
-/** @throws UserError for an unknown environment, or one whose actions can't be put in words */
+/**
+ * @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words
+ */
 export async function openAgentTask(
   { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
   episodes: number,
@@ -90,7 +92,7 @@ export async function openAgentTask(
   };
 }
 
-/** A text world lists what it admits. */
+/** True if the environment can list its valid actions. */
 const isListed = ({ actionSpace, info }: Environment): boolean =>
   actionSpace.kind === 'discrete' ||
   actionSpace.kind === 'tuple' ||

@@ -1,4 +1,7 @@
-/** Finds what makes a reinforcement learning useless although it runs. Each alarm is raised once in a row of updates, and names its remedy. */
+/**
+ * Detects problems that make reinforcement learning useless although it doesn't fail. An alarm is raised once
+ * while its problem persists.
+ */
 import { mean } from '../../src/statistics/descriptive.js';
 import type { RlAlarm, RlEventOf } from './events.js';
 
@@ -7,23 +10,28 @@ type Step = Pick<
   'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
 >;
 
-/** Updates that are looked at together. */
+/** Number of updates averaged. */
 const window = 10;
 
-/** What the alarms look at. */
+/** The updates that the checks examine. */
 interface Course {
-  /** The first updates, and the last ones. */
+  /** The first updates; `now` has the latest ones. */
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /** Whether the last episodes returned about as much as the best one ever did: then there is nothing to learn. */
+  /**
+   * True if the last episodes returned almost as much as the best one ever, so there is little left to learn.
+   */
   readonly solved: boolean;
-  /** Whether the objective compares the episodes of a group: without, equal returns teach something. */
+  /**
+   * True if the objective compares the episodes of a group. If it doesn't, equal returns can still teach
+   * something.
+   */
   readonly compares: boolean;
 }
 
 interface Watch {
   readonly alarm: RlAlarm['alarm'];
-  /** What is wrong, or undefined. */
+  /** Returns the problem and its remedy; undefined if all is well. */
   check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
 }
 
@@ -117,12 +125,12 @@ export class AlarmWatch {
   #highest = Number.NEGATIVE_INFINITY;
   readonly #raised = new Set<RlAlarm['alarm']>();
 
-  /** @param compares whether the objective compares the episodes of a group */
+  /** @param compares true if the objective compares the episodes of a group */
   constructor(compares: boolean) {
     this.#compares = compares;
   }
 
-  /** The alarms that an update raises. */
+  /** Adds an update and returns the alarms it raises. */
   step(step: Step): readonly RlAlarm[] {
     this.#lowest = Math.min(this.#lowest, step.lowest);
     this.#highest = Math.max(this.#highest, step.highest);

@@ -1,4 +1,4 @@
-/** Puts a reinforcement learning together: model, sampler, environments, sessions. */
+/** Assembles the parts of reinforcement learning: model, sampler, environments, sessions. */
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
@@ -27,7 +27,7 @@ import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { openSampler } from './sampler.js';
 
-/** What is known of a learning before anything large is loaded. */
+/** What can be determined before loading anything large. */
 export interface PlannedLearning {
   readonly config: LearningConfig;
   readonly decoder: DecoderConfig;
@@ -35,11 +35,11 @@ export interface PlannedLearning {
   readonly objective: PolicyObjective;
   readonly checkpoint: string;
   readonly threads: number;
-  /** Environment variables, for environments outside this program. */
+  /** Environment variables, for environments outside this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UserError when the model can't be read, or another model is where the result will be */
+/** @throws UserError if the model can't be read, or the output already has another model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
@@ -56,7 +56,7 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
-/** The parts of a learning that don't depend on what is learnt. */
+/** The parts that don't depend on the task. */
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
   readonly trainable: Trainable;
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
 
 export type OpenedLearning = OpenedTrainer & OnlineLearning;
 
-/** @throws UserError when model or environment can't be used, or memory runs out */
+/** @throws UserError if the model or environment can't be used, or memory runs out */
 export async function openLearning(plan: PlannedLearning): Promise<OpenedLearning> {
   const task = await openTask(plan);
   try {
@@ -80,7 +80,7 @@ export async function openLearning(plan: PlannedLearning): Promise<OpenedLearnin
   }
 }
 
-/** @throws UserError when the model can't be used, or memory runs out */
+/** @throws UserError if the model can't be used, or memory runs out */
 export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer> {
   const { config, decoder, method, objective, checkpoint, threads } = plan;
   const device = await chooseDevice(config.device, 'device');
@@ -122,7 +122,7 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
   }
 }
 
-/** A value head begins at 0. */
+/** Initial values of the objective's own parameters: a value head starts at 0. */
 const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): readonly Parameter[] =>
   (objective.parameters?.(decoder) ?? []).map(({ name, shape }) => ({
     name,
@@ -150,7 +150,7 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
   };
 }
 
-/** Whether tokens are masked that lead to no possible answer. */
+/** True if sampling masks tokens that can't lead to a valid answer. */
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
@@ -159,7 +159,7 @@ function readsReference({ objective }: LearningConfig): boolean {
   return (typeof objective.kl === 'number' ? objective.kl : objective.kl.coefficient) !== 0;
 }
 
-/** The model as it was: with the adapter off, or with the first weights. */
+/** Parameters of the initial model: the initial weights, or with an adapter, a zero B matrix. */
 function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
   return parameters.map(({ name, shape, values }) => ({
     name,
@@ -171,7 +171,7 @@ function referenceOf(parameters: readonly Parameter[], trainable: Trainable): re
   }));
 }
 
-/** What the trainer knows of rewards: those of candidates are given already. */
+/** Reward settings for the trainer. A proposer's task computes its candidates' rewards itself. */
 const rewardOf = (config: LearningConfig) =>
   isProposer(config)
     ? { gamma: 1, invalid: 0, assignment: 'return' as const, shuffle: config.reward.shuffle }
@@ -195,7 +195,10 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that change what is learnt, and the model and the user's modules by their contents. */
+/**
+ * What identifies a training run: the settings that affect learning, and content hashes of the model and the
+ * user's modules.
+ */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,
@@ -212,7 +215,7 @@ function identityParts(config: LearningConfig): unknown {
   return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
 }
 
-/** The parameters of the model among those that are trained: an objective may have its own. */
+/** The model's parameters among the trained ones, without those of the objective. */
 export function modelParameters(
   decoder: DecoderConfig,
   trainable: Trainable,

@@ -1,4 +1,4 @@
-/** What each token of the episodes is credited with: advantages, and the targets of a value head. */
+/** Assigns advantages, and targets for a value head, to the tokens of episodes. */
 
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
 import type { Sampled } from '../train/objectives/sampled.js';
@@ -6,7 +6,9 @@ import { groupAdvantages, leaveOneOut, logRatios, standardised, tokenAdvantages 
 import { type Assignment, perToken, spread, turnCredits, turnRewards } from './assignment.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
-/** A sequence with what the graph of the training read of it before the update. */
+/**
+ * A sequence with what was read before the update: log-probabilities, values and reference log-probabilities.
+ */
 export interface ReadSequence extends SampledSequence {
   readonly oldLogp?: ArrayLike<number> | undefined;
   readonly oldValues?: ArrayLike<number> | undefined;
@@ -20,16 +22,16 @@ export interface CreditSettings {
   readonly invalid: number;
   /** Default: `return`. */
   readonly assignment?: Assignment | undefined;
-  /** Discount of rewards for each turn that they lie ahead; for assignments other than `return`. */
+  /** Discount factor per turn; not used by the assignment `return`. */
   readonly gamma?: number | undefined;
 }
 
 /**
- * All sequences of the groups with their advantages. An objective with a value head estimates those of each token; for
- * the others each token has the advantage of its episode's return among those of the group, or of what its turn is
- * credited with among those of the same turn.
- * @param returns of each episode of each group
- * @param read what was read of a sequence; the sequence itself where nothing was
+ * Computes the advantages of all sequences. PPO estimates them per token from its value head. The other
+ * objectives compare within the group: by the return of the whole episode, or by the credit of each turn with
+ * those of the same turn.
+ * @param returns per group and episode
+ * @param read returns a sequence with what was read before the update, or unchanged if nothing was
  */
 export function credited(
   groups: readonly Group[],
@@ -94,14 +96,17 @@ function divergenceOf({ sequences }: Episode, read: (sequence: SampledSequence) 
 
 const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
-/** log π − log π_ref of each token; zeros where no reference was read. */
+/** log π − log π_ref per token; zeros without a reference. */
 function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence): readonly number[] {
   return referenceLogp === undefined
     ? samplerLogp.map(() => 0)
     : logRatios(oldLogp ?? samplerLogp, referenceLogp, trained);
 }
 
-/** Generalised advantage estimation over the tokens of each episode, whose rewards stand at the last token of each reply. */
+/**
+ * Generalized advantage estimation over each episode's tokens. The reward of a reply is given at its last
+ * trained token.
+ */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -118,7 +123,7 @@ function withEstimates(
     episode.ends.forEach((token, turn) => {
       if (token >= 0) rewards[token]! += objective.rewardScale * assigned[turn]!;
     });
-    // The state after a cut is not read: its value is about that before the last token.
+    // The state after a truncation isn't evaluated; the value before the last trained token approximates it.
     const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;
     return { sequences, trained, ...tokenAdvantages({ rewards, values, lastValue, trained }, objective) };
   });

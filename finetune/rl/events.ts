@@ -1,4 +1,4 @@
-/** What happens in a reinforcement learning, for console, log and page. */
+/** Events of reinforcement learning, for console, log and page. */
 
 import type { ControlledTraining } from '../train/steering.js';
 import type { Improvement } from './improvement.js';
@@ -10,52 +10,52 @@ export interface RlAlarm {
   readonly remedy: string;
 }
 
-/** The mean return of an evaluation, and the update after which it was measured. */
+/** Mean return of an evaluation, and the update after which it was measured. */
 export interface Evaluated {
   readonly step: number;
   readonly meanReward: number;
-  /** Half of the 95 % interval of the mean. */
+  /** Half-width of the 95 % interval of the mean. */
   readonly margin: number;
-  /** Mean return of the policies that were proposed; of proposers. */
+  /** Mean return of the proposed policies; proposers only. */
   readonly policyReturn?: number | undefined;
-  /** Mean over held-out runs of the best return of each; of proposers. */
+  /** Best return of a held-out run, averaged over the runs; proposers only. */
   readonly bestReturn?: number | undefined;
 }
 
 export type RlEvent =
   | {
       readonly kind: 'start';
-      /** Updates already made: 0, or those of the checkpoint that it goes on from. */
+      /** Completed updates: 0, or those of the checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
-      /** Episodes an update. */
+      /** Episodes per update. */
       readonly episodes: number;
       readonly best?: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
     }
   | ({
       readonly kind: 'step';
-      /** 1 for the first update. */
+      /** One-based. */
       readonly step: number;
       readonly totalSteps: number;
-      /** Mean return of the episodes that were played for it. */
+      /** Mean return of the update's episodes. */
       readonly reward: number;
-      /** Those of the worst and the best episode. */
+      /** Return of the worst episode; `highest` is that of the best. */
       readonly lowest: number;
       readonly highest: number;
-      /** Mean over the groups of the standard deviation of their returns. */
+      /** Standard deviation of the returns within a group, averaged over the groups. */
       readonly spread: number;
-      /** Share of groups whose returns are all equal. */
+      /** Fraction of groups whose returns are all equal. */
       readonly flat: number;
-      /** Mean return of the policies that were proposed; of proposers. */
+      /** Mean return of the proposed policies; proposers only. */
       readonly policyReturn?: number;
-      /** Share of replies that could be read: they named an action, or parameters. */
+      /** Fraction of replies that could be parsed into an action or parameters. */
       readonly valid: number;
-      /** Mean turns of an episode. */
+      /** Mean number of turns per episode. */
       readonly turns: number;
-      /** Mean tokens of a reply. */
+      /** Mean number of tokens per reply. */
       readonly replyTokens: number;
       readonly sampledTokens: number;
-      /** Part of `seconds` of the metric that the episodes took. */
+      /** The part of the metric's `seconds` spent on playing episodes. */
       readonly samplingSeconds: number;
     } & Improvement)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)

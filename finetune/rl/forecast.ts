@@ -1,7 +1,12 @@
-/** What a learning will take, forecast before it: memory by estimate, tokens by its config, time by a small update. */
+/**
+ * Forecasts the cost of a training run: memory is estimated, tokens follow from the config, and time comes
+ * from trial updates.
+ */
+
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength } from '../engine/batch.js';
 import { zeroMoments } from '../engine/optimisers.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
@@ -11,27 +16,27 @@ import { answeringOf, evaluationSize, turnsOf } from './learning-config.js';
 import { playAndLearn } from './online.js';
 
 export interface Forecast {
-  /** In bytes, at the peak of an update. */
+  /** Bytes at the peak of an update. */
   readonly memory: number;
   readonly free: number;
-  /** The most tokens that can be sampled, evaluations included. */
+  /** Upper limit of sampled tokens, including evaluations. */
   readonly mostSampledTokens: number;
-  /** As many as were sampled in the episodes that were tried, for all of them. */
+  /** Expected number of sampled tokens, extrapolated from the trial. */
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
-  /** Episodes that were tried: all of an update, or a few where that takes long. */
+  /** Episodes in the trial: a whole update, or a few if that would take too long. */
   readonly tried: number;
   readonly remedy: string;
 }
 
-/** Episodes that are played to estimate memory, and how long a whole update will take. */
+/** Episodes played to estimate memory and the duration of a whole update. */
 const tried = 16;
 
-/** A whole update is tried where it takes less than this, in seconds. */
+/** A whole update is tried if it takes at most this many seconds. */
 const longestTrial = 30;
 
-/** What an update took, in seconds. */
+/** Size and duration (in seconds) of a trial update. */
 interface Tried {
   readonly episodes: number;
   readonly tokens: number;
@@ -40,8 +45,8 @@ interface Tried {
 }
 
 /**
- * @param meters a monotonic clock, and the memory of the process in bytes
- * @throws UserError when model or environment can't be used
+ * @param meters a monotonic clock in milliseconds, and the memory of the process in bytes
+ * @throws UserError if the model or environment can't be used
  */
 export async function forecast(
   plan: PlannedLearning,
@@ -59,7 +64,7 @@ export async function forecast(
       plan,
       learning.trainable,
     );
-    // The first one makes room.
+    // Warm-up: the first update allocates memory.
     await tryUpdate(learning, starts.length, size, milliseconds);
     const few = await tryUpdate(learning, starts.length, size, milliseconds);
     const learnt = groups * groupSize;
@@ -93,7 +98,7 @@ export async function forecast(
   }
 }
 
-/** Plays and learns once, as the learning will; nothing of it is kept. */
+/** Performs one update on copies of the parameters. */
 async function tryUpdate(
   learning: OpenedLearning,
   groups: number,
@@ -114,14 +119,17 @@ async function tryUpdate(
   };
 }
 
-/** Estimated from episodes that were played, as many as an update has. */
+/**
+ * Estimates memory from played episodes, repeated to the size of an update.
+ * @throws UserError if an episode exceeds the model's context
+ */
 function memoryOf(
   played: readonly Group[],
   { config, decoder }: PlannedLearning,
   trainable: Parameters<typeof estimateMemory>[0]['trainable'],
 ): MemoryEstimate {
   const sequences = played.flat().flatMap((episode) => episode.sequences);
-  const longest = Math.max(...sequences.map(exampleLength));
+  const longest = largest(sequences.map(exampleLength));
   if (longest > decoder.contextTokens)
     throw new UserError({
       field: 'agent.history',
@@ -141,7 +149,7 @@ function memoryOf(
   return estimateMemory({ config: decoder, trainable, training, validated: false, settings });
 }
 
-/** @param played what is counted: episodes of an agent, answers of a proposer */
+/** @param played what is counted: an agent's episodes or a proposer's answers */
 export function describedForecast(found: Forecast, played: string): string {
   return [
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may run out; ${found.remedy}` : ''}`,

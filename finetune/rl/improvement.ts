@@ -1,5 +1,4 @@
-/** One update: steps of the optimizer with the episodes that were just played. */
-import { UserError } from '../../src/base/errors.js';
+/** One update: optimizer steps on the episodes that were just played. */
 import type { ObjectiveSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, deriveSeeds, shuffled } from '../../src/random/generator.js';
 import { exampleLength } from '../engine/batch.js';
@@ -14,17 +13,18 @@ import {
 import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
+import { refuseNonFinite } from '../train/trainer.js';
 import { lossAndGradients, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 
-/** First spawn key of the order that minibatches are drawn in; `lossAndGradients` has 1. */
+/** First spawn key of the minibatch order; `lossAndGradients` uses 1. */
 const orderStream = 2;
 
 export interface ImprovementSettings {
-  /** Times that the same episodes are learnt from. */
+  /** Number of passes over the same episodes. */
   readonly epochs: number;
-  /** Parts of their replies in each epoch, drawn anew, with a step of the optimizer each. */
+  /** Minibatches per epoch, reshuffled every epoch; one optimizer step each. */
   readonly minibatches: number;
   readonly seed: number;
   readonly learningRate: number;
@@ -32,47 +32,50 @@ export interface ImprovementSettings {
   readonly adamw: AdamWSettings;
   readonly maxGradientNorm: number;
   readonly batchTokens: number;
-  /** Says which ratios count as clipped. */
+  /** Determines which ratios count as clipped. */
   readonly objective: ObjectiveSettings;
 }
 
 export interface Sessions {
   /** Trains the objective. */
   readonly training: TrainingSession;
-  /** What the objective reads before an update; absent where it needs nothing. */
+  /** Reads what the objective needs before an update; undefined if it needs nothing. */
   readonly reading: TrainingSession | undefined;
 }
 
-/** Steps of the optimizer in an update. */
+/** Optimizer steps per update. */
 export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
   epochs * minibatches;
 
-/** What an update did; means are over trained tokens. */
+/** Statistics of an update; means are over trained tokens. */
 export interface Improvement {
-  /** The loss of the first step. */
+  /** Loss of the first step. */
   readonly loss: number;
   readonly gradientNorm: number;
   readonly learningRate: number;
   /** In nats. */
   readonly entropy: number;
-  /** KL divergence to the sampler's policy: 0 where both compute alike. */
+  /**
+   * KL divergence between the sampler's and the trainer's policy before the update; 0 if both compute the
+   * same.
+   */
   readonly mismatch: number;
-  /** Largest difference of the log-probabilities. */
+  /** Largest absolute difference of a log-probability. */
   readonly largestMismatch: number;
-  /** To the reference; absent where none is read. */
+  /** KL divergence from the reference; missing if none is read. */
   readonly kl?: number;
-  /** Share of the variance of the returns that a value head explained before the update; absent without one. */
+  /** Fraction of the returns' variance explained by the value head before the update; missing without one. */
   readonly explainedVariance?: number;
-  /** Share of tokens whose ratio no longer counts, in the last step. */
+  /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
-  /** Tokens that were read: of the completions, each with its prompt. */
+  /** Tokens read: all completions, each with its prompt. */
   readonly tokens: number;
 }
 
 /**
- * Changes the parameters of `state` in place.
- * @param sequences all of the update, with their advantages
- * @throws UserError when the training diverges
+ * Updates the parameters of `state` in place.
+ * @param sequences all sequences of the update, with their advantages
+ * @throws UserError if training diverges
  */
 export async function improve(
   { training }: Sessions,
@@ -113,7 +116,7 @@ export async function improve(
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
 
-/** Those of a step: all of them, where there are fewer than parts. */
+/** Sequences of one optimizer step; all of them if there are fewer than two per minibatch. */
 function minibatch(
   sequences: readonly Sampled[],
   step: number,
@@ -130,10 +133,11 @@ function minibatch(
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
 /**
- * What the graph of the training reads of sequences before an update: log-probabilities, values of a value head, and
- * log-probabilities by the reference.
- * @param reference its parameters; undefined where it doesn't count
- * @returns for each sequence what was read of it: nothing without a session for it
+ * Reads sequences before an update: log-probabilities, values of a value head, and log-probabilities under
+ * the reference.
+ * @param reference parameters of the reference; undefined if there is none
+ * @returns a function that adds what was read to a sequence; the sequence is unchanged if there is no reading
+ *   session
  */
 export async function readBefore(
   { reading }: Sessions,
@@ -159,15 +163,4 @@ export async function readBefore(
       ...(referred && { referenceLogp: referred.get(sequence)!.logp }),
     };
   };
-}
-
-function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
-  if (Object.values(found).every(Number.isFinite)) return;
-  const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
-    field: 'learningRate',
-    message: `training has diverged: in step ${step} ${values.join(' and ')}`,
-    remedy:
-      'lower the learning rate or clip the gradient, with another output: a checkpoint keeps its settings',
-  });
 }

@@ -1,4 +1,4 @@
-/** The two kinds of learning of a language model: an agent's and a proposer's. */
+/** The two ways to train a language model by reinforcement: as an agent or as a proposer. */
 
 import { isAbsolute } from '../../src/config/learning/reward.js';
 import { shellWord } from '../../src/format/shell-word.js';
@@ -13,27 +13,30 @@ export type LearningConfig = RlConfig | ProposerConfig;
 
 export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
 
-/** @throws UserError as `loadRlConfig` */
+/** @throws UserError like `loadRlConfig` */
 export function loadLearningConfig(...given: Parameters<typeof loadRlConfig>): LearningConfig {
   const [file, , cwd = ''] = given;
   return isProposerConfig(file, cwd) ? loadProposerConfig(...given) : loadRlConfig(...given);
 }
 
-/** How the model answers: the longest reply in tokens, and the temperature of the sampling. */
+/** Limits on replies: most tokens, and the sampling temperature. */
 export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
   isProposer(config) ? config.answers : config.agent;
 
-/** Episodes of an evaluation, or runs. */
+/** Number of episodes in an evaluation (for proposers, of runs). */
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
 
-/** The most replies of an episode, and the replies of what an evaluation counts, on average. */
+/**
+ * `most`: the most replies per episode. `evaluated`: episodes per unit that an evaluation counts; 1 for
+ * agents, and for proposers the mean number of iterations per run.
+ */
 export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
   if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
 }
 
-/** The ids of the environments that it learns in, and the share of each in what is learnt from. */
+/** Ids of the environments to learn in, and the share of the training that each gets. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
   if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
   const shares = new Map<string, number>();
@@ -45,16 +48,16 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-/** Where the model acts, or whose policies it proposes, for titles. */
+/** Names of the environments, for titles. */
 export function placeOf(config: LearningConfig): string {
   const ids = [...environmentsOf(config).keys()];
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
 /**
- * The words of a run, or of a play, that use a result as it was trained.
- * @param model how a command line is to name the model that was trained
- * @param result likewise the adapter or the model
+ * Command-line words that use the result in a run or in play, with the same settings as in training.
+ * @param model the trained model's path as shown on the command line
+ * @param result likewise, path of the adapter or model
  */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
@@ -66,7 +69,7 @@ export function usedAs(config: LearningConfig, model: string, result: string): s
   return words.join(' ');
 }
 
-/** What pages call things. */
+/** Labels for pages. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config))
     return {

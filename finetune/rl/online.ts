@@ -1,4 +1,4 @@
-/** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this first. */
+/** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this file first. */
 import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
@@ -24,7 +24,7 @@ import { type RewardSettings, returnsOf } from './rewards.js';
 export interface OnlineSettings {
   readonly seed: number;
   readonly updates: number;
-  /** Starts an update, and episodes from each. */
+  /** Starts per update; `groupSize` is the number of episodes from each. */
   readonly groups: number;
   readonly groupSize: number;
   readonly reward: RewardSettings;
@@ -40,12 +40,12 @@ export interface OnlineLearning {
   readonly sampler: Sampler;
   readonly sessions: Sessions;
   readonly objective: PolicyObjective;
-  /** First values; they are changed. */
+  /** Initial values; training updates them in place. */
   readonly parameters: readonly Parameter[];
-  /** The reference of the KL term; undefined where it doesn't count. */
+  /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
   readonly settings: OnlineSettings;
-  /** File of the state; learning goes on from it when it exists. */
+  /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
 }
@@ -54,33 +54,33 @@ export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
-  /** Updates of earlier sessions that count, asked once it goes on: alarms look at the whole course. */
+  /** Updates of earlier sessions, requested after the start event; alarms consider the whole run. */
   earlier?(): readonly RlEventOf<'step'>[];
-  /** Asked after every update; true writes a checkpoint and ends the learning. */
+  /** Checked after every update; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Waited for after every update, before `stop` is asked. */
+  /** Awaited after every update, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** Asked after every update; true ends it with its result. */
+  /** Checked after every update; if true, the run ends early with a result. */
   isSpent?(): boolean;
 }
 
 export interface OnlineOutcome {
-  /** Those of the best evaluation. */
+  /** The parameters of the best evaluation. */
   readonly parameters: readonly Parameter[];
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
-  /** Absent where none was made in this session. */
+  /** The last evaluation; undefined if there was none in this session. */
   readonly last: Evaluated | undefined;
 }
 
-/** Streams of random numbers below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
 /**
- * Goes on from the checkpoint where there is one: what follows from the seed and the number of the update is the same
- * as without a break.
- * @throws UserError when it diverges, or the checkpoint belongs to another learning
+ * Trains, resuming from the checkpoint if it exists. Random numbers depend only on the seed and the update's
+ * number, so the results are the same as without an interruption.
+ * @throws UserError if training diverges, or the checkpoint belongs to another run
  */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
@@ -146,9 +146,9 @@ export async function playAndLearn(
 }
 
 /**
- * Changes the parameters of `state` in place.
- * @param permutation seed of the control that shuffles returns
- * @throws UserError when the training diverges
+ * Updates the parameters of `state` in place.
+ * @param permutation seed for shuffling returns (a control experiment)
+ * @throws UserError if training diverges
  */
 export async function learnFrom(
   {
@@ -193,7 +193,10 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   };
 }
 
-/** The mean undiscounted return of fresh episodes; keeps the weights where none was higher so far. */
+/**
+ * Evaluates the model on held-out starts, the same every time. Keeps the weights if no earlier evaluation was
+ * better.
+ */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -221,7 +224,7 @@ async function evaluate(
   return evaluated;
 }
 
-/** Nothing learnt yet. */
+/** The state before any update. */
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
@@ -233,7 +236,7 @@ async function restore({ checkpoint, owner, parameters, task }: OnlineLearning):
   return stored ?? freshState(parameters);
 }
 
-/** The checkpoint has losses: a return is one with its sign changed. */
+/** Converts from the checkpoint's losses, which are negated returns. */
 const bestOf = ({ best }: TrainingState, perUpdate: number) =>
   best && { step: best.step / perUpdate, meanReward: -best.loss };
 
@@ -256,7 +259,10 @@ function outcome(
   };
 }
 
-/** SHA-256 of everything that the result depends on: a checkpoint goes on only as the learning that wrote it. */
+/**
+ * SHA-256 of everything that determines the result. A checkpoint can only be resumed by a run with the same
+ * identity.
+ */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

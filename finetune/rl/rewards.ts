@@ -1,20 +1,20 @@
-/** What episodes earn: discounted returns, and their permutation as a control. */
+/** Discounted returns of episodes, optionally permuted as a control experiment. */
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { discountedReturns } from './advantages.js';
 import type { Group } from './learning/episode.js';
 
 export interface RewardSettings {
-  /** Discount for each turn that a reward lies ahead. */
+  /** Discount factor per turn. */
   readonly gamma: number;
   /** Added for each reply that names no action. */
   readonly invalid: number;
-  /** Whether returns are permuted within each group. */
+  /** If true, permutes the returns within each group. */
   readonly shuffle: boolean;
 }
 
 /**
- * The return of each episode of each group, from its first turn: Σ γᵗ·reward(t), and what invalid replies cost.
- * @param seed of the permutation
+ * Return of each episode of each group: Σ γᵗ·reward(t), plus `invalid` for each invalid reply.
+ * @param seed seed of the permutation
  */
 export function returnsOf(
   groups: readonly Group[],

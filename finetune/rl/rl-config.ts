@@ -84,7 +84,7 @@ const settings = learningSettings.extend({
 
 type Written = z.output<typeof settings>;
 
-/** What doesn't go with the objective: it would be ignored, or teach nothing. */
+/** Refuses settings that the objective would ignore, or from which it can't learn. */
 const schema = settings.superRefine((written, context) => {
   const {
     epochs,
@@ -119,7 +119,7 @@ export type RlConfig = Omit<Written, 'environment'> & {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
 };
 
-/** As it is written. */
+/** The config as written, before defaults. */
 export type RlInput = z.input<typeof settings>;
 
 export const rlKind: SettingsKind<Written> = {
@@ -132,9 +132,9 @@ export const rlKind: SettingsKind<Written> = {
 };
 
 /**
- * Reads the config of a reinforcement learning, by its path or by the name of a ready one; paths are resolved as those of
- * a training's config.
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ * Reads a reinforcement learning config by path or by the name of a bundled one; resolves paths as in other
+ * training configs.
+ * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
 export function loadRlConfig(
   file: string,

@@ -14,11 +14,11 @@ import type { RlMetric } from './rl-record.js';
 export interface RlDisplay {
   /** @param secondsLeft undefined before the first update */
   show(metric: RlMetric, secondsLeft: number | undefined): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** Shows a learning as it goes; its start, each evaluation and each alarm stay in the scroll-back. */
+/** Shows the progress of a training run. Its start, evaluations and alarms stay in the scroll-back. */
 export function createRlDisplay(
   mode: ProgressMode,
   { counted, measured }: Pick<ReturnType<typeof wordsOf>, 'counted' | 'measured'>,

@@ -1,4 +1,4 @@
-/** `index.html` of a reinforcement learning: its result, its course, its settings. */
+/** `index.html` of a reinforcement learning run: result, progress, settings. */
 
 import { basename } from 'node:path';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
@@ -21,15 +21,15 @@ import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './lea
 import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
-  /** The command line that made it, and goes on with it. */
+  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: LearningConfig;
-  /** All metrics of the learning, in order; with a `start`. */
+  /** All metrics of the run, in order; includes a `start`. */
   readonly metrics: readonly RlMetric[];
   readonly status: TrainingStatus;
 }
 
-/** Texts from outside are escaped. */
+/** Builds the page. External text is escaped. */
 export function rlPage(report: RlReport): Page {
   const { command, config, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
@@ -83,13 +83,13 @@ ${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssByt
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** A chart over updates. */
+/** A `stepChart` with updates on the x axis. */
 const chart: typeof stepChart = (steps, title, value, options = {}) =>
   stepChart(steps, title, value, { xTitle: 'Update', ...options });
 
 const share = (value: number) => `${formatNumber(100 * value, 3)} %`;
 
-/** The model and the searches in the held-out runs, each with the same number of episodes. */
+/** Compares the model with the baselines on the held-out runs, each with the same number of episodes. */
 function comparison(
   { metrics }: RlReport,
   evaluations: readonly RlMetricOf<'evaluation'>[],

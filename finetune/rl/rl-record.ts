@@ -1,4 +1,7 @@
-/** The record of a reinforcement learning beside its result: the log of metrics, event files for TensorBoard, a page. */
+/**
+ * Keeps the record of a reinforcement learning run next to its result: metrics, TensorBoard event files and a
+ * page.
+ */
 import { join } from 'node:path';
 import { type Page, page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
@@ -11,13 +14,13 @@ import type { RlEvent, RlEventOf } from './events.js';
 export type RlMetric = Timed<RlEvent>;
 export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
 
-/** Seconds of learning between two pages. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
-/** Updates that the time left is computed from. */
+/** Window for the remaining time, in updates. */
 const recentUpdates = 20;
 
-/** Undefined before the first update. */
+/** Estimate from recent updates; undefined before the first. */
 export function secondsLeftOf(metrics: readonly RlMetric[]): number | undefined {
   const steps = metrics.filter((metric) => metric.kind === 'step').slice(-recentUpdates);
   const last = steps.at(-1);
@@ -31,10 +34,10 @@ export class RlRecord {
   readonly #render: (metrics: readonly RlMetric[], status: TrainingStatus) => Page;
   readonly #log: MetricsLog<RlMetric>;
   readonly #events: EventFile<RlMetric>;
-  /** Seconds since the page was written. */
+  /** Seconds since the page was last written. */
   #unwritten = 0;
 
-  /** @param render the page */
+  /** @param render builds the page */
   constructor(output: string, render: (metrics: readonly RlMetric[], status: TrainingStatus) => Page) {
     this.#output = output;
     this.#render = render;
@@ -42,7 +45,7 @@ export class RlRecord {
     this.#events = new EventFile(join(output, trainingFiles.eventFiles), scalars);
   }
 
-  /** Those of the whole learning, earlier sessions included. */
+  /** Metrics of the whole training run, including earlier sessions. */
   get metrics(): readonly RlMetric[] {
     return this.#log.metrics;
   }
@@ -52,7 +55,7 @@ export class RlRecord {
     return secondsLeftOf(this.metrics);
   }
 
-  /** @throws UserError when the log of an earlier session is damaged */
+  /** @throws UserError if the log of an earlier session is damaged */
   add(metric: RlMetric): void {
     this.#log.add(metric);
     this.#events.add(metric);
@@ -61,7 +64,7 @@ export class RlRecord {
     this.#writePage({ kind: 'running', secondsLeft: this.secondsLeft });
   }
 
-  /** Writes the page for the last time. A learning that never started has none. */
+  /** Writes the final page and closes the files. A run that never started gets no page. */
   async end(status: TrainingStatus): Promise<void> {
     this.#writePage(status);
     this.#events.close();

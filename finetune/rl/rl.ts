@@ -1,4 +1,7 @@
-/** Learns what a config says into its output directory: lock, record, live progress, lineage. */
+/**
+ * Runs configured reinforcement learning in its output directory, with lock, record, live progress and
+ * lineage.
+ */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -44,20 +47,20 @@ interface RlArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly quiet: boolean;
-  /** Whether its page is opened when it begins. */
+  /** Open the run's page in a browser when training starts. */
   readonly open?: boolean | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
 }
 
-/** The last line of `--json`. */
+/** Last line of `--json` output. */
 export interface RlSummary {
   readonly ended: 'complete' | 'early' | 'interrupted';
-  /** Updates made. */
+  /** Completed updates. */
   readonly step: number;
-  /** The mean of the last evaluation, by sampling; null where it was interrupted before one. */
+  /** Mean of this session's last evaluation (with sampled replies); null if there was none. */
   readonly meanReward: number | null;
-  /** Mean return of the policies that were proposed in that evaluation; of proposers. */
+  /** Mean return of the policies proposed in that evaluation; proposers only. */
   readonly policyReturn?: number;
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
   /** Path of the adapter or model directory. */
@@ -66,7 +69,7 @@ export interface RlSummary {
   readonly output: string;
 }
 
-/** Learns, or goes on from the checkpoint that is there. Returns the exit code. */
+/** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function rl(args: RlArguments, context: CommandContext): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
@@ -91,7 +94,7 @@ async function dryRun(
   return 0;
 }
 
-/** While no other process writes the output. */
+/** Trains while holding the output's lock. */
 async function learnInto(plan: PlannedLearning, args: RlArguments, context: CommandContext): Promise<number> {
   const { cwd } = context;
   const { config } = plan;
@@ -133,11 +136,11 @@ async function learnInto(plan: PlannedLearning, args: RlArguments, context: Comm
 }
 
 type Learnt = OnlineOutcome & {
-  /** Directory of the adapter or the model; undefined for a learning that was interrupted. */
+  /** Directory of the adapter or model; undefined if training was interrupted. */
   readonly result: string | undefined;
 };
 
-/** Learns while the record and the display follow; a failure is recorded, too. */
+/** Trains, updating the record and the display; failures are recorded, too. */
 async function recorded(
   plan: PlannedLearning,
   record: RlRecord,
@@ -150,7 +153,7 @@ async function recorded(
   const display = createRlDisplay(args, wordsOf(config), context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const steered = steeredTraining(config.output, context, (event) => {
-    // A pause takes no time of the training's.
+    // The time of a pause doesn't count as training time.
     const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
     record.add(metric);
     display.show(metric, record.secondsLeft);
@@ -210,7 +213,7 @@ const aboutOf = (config: LearningConfig): Omit<Training, 'outcome'> => ({
   dataset: episodesOf(config, 0),
 });
 
-/** The episodes that it has learnt from stand where a training has its dataset. */
+/** Describes the episodes played so far as the run's dataset, for the lineage. */
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
   const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;

@@ -1,6 +1,6 @@
 /**
- * Samples replies with the very parameters that are trained: the inference graph of the same decoder has them as inputs,
- * fed from the trainer's arrays, so that an update needs no reload.
+ * Samples replies with the parameters being trained. The inference graph of the same decoder takes them as
+ * inputs, fed from the trainer's arrays, so an update needs no reload.
  */
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
@@ -28,17 +28,17 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Longest reply, and the field that says so, for messages. */
+  /** Longest reply; `lengthField` is the config field that sets it, for messages. */
   readonly maxTokens: number;
   readonly lengthField: string;
-  /** Whether a reply in a conversation is one of its choices. */
+  /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
 
-/** Prompts whose replies are decoded together, as far as memory allows. */
+/** Most prompts decoded together, memory permitting. */
 const mostPrompts = 64;
 
-/** @throws UserError when memory runs out */
+/** @throws UserError if memory runs out */
 export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   const { config, constrained, trainable, tokenizer, eosTokens, device, threads, temperature } = settings;
   const parametersOf = (g: GraphBuilder) => trainedSource(g, config, trainable, 'float32', false);
@@ -126,18 +126,18 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   };
 }
 
-/** A prompt by its tokens. */
+/** A prompt as tokens. */
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Name of the answer's form: equal where the constraints are. */
+  /** Identifies the form of the answer; equal for equal constraints. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Prompts whose tokens are remembered: those of small worlds recur. */
+/** Prompts whose tokens are cached; small worlds repeat their prompts. */
 const promptsKept = 1024;
 
 function remembered(tokenizer: ChatTokenizer): Encode {
@@ -152,8 +152,8 @@ function remembered(tokenizer: ChatTokenizer): Encode {
 }
 
 /**
- * The prompt of a conversation: where all is shown that was said before, it goes on from the very ids that were read and
- * sampled, which are never made of text again.
+ * Token ids of a conversation's prompt. If the whole conversation is shown, the ids that were read and
+ * sampled are kept and continued, never re-encoded from text.
  */
 function promptOf(
   tokenizer: ChatTokenizer,
@@ -164,12 +164,15 @@ function promptOf(
   const last = conversation.before.at(-1)?.reply;
   if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
-  // A reply that was cut lacks the token that ends it, which the template writes.
+  // The template writes the end-of-sequence token, which a truncated reply lacks.
   const isThere = last.ended && next[0] === last.ids.at(-1);
   return [...last.promptIds, ...last.ids, ...(isThere ? next.slice(1) : next)];
 }
 
-/** @throws UserError when a prompt leaves no room for a reply */
+/**
+ * Most tokens a reply may have.
+ * @throws UserError if the prompt leaves no room for one
+ */
 function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
   const room = config.contextTokens - prompt.length;
   if (room >= 1) return Math.min(maxTokens, room);

@@ -1,4 +1,4 @@
-/** An agent that learns while a program of the user plays: act, assign rewards, end the episode. */
+/** An agent that learns while your program plays: act, assign rewards, end the episode. */
 import { resolve } from 'node:path';
 import type { Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
@@ -15,16 +15,16 @@ import type { SampledReply } from './learning/reply.js';
 import { freshState, learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 
-/** The functions that make an agent of a model. */
+/** Functions that turn a model into an agent. */
 export interface AgentFunctions<A extends Action = Action> {
-  /** What the model is told once; nothing where it is left out. */
+  /** System prompt. Default: none. */
   systemPrompt?(): string;
   formatObservation(observation: Observation): string;
-  /** The action that a reply names; undefined where it names none. */
+  /** Parses the action from a reply; undefined if it names none. */
   extractAction(reply: string): A | undefined;
 }
 
-/** Settings of `finetune rl`, whose objective is PPO. */
+/** Settings of `finetune rl` with PPO as the objective. */
 export interface AgentTraining
   extends Partial<
     Pick<
@@ -42,7 +42,7 @@ export interface AgentTraining
   > {
   /** Directory of the model; `package:models/tiny-bytes` is a small one for `method: {kind: 'scratch'}`. */
   readonly model: string;
-  /** Episodes that an update learns from. Default: 16. */
+  /** Episodes per update. Default: 16. */
   readonly batch?: number;
   readonly objective?: Omit<Extract<RlInput['objective'], { kind: 'ppo' }>, 'kind'>;
   readonly agent?: Pick<NonNullable<RlInput['agent']>, 'history' | 'maxTokens' | 'temperature'>;
@@ -50,29 +50,30 @@ export interface AgentTraining
   readonly invalid?: number;
 }
 
-/** What an update learnt from and did; see `Improvement`. */
+/** Statistics of an update and its episodes; see `Improvement`. */
 export type AgentUpdate = Awaited<ReturnType<typeof learnFrom>> & {
-  /** Updates so far, this one included. */
+  /** Number of updates so far, including this one. */
   readonly number: number;
 };
 
-/** What `endEpisode` returns. */
+/** Result of `endEpisode`. */
 export interface EndedEpisode {
   /** Undiscounted sum of the rewards. */
   readonly return: number;
-  /** Replies. */
+  /** Number of replies. */
   readonly turns: number;
-  /** Present where the episode filled the batch, so that the model has learnt. */
+  /** Set if the episode completed a batch, so the model was updated. */
   readonly update?: AgentUpdate;
 }
 
-/** First spawn keys of what is sampled, and of the control that shuffles nothing here. */
+/** First spawn keys: of the sampling, and of the permutation of returns, which isn't used here. */
 const streams = { samples: 20, permutation: 21 } as const;
 
 /**
- * Opens a model that acts and learns by PPO. Equal settings, observations and rewards give equal actions.
- * @param cwd what a relative path of the model is relative to
- * @throws UserError for what is wrong with the settings, or a model that can't be used
+ * Opens a model that acts and learns by PPO. Deterministic: the same settings, observations and rewards give
+ * the same actions.
+ * @param cwd base directory for a relative model path
+ * @throws UserError if the settings are invalid or the model is unusable
  */
 export async function openTrainedAgent<A extends Action>(
   functions: AgentFunctions<A>,
@@ -114,7 +115,7 @@ export class TrainedAgent<A extends Action = Action> {
     trainer.sampler.refresh(trainer.parameters);
   }
 
-  /** @returns the action that the model's reply names; undefined where it names none */
+  /** @returns the action named by the model's reply; undefined if it names none */
   async act(observation: Observation): Promise<A | undefined> {
     const { agent, seed } = this.#config;
     const turn = this.#turns.length;
@@ -124,7 +125,7 @@ export class TrainedAgent<A extends Action = Action> {
       {
         ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
         ...{ choices: undefined, game: this.#episodes, turn },
-        // Models take seeds below 2^31.
+        // Models take seeds below 2³¹.
         seed: deriveSeeds(seed, [streams.samples, this.#episodes, turn], 1)[0]! >>> 1,
       },
     ]);
@@ -133,7 +134,10 @@ export class TrainedAgent<A extends Action = Action> {
     return action;
   }
 
-  /** Adds to what the last reply earns. @throws UserError before there is one */
+  /**
+   * Adds to the reward of the last reply.
+   * @throws UserError if the episode has no reply yet, or the reward isn't finite
+   */
   assignReward(reward: number): void {
     const last = this.#turns.at(-1);
     if (last === undefined)
@@ -151,9 +155,9 @@ export class TrainedAgent<A extends Action = Action> {
   }
 
   /**
-   * Keeps the episode; the model learns when there is a batch of them.
-   * @param truncated whether a limit cut it off, so that more might have been earned
-   * @throws UserError for an episode without a turn, or when the training diverges
+   * Ends the episode and stores it; once the batch is full, the model learns from it.
+   * @param truncated true if a limit cut the episode off, so more might have been earned
+   * @throws UserError if the episode has no turn, or training diverges
    */
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
@@ -177,9 +181,9 @@ export class TrainedAgent<A extends Action = Action> {
   }
 
   /**
-   * Writes the model as it is now: the weights, or the adapter of `method: lora`.
-   * @param output directory that `adapter` or `model` is written into
-   * @returns the path of it, which `model.adapter` or `model.path` of a config takes
+   * Writes the current model: all weights, or the adapter with `method: lora`.
+   * @param output directory to write `adapter` or `model` into
+   * @returns its path, for `model.adapter` or `model.path` in a config
    */
   save(output: string): Promise<string> {
     const { decoder, method } = planLearning({ ...this.#config, output });
@@ -187,7 +191,7 @@ export class TrainedAgent<A extends Action = Action> {
     return writeResult({ model: this.#config.model, method, output }, parameters);
   }
 
-  /** Frees the model. */
+  /** Releases the model. */
   close(): Promise<void> {
     return this.#trainer.close();
   }

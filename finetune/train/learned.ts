@@ -1,4 +1,4 @@
-/** The objectives of `finetune train` as its loop takes them. */
+/** Objectives of `finetune train` in the form the training loop uses. */
 import type { InputsOf, TokenExample } from '../engine/batch.js';
 import type { Objective } from '../engine/objective.js';
 import { referenceModel } from '../engine/trainable.js';
@@ -13,13 +13,14 @@ import { readParts } from './training-step.js';
 
 export interface Learned {
   readonly objective: Objective;
-  /** @param parts all that a mean is over */
+  /** @param parts all parts that the loss is averaged over */
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
 /**
- * @param examples of all splits, in the order in which they were read: of a pair the chosen answer comes first
- * @throws UserError when memory runs out while the reference reads the pairs
+ * Prepares the configured objective. For DPO, the reference model first reads all pairs.
+ * @param examples one array per split, in file order; the first example of each pair is the chosen one
+ * @throws UserError if memory runs out while the reference reads the pairs
  */
 export async function learned(
   run: TrainingRun,
@@ -31,7 +32,7 @@ export async function learned(
   return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
 }
 
-/** The log-probabilities of all answers by the model that the training starts from. */
+/** Log-probabilities of all answers under the initial model. */
 async function compare(
   { config, trainable, parameters, settings, device, threads }: TrainingRun,
   examples: readonly (readonly TokenExample[])[],

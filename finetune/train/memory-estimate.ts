@@ -1,6 +1,6 @@
 /**
- * Estimates the memory of a training at its peak from the graph's largest values, with factors fitted to measured peaks
- * (docs/log.md): within 20 % of them.
+ * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
+ * measured peaks (docs/log.md); estimates are within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -13,32 +13,34 @@ import { blockSizes, familyLength, type TokenExample, trainedLength } from '../e
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
 
-/** In bytes. */
+/** All sizes in bytes. */
 export interface MemoryEstimate {
-  /** Frozen weights. Weights stored in the precision of computation are mapped from their file, so the system can drop them. */
+  /**
+   * Frozen weights. Those stored in the computing precision are memory-mapped, so the system can evict them.
+   */
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
-  /** Values that the forward pass keeps for the backward pass of the largest batch. */
+  /** Values the forward pass keeps for the backward pass of the largest batch. */
   readonly activations: number;
-  /** Logits of the answers' tokens of the largest batch. */
+  /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
-  /** The process itself. */
+  /** Node.js and the runtime. */
   readonly overhead: number;
   readonly total: number;
-  /** The batch that needs most memory. */
+  /** The batch that needs the most memory. */
   readonly batch: BatchSize;
-  /** Advice how to need less, the largest part first. */
+  /** How to reduce memory, starting with the largest part. */
   readonly remedy: string;
 }
 
 interface BatchSize {
   readonly examples: number;
-  /** Without padding: only attention pads. */
+  /** Without padding; only attention pads. */
   readonly tokens: number;
-  /** Scores of a head's queries. */
+  /** Number of attention scores per head. */
   readonly scores: number;
-  /** Tokens with loss. */
+  /** Tokens that contribute to the loss. */
   readonly selected: number;
 }
 
@@ -50,25 +52,27 @@ export interface EstimatedTraining {
   readonly settings: OrderSettings;
 }
 
-/** Node.js and the runtime, with a graph. */
+/** Node.js and ONNX Runtime with a graph loaded. */
 const processBytes = 180e6;
 
-/** Peaks over what is kept: gaps of the runtime's allocator. */
+/** Peak over kept values: the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/** Values as large as a layer's widest that live at once while its backward pass computes them again. */
+/**
+ * Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them.
+ */
 const workCopies = 6;
 
-/** Copies of the logits that live at once: shifted, exponentials, gradients. */
+/** Number of simultaneous copies of the logits: shifted, exponentials, gradients. */
 const logitCopies = 4.5;
 
-/** Bytes that a product with quantised weights takes for its matrix in float32, forward and backward. */
+/** Bytes of the float32 matrix in a product with quantized weights, forward and backward. */
 const dequantizedBytes = 130e6;
 
 /** Values, gradients, their sum over the parts of a step, and two moments. */
 const parameterCopies = 5;
 
-/** @throws UserError when there is nothing to learn from, or an example is longer than the context */
+/** @throws UserError if there is nothing to learn from or an example exceeds the context */
 export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   const { config, trainable, validated } = training;
   const batch = batches(training).reduce((a, b) =>
@@ -83,7 +87,7 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
 }
 
-/** All batches of an epoch. */
+/** Sizes of all batches in the first epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {
@@ -100,7 +104,7 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
 
 function batchBytes(config: DecoderConfig, { tokens, scores, selected }: BatchSize) {
   const { hidden, intermediate, heads, kvHeads, headDim } = config;
-  // The residual stream, queries, keys, values, the attention's result, gate and up.
+  // Residual stream, queries, keys, values, attention output, gate and up projections.
   const kept =
     2 * hidden + 2 * heads * headDim + 2 * kvHeads * headDim + (config.gated ? 2 : 1) * intermediate;
   const work = workCopies * Math.max(heads * scores, tokens * intermediate);
@@ -116,7 +120,7 @@ function weightBytes(
 ): MemoryEstimate['weights'] {
   if (trainable.kind === 'all') return { mapped: 0, copied: 0 };
   const { base, quantized, int8 } = trainable;
-  // The validation has a session of its own, with its own copies.
+  // Validation has its own session with its own copies.
   const sessions = validated ? 2 : 1;
   let mapped = 0;
   let copied = 0;
@@ -126,13 +130,13 @@ function weightBytes(
     const rows = int8?.get(name);
     if (rows !== undefined) {
       mapped += rows.codes.length + rows.scales.length;
-      // A tied embedding is looked up where it was.
+      // The lookup of a tied embedding still uses the original mapped tensor.
     } else if (packed !== undefined) {
       const bytes = packed.codes.length + packed.scales.length + (packed.offsets?.length ?? 0);
       mapped += bytes;
       copied += sessions * bytes;
     } else if (name === `${config.modules.embedding}.weight` && !config.tied) {
-      // Only the rows that are read.
+      // Only the rows that are looked up are read from the mapped file.
     } else if (base.get(name)?.dtype === 'F32') mapped += 4 * count;
     else copied += sessions * 4 * count;
   }
@@ -141,7 +145,7 @@ function weightBytes(
 
 function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: boolean): number {
   const count = trainedParameters(config, trainable).reduce((sum, { shape }) => sum + elementCount(shape), 0);
-  // The gradient of an embedding is first as large as the embedding, once for the rows and once for the head.
+  // An embedding's gradient is as large as the embedding, once for the lookup and once for the head if tied.
   const embedding = trainable.kind === 'all' ? (config.tied ? 2 : 1) * config.vocabulary * config.hidden : 0;
   return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);
 }
@@ -152,16 +156,16 @@ export interface MachineMemory {
   readonly free: number;
 }
 
-/** The memory of this machine, or of the container that the process may not exceed. */
+/** Memory of this machine, or the limit of the container if that is lower. */
 export function machineMemory(): MachineMemory {
   const whole = totalmem();
   const limit = process.constrainedMemory();
   if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
-  // Cached files of a container count as used, but the system frees them when memory is needed.
+  // A container counts cached files as used, but the system frees them on demand.
   return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
 }
 
-/** Bytes of files that the container's control group holds in memory; 0 where it doesn't tell. */
+/** Bytes of cached files in the container's control group; 0 if unknown. */
 function cachedFiles(): number {
   try {
     const text = readFileSync('/sys/fs/cgroup/memory.stat', 'utf8');
@@ -205,7 +209,7 @@ function remedyOf(
 /** Factor by which the estimate may be too high. */
 const tolerance = 1.2;
 
-/** @throws UserError when the training can't fit, even if everything else on the machine ended */
+/** @throws UserError if the training can't fit even with the whole machine to itself */
 export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({

@@ -1,4 +1,7 @@
-/** What a training changes: an adapter, the stored weights, or random ones; its first values and its result. */
+/**
+ * Training methods: an adapter, all stored weights, or all weights from a random start. Creates the initial
+ * values and writes the result.
+ */
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -24,14 +27,17 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** Bits of the frozen weights, as the model will be served. Absent: all. */
+      /** Quantization of the frozen weights, same as in serving. Default: none. */
       readonly quantization?: Quantization;
-      /** What products with frozen weights are computed in; absent: float32. */
+      /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';
     }
-  /** All weights, from those that are stored. */
+  /** Trains all weights, starting from the stored ones. */
   | { readonly kind: 'full' }
-  /** All weights, from random ones: config, tokenizer and template are all that the directory need hold. */
+  /**
+   * Trains all weights, starting from random ones. The model directory needs only a config, tokenizer and
+   * chat template.
+   */
   | { readonly kind: 'scratch' };
 
 export function methodOf(settings: MethodSettings): Method {
@@ -46,7 +52,7 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-/** What is trained, in a few words. */
+/** Short description of what is trained. */
 export function methodText(settings: MethodSettings): string {
   switch (settings.kind) {
     case 'lora':
@@ -59,10 +65,10 @@ export function methodText(settings: MethodSettings): string {
 }
 
 /**
- * Settings of a run's model that a result is served with; an adapter belongs to the weights that it was trained over, as
- * they were.
- * @param model how a command line is to name the model that was trained
- * @param result likewise the adapter or the model
+ * Command-line settings that serve the result. An adapter needs the model and quantization it was trained
+ * with.
+ * @param model the trained model's path as shown on the command line
+ * @param result likewise, path of the adapter or model
  */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
@@ -74,11 +80,14 @@ interface MethodJob {
   /** Directory of the model. */
   readonly model: string;
   readonly method: Method;
-  /** Directory that the result goes into. */
+  /** Directory for the result. */
   readonly output: string;
 }
 
-/** The method with the names that the model itself has for the modules to be changed. */
+/**
+ * Translates the method's module names to the model's own names.
+ * @throws UserError for GPT-2 if all weights are trained
+ */
 export function withOwnModules(method: Method, config: DecoderConfig): Method {
   if (method.kind !== 'lora') {
     if (config.architecture !== 'gpt2') return method;
@@ -121,7 +130,7 @@ export function firstParameters(
   }
 }
 
-/** @returns the directory of the adapter or the model */
+/** @returns directory of the adapter or model */
 export async function writeResult(
   { model, method, output }: MethodJob,
   parameters: readonly Parameter[],
@@ -132,13 +141,15 @@ export async function writeResult(
     return adapter;
   }
   const directory = path.join(output, 'model');
-  // The same training makes the same model again.
+  // A repeated training run overwrites its own result.
   rmSync(directory, { recursive: true, force: true });
   await writeModel(directory, model, parameters);
   return directory;
 }
 
-/** @throws UserError when a model is where the result will be, and no checkpoint tells that this training made it */
+/**
+ * @throws UserError if the output already has a model and no checkpoint shows that this training run wrote it
+ */
 export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;

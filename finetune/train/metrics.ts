@@ -1,15 +1,15 @@
-/** `metrics.jsonl`: every event of a training with its time, its duration, and the memory of the process. */
+/** `metrics.jsonl`: every event of a training run with its time, duration and the memory of the process. */
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import type { TrainingEvent } from './trainer.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
-  /** Since the event before: what the step, the validation or the checkpoint took. */
+  /** Seconds since the previous event: the duration of the step, validation or checkpoint. */
   readonly seconds: number;
-  /** Memory of the process. */
+  /** Resident memory of the process. */
   readonly rssBytes: number;
-  /** Speed of a step. */
+  /** Speed of a step; missing for other events. */
   readonly tokensPerSecond?: number;
 };
 
@@ -17,15 +17,18 @@ export type Metric = Timed<TrainingEvent>;
 
 export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
 
-/** An event of a training: after which step it happened. */
+/** An event and the number of steps completed at that point. */
 interface LoggedEvent {
   readonly kind: string;
   readonly step: number;
-  /** Tokens that a step read. */
+  /** Number of tokens read by the step. */
   readonly tokens?: number;
 }
 
-/** Turns events into metrics; to be called as they happen. `milliseconds` is a monotonic clock, `memory` in bytes. */
+/**
+ * Returns a function that turns events into metrics; call it as each event happens.
+ * @param meters `milliseconds` is a monotonic clock, `memory` is in bytes
+ */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;
@@ -48,8 +51,8 @@ export function createMeter(meters: {
 }
 
 /**
- * The log of a training, which is touched once training starts: then the metrics after its first step are cut off,
- * because these steps are made again. So the file has every step once, in order.
+ * The log of a training run. The file isn't modified until training starts; then the metrics after the
+ * starting step are cut off, because those steps are repeated. The file thus has each step once, in order.
  */
 export class MetricsLog<M extends LoggedEvent = Metric> {
   readonly #path: string;
@@ -61,19 +64,19 @@ export class MetricsLog<M extends LoggedEvent = Metric> {
     this.#file = new JsonLinesFile(path);
   }
 
-  /** The metrics of the whole training, earlier sessions included. */
+  /** Metrics of the whole training run, including earlier sessions. */
   get metrics(): readonly M[] {
     return this.#metrics;
   }
 
-  /** @throws UserError for a damaged file, when training starts */
+  /** @throws UserError if the file is damaged (only when training starts) */
   add(metric: M): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
     this.#metrics.push(metric);
     this.#file.append([metric]);
   }
 
-  /** Keeps the metrics of earlier sessions up to a step; none where the training begins anew. */
+  /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
     const logged = readJsonLines<M>(this.#path, { repair: true }) ?? [];
     const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);

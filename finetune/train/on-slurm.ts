@@ -1,4 +1,7 @@
-/** Hands a training to Slurm as one task, which is queued again where its time ends, and goes on from its checkpoint. */
+/**
+ * Submits a training run to Slurm as one task. The task is requeued when its time runs out and resumes from
+ * its checkpoint.
+ */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
 import { trainingFacts } from '../../src/runs/training/trainings.js';
@@ -7,22 +10,22 @@ import { isAtWork, submit, taskWords } from '../../src/studies/slurm/hand-over.j
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 
-/** The last line of `--json` of a training that Slurm has. */
+/** Last line of `--json` output for a run that is left to Slurm. */
 export interface HandedTraining {
   readonly status: 'elsewhere';
-  /** Steps or updates that are done, of so many; 0 of 0 before it has begun. */
+  /** Completed and planned steps or updates; both 0 before the start. */
   readonly steps: { readonly done: number; readonly of: number };
   readonly output: string;
 }
 
-/** Overrides of the training itself. */
+/** Overrides without those for Slurm. */
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
 /**
- * Hands the training in `output` over, or tells how far its task is.
- * @returns whether anything is left to Slurm: the training has come to its end otherwise
- * @throws UserError where Slurm is not there, or refuses
+ * Submits the training run in `output`, or reports the progress of its task.
+ * @returns false if the training run is already complete, so nothing is left to Slurm
+ * @throws UserError if Slurm is missing or refuses the task
  */
 export async function trainOnSlurm(
   output: string,

@@ -1,31 +1,35 @@
-/** Assigns examples to steps by the seed and the epoch alone, so that a resumed training repeats it. */
+/** Assigns examples to steps. The order depends only on seed and epoch, so a resumed run repeats it. */
 
 import { UserError } from '../../src/base/errors.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import { layOut, type PackingSettings, type Part, pairsOf, sharedPrompts } from './packing.js';
 
 export interface OrderSettings extends PackingSettings {
   readonly seed: number;
-  /** Examples that one update of the weights is computed from. */
+  /** Number of examples per weight update. */
   readonly batchExamples: number;
 }
 
-/** Examples that stay together, as indices, and the tokens of the longest. */
+/** Indices of examples that stay together, and the token count of the longest. */
 export interface Unit {
   readonly examples: readonly number[];
   readonly length: number;
 }
 
-/** Steps whose units are sorted by length together: similar lengths need little padding, and order stays random. */
+/**
+ * Steps per bucket. Units are sorted by length within a bucket, which reduces padding while the order stays
+ * random.
+ */
 const bucketSteps = 16;
 
 export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
   return Math.ceil(examples / batchExamples);
 }
 
-/** The units of shuffling: examples, pairs of them, or with the packing `prompts` all those that have the same prompt. */
+/** Units to shuffle: single examples, pairs, or (packing `prompts`) all examples with the same prompt. */
 export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,
@@ -34,7 +38,7 @@ export function unitsOf(
   const families = unitsBy(packing, examples);
   return families.map((family) => ({
     examples: family.map((example) => index.get(example)!),
-    length: Math.max(...family.map(exampleLength)),
+    length: largest(family.map(exampleLength)),
   }));
 }
 
@@ -47,8 +51,8 @@ function unitsBy(
 }
 
 /**
- * Indices of the examples of each step: every example once, `batchExamples` a step and the rest in one. A unit is cut
- * where a step is full.
+ * Indices of each step's examples. Every example occurs once per epoch, `batchExamples` per step; one step
+ * takes the remainder. A unit may be split between steps.
  */
 export function planEpoch(
   units: readonly Unit[],
@@ -60,7 +64,7 @@ export function planEpoch(
     shuffled(examples, random).map((example) => ({ example, length })),
   );
   const { batchExamples } = settings;
-  // The sort is stable, so that the examples of a unit stay together.
+  // The sort is stable, so a unit's examples stay together.
   const steps = cut(order, batchExamples * bucketSteps)
     .map((bucket) => bucket.toSorted((a, b) => a.length - b.length))
     .flatMap((bucket) => cut(bucket, batchExamples));
@@ -75,8 +79,8 @@ function cut<T>(items: readonly T[], size: number): T[][] {
 }
 
 /**
- * The examples that have a weight and an answer.
- * @throws UserError when there are none, some are longer than the model's context, or one has no prompt to go on from
+ * Returns the examples with a nonzero weight and a nonempty answer.
+ * @throws UserError if there are none, any example exceeds the model's context, or one has an empty prompt
  */
 export function usableExamples(
   examples: readonly TokenExample[],
@@ -87,7 +91,7 @@ export function usableExamples(
   if (long.length > 0)
     throw new UserError({
       field,
-      value: Math.max(...long.map(exampleLength)),
+      value: largest(long.map(exampleLength)),
       message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
       remedy: 'show less history in the examples, as serving would have to',
     });
@@ -106,10 +110,10 @@ export function usableExamples(
   return weighted;
 }
 
-/** Validation examples that are laid out together. */
+/** Number of validation examples laid out together. */
 const validationGroup = 64;
 
-/** The parts that an epoch reads. */
+/** The parts that an epoch reads, in order. */
 export function epochParts(
   examples: readonly TokenExample[],
   units: readonly Unit[],
@@ -122,7 +126,7 @@ export function epochParts(
   });
 }
 
-/** The parts that a validation reads: the same every time. */
+/** The parts that every validation reads. */
 export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
   const grouped = { ...settings, batchExamples: validationGroup };
   return epochParts(examples, unitsOf(examples, settings), grouped, 0);

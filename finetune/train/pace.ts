@@ -1,13 +1,14 @@
-/** The present pace of a training: its loss without the noise of single steps, its speed, and the time that is left. */
+/** Current loss (smoothed), speed and remaining time of a training run. */
+import { mean } from '../../src/statistics/descriptive.js';
 import type { Metric, MetricOf } from './metrics.js';
 
-/** Steps that speed and time left are computed from. */
+/** Window for speed and remaining time, in steps. */
 const recentSteps = 20;
 
-/** Steps that the shown loss is a mean over. */
-const lossSteps = 10;
-
-/** Approximate share of a step that a forward pass takes: it predicts validations before the first one is timed. */
+/**
+ * Approximate share of the forward pass in a step's time; predicts the duration of validations until one has
+ * been timed.
+ */
 const forwardShare = 0.4;
 
 /** Steps between validations and between checkpoints. */
@@ -17,38 +18,31 @@ export interface Intervals {
 }
 
 /**
- * The exponentially weighted mean of the values so far, over about `span` of them; the first ones weigh no more than
- * their share (bias correction, https://arxiv.org/abs/1412.6980, section 3).
+ * Smoothed training loss after the first `count` steps: the mean over the latest of them. The terminal, the
+ * page and the charts all use this definition.
+ * @param losses losses of the steps, in order
  */
-export class SmoothedMean {
-  readonly #decay: number;
-  #sum = 0;
-  #weight = 0;
-
-  constructor(span: number) {
-    this.#decay = 1 - 1 / span;
-  }
-
-  /** @returns the mean with the value */
-  add(value: number): number {
-    this.#sum = this.#decay * this.#sum + value;
-    this.#weight = this.#decay * this.#weight + 1;
-    return this.#sum / this.#weight;
-  }
+export function trainingLoss(losses: readonly number[], count = losses.length): number {
+  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
+  return mean(losses.slice(Math.max(0, count - reach), count));
 }
 
 export class Pace {
   readonly #intervals: Intervals;
-  readonly #smoothed = new SmoothedMean(lossSteps);
   #recent: readonly MetricOf<'step'>[] = [];
   #start: MetricOf<'start'> | undefined;
-  #loss: number | undefined;
-  /** The last validation and the last checkpoint: after which step they were, and what they took. */
+  #losses: number[] = [];
+  /** Step and duration of the last validation and the last checkpoint. */
   #validation = { step: 0, seconds: 0 };
   #checkpoint = { step: 0, seconds: 0 };
 
   constructor(intervals: Intervals) {
     this.#intervals = intervals;
+  }
+
+  /** Starts from the losses of earlier sessions. */
+  goOnAfter(metrics: readonly Metric[]): void {
+    this.#losses = metrics.flatMap((metric) => (metric.kind === 'step' ? [metric.loss] : []));
   }
 
   take(metric: Metric): void {
@@ -57,15 +51,15 @@ export class Pace {
       this.#validation = { step: metric.step, seconds: 0 };
       this.#checkpoint = this.#validation;
     } else if (metric.kind === 'step') {
-      this.#loss = this.#smoothed.add(metric.loss);
+      this.#losses.push(metric.loss);
       this.#recent = [...this.#recent, metric].slice(-recentSteps);
     } else if (metric.kind === 'validation') this.#validation = metric;
     else if (metric.kind === 'checkpoint') this.#checkpoint = metric;
   }
 
-  /** This and the others are undefined before the first step. */
+  /** Smoothed loss. Undefined before the first step, like the other figures. */
   get loss(): number | undefined {
-    return this.#loss;
+    return this.#losses.length === 0 ? undefined : trainingLoss(this.#losses);
   }
 
   get tokensPerSecond(): number | undefined {
@@ -73,7 +67,7 @@ export class Pace {
     return seconds === 0 ? undefined : sum(this.#recent, (step) => step.tokens) / seconds;
   }
 
-  /** With the validations and checkpoints to come, and without early stopping. */
+  /** Includes upcoming validations and checkpoints; ignores early stopping. */
   get secondsLeft(): number | undefined {
     const last = this.#recent.at(-1);
     const { tokensPerSecond } = this;
@@ -91,7 +85,10 @@ export class Pace {
   }
 }
 
-/** The number of times left of something that happens every so many steps and after the last one. */
+/**
+ * Number of remaining occurrences, after step `after`, of something that happens every `every` steps and
+ * after the last one.
+ */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

@@ -1,4 +1,5 @@
-/** Lays the examples of a step out in families, and these in parts that are read one after another. */
+/** Groups the examples of a step into families, and the families into parts that are read one at a time. */
+import { append } from '../../src/base/append.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
 import {
   blockSizes,
@@ -12,32 +13,36 @@ export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
 export interface PackingSettings {
   /**
-   * `none`: each example has its own prompt. `rows`: those of a step with the same prompt read one copy of it. `prompts`:
-   * also, the order brings examples with the same prompt into the same step. `conversations`: examples that go on from one
-   * another are one (`joinedExamples`). `pairs`, of preferences: the two answers of each pair, which follow one another,
-   * behind their prompt.
+   * - `none`: each example reads its own prompt.
+   * - `rows`: examples of a step with the same prompt share one copy of it.
+   * - `prompts`: like `rows`; in addition, examples with the same prompt are put into the same step.
+   * - `conversations`: examples that continue one another are joined (`joinedExamples`).
+   * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /** Most tokens, padding of attention included, that are read at once: what memory allows. One example is always read whole. */
+  /**
+   * Most tokens to read at once, including attention padding; limited by memory. A single example is always
+   * read whole.
+   */
   readonly batchTokens: number;
 }
 
-/** Families that are read at once. */
+/** Families that are read together. */
 export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-/** The parts that a step's examples are read in: the same for the same examples, each of which is in one. */
+/** Splits a step's examples into parts; each example is in exactly one. Deterministic. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  // Attention pads: families that are alike need little of it.
+  // Attention pads, and families of similar size need little padding.
   const alike = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
   return filled(alike, (part, family) => placesOf([...part, family]) <= batchTokens);
 }
 
-/** Tokens that are read for a part, padding of attention included. */
+/** Tokens in a part, including attention padding. */
 export function placesOf(part: Part<TokenSequence>): number {
   const { families, promptTokens, answers, answerTokens } = blockSizes(part);
   return families * (promptTokens - 1 + answers * (answerTokens - 1));
@@ -58,12 +63,12 @@ function familiesOf<E extends TokenSequence>(
   }
 }
 
-/** Each two examples that follow one another. */
+/** Splits examples into consecutive pairs. */
 export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
   return examples.flatMap((first, place) => (place % 2 === 0 ? [[first, examples[place + 1]!]] : []));
 }
 
-/** Consecutive items in groups; a group takes the next item as long as it fits. */
+/** Groups consecutive items; a group grows while the next item fits. */
 function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => boolean): readonly T[][] {
   const groups: T[][] = [];
   for (const item of items) {
@@ -74,20 +79,20 @@ function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => 
   return groups;
 }
 
-/** Each example with its own prompt. */
+/** One family per example. */
 export function alone<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return examples.map((example) => [example]);
 }
 
-/** Examples by their prompts, in the order of the first of each. */
+/** Groups examples by prompt, ordered by first occurrence. */
 export function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
 /**
- * Examples whose prompt goes on from the prompt and answer of another one become one example, of which the tokens of the
- * answers are trained: a conversation is read once instead of once an answer. Only equal weights are joined.
- * @param observationWeight factor of the weight of the tokens between the answers; 0: they are not trained
+ * Joins examples whose prompt continues the prompt and answer of another, and trains on the answers' tokens:
+ * each conversation is read once instead of once per answer. Only examples of equal weight are joined.
+ * @param observationWeight relative weight of the tokens between the answers; 0 leaves them untrained
  */
 export function joinedExamples(
   examples: readonly TokenExample[],
@@ -101,7 +106,7 @@ export function joinedExamples(
     const known = [...promptIds, ...completionIds];
     if (before === undefined) joined.push({ known, first: example, trained: flags });
     else {
-      before.trained.push(...promptIds.slice(before.known.length).map(() => false), ...flags);
+      append(before.trained, [...promptIds.slice(before.known.length).map(() => false), ...flags]);
       before.known = known;
     }
   }
@@ -117,7 +122,7 @@ export function joinedExamples(
 const beginsWith = (ids: readonly number[], first: readonly number[]): boolean =>
   ids.length >= first.length && first.every((id, i) => ids[i] === id);
 
-/** A family that is longer than may be read at once, in parts that repeat the prompt. */
+/** Splits a family that exceeds the limit; each part repeats the prompt. */
 function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {
   return filled(family, (part, example) => placesOf([[...part, example]]) <= limit);
 }

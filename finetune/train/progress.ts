@@ -10,21 +10,26 @@ import { formatLoss } from './training-charts.js';
 
 export interface TrainingDisplay {
   show(metric: Metric): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** Shows a training as it goes; its start, each validation and each alarm stay in the scroll-back. */
+/**
+ * Shows the progress of a training run. Its start, validations and alarms stay in the scroll-back.
+ * @param recorded returns the metrics of earlier sessions; called at the start
+ */
 export function createTrainingDisplay(
   mode: ProgressMode,
   intervals: Intervals,
   context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds'>,
+  recorded: () => readonly Metric[] = () => [],
 ): TrainingDisplay {
   const progress = createProgress(mode, context);
   const pace = new Pace(intervals);
   let start: MetricOf<'start'> | undefined;
   let lowest: StepLoss | undefined;
   const show = (metric: Metric) => {
+    if (metric.kind === 'start') pace.goOnAfter(recorded());
     pace.take(metric);
     switch (metric.kind) {
       case 'start':
@@ -64,12 +69,12 @@ function begin(progress: Progress, { step, totalSteps, training, validation }: M
   progress.begin({ label: 'step', total: totalSteps, value: step, timed: false });
 }
 
-/** @param validating instead of the speed, so that a line of 80 columns has room for all */
+/** @param validating shows "validating" instead of the speed, so the line fits into 80 columns */
 function figures({ rssBytes }: Metric, pace: Pace, validating: boolean): readonly Figure[] {
   const { loss, tokensPerSecond, secondsLeft } = pace;
   const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
   return [
-    ...(loss === undefined ? [] : [{ text: `loss ${loss.toFixed(3)}` }]),
+    ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
     ...(validating ? ['validating'] : speed),
     formatBytes(rssBytes),
     ...(secondsLeft === undefined || secondsLeft < 0.5

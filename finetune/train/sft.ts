@@ -1,4 +1,4 @@
-/** Supervised fine-tuning (SFT) of a model directory: conversations in, an adapter or a model out. */
+/** Fine-tunes a model directory on conversations; writes an adapter or a model. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
@@ -25,31 +25,37 @@ export interface FineTuning {
   readonly training: readonly Conversation[];
   readonly validation: readonly Conversation[];
   readonly settings: TrainingSettings;
-  /** Variables of the chat template: those that the model will be served with. */
+  /** Variables of the chat template; use the same when serving. */
   readonly template: Readonly<Record<string, unknown>>;
   /**
-   * Directory for the result: `adapter` or `model`, and `checkpoint.safetensors` on the way. With a checkpoint there,
-   * training goes on from it.
+   * Directory for the result (`adapter` or `model`) and `checkpoint.safetensors`. Training resumes from an
+   * existing checkpoint.
    */
   readonly output: string;
-  /** Keys of the model's config that are read as if they were not there. */
+  /** Keys of the model's config to ignore. */
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];
-  /** Threads of the processor. Absent: those of the checkpoint, so that going on changes no bit, else the free cores. */
+  /**
+   * CPU threads. Default: the checkpoint's number, so resuming gives bit-identical results; without a
+   * checkpoint, all free cores.
+   */
   readonly threads?: number | undefined;
 }
 
 export interface FineTuned extends TrainingOutcome {
-  /** Directory of the adapter or the model; undefined for a training that was interrupted. */
+  /** Directory of the adapter or model; undefined if training was interrupted. */
   readonly result: string | undefined;
 }
 
 export interface FineTuningHooks extends TrainingHooks {
-  /** Called before anything large is loaded. */
+  /** Called before training starts, with the estimated memory. */
   onMemory?(estimate: MemoryEstimate): void;
 }
 
-/** @throws UserError when model or examples can't be used, memory can't suffice or runs out, or the training diverges */
+/**
+ * @throws UserError if the model or the examples are unusable, memory is insufficient, or the training
+ *   diverges
+ */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);

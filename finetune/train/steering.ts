@@ -1,8 +1,8 @@
-/** What other processes ask of a training: to pause, to go on, to stop. */
+/** Lets other processes pause, resume and stop a training run. */
 import type { CommandContext } from '../../src/base/context.js';
 import { Control } from '../../src/experiment/control/control.js';
 
-/** A request that was heeded, after which step, for the log. */
+/** A request that took effect, with the step it followed; for the log. */
 export interface ControlledTraining {
   readonly kind: 'controlled';
   readonly step: number;
@@ -11,18 +11,21 @@ export interface ControlledTraining {
 }
 
 interface Steered {
-  /** Asked after every step; true writes a checkpoint and ends the training. */
+  /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
-  /** Waits while the training is paused; to be called between its steps. */
+  /** Waits while the run is paused. Call it between steps. */
   rest(): Promise<void>;
-  /** Requests are about this training from here on, which has made so many steps. */
+  /**
+   * Starts accepting requests.
+   * @param steps returns the number of completed steps
+   */
   begin(steps: () => number): void;
   close(): void;
 }
 
 /**
- * @param path directory of the training, whose lock this process holds
- * @param emit told of what was heeded
+ * @param path directory of the training run; this process must hold its lock
+ * @param emit called for each request that takes effect
  */
 export function steeredTraining(
   path: string,

@@ -1,4 +1,4 @@
-/** The only definition of a training's config. */
+/** The schema of a training config, and its loader. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
@@ -122,7 +122,10 @@ const settings = z.strictObject({
     .describe('Processor threads (default: the physical cores that are free at the start)'),
 });
 
-/** Adapters are thin: making all singular values of their updates equal is not what Muon is for. */
+/**
+ * Schema of a training config. Muon is refused for adapters: it equalizes the singular values of an update,
+ * which isn't useful for low-rank factors.
+ */
 export const trainConfigSchema = settings
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
@@ -152,12 +155,13 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
 };
 
 /**
- * Reads a training's config, by its path or by the name of a ready one. Relative paths become absolute: those of the
- * file are relative to it, those of an override to the working directory, those of the package (`package:…`) to that.
+ * Reads a training config by path or by the name of a bundled one. Makes relative paths absolute: paths in
+ * the file are relative to the file, paths in overrides to the working directory, and `package:…` paths to
+ * the package.
  * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
- * @param cwd the working directory (default: that of the process)
- * @param note told of each field of the file that an override took out
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ * @param cwd working directory (default: the process's)
+ * @param note called for each field of the file that an override removed
+ * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
 export function loadTrainConfig(
   file: string,
@@ -170,8 +174,8 @@ export function loadTrainConfig(
 }
 
 /**
- * What every kind of training reads alike: see `loadTrainConfig`.
- * @throws UserError as that, and for an output in the package
+ * Reads the config of any kind of training; see `loadTrainConfig`.
+ * @throws UserError like `loadTrainConfig`, and if the output is inside the package
  */
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
   ...given: Parameters<typeof readTrainingSettings<T>>
@@ -179,7 +183,7 @@ export function readTrainingConfig<T extends { readonly output?: string | undefi
   return readTrainingSettings(...given).config;
 }
 
-/** The same, with what tells the place of a field. */
+/** Like `readTrainingConfig`, but also returns the settings, which know where each field comes from. */
 export function readTrainingSettings<T extends { readonly output?: string | undefined }>(
   section: 'training' | 'rl',
   kind: SettingsKind<T>,

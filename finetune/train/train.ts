@@ -1,4 +1,4 @@
-/** Trains what a config says into its output directory: lock, record, live progress, lineage. */
+/** Runs a configured training in its output directory, with lock, record, live progress and lineage. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -29,6 +29,7 @@ import { createTrainingDisplay } from './progress.js';
 import { type FineTuned, type FineTuning, fineTune } from './sft.js';
 import { steeredTraining } from './steering.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
+import { formatLoss } from './training-charts.js';
 import { TrainingRecord } from './training-record.js';
 
 interface TrainArguments {
@@ -36,12 +37,12 @@ interface TrainArguments {
   readonly overrides: readonly string[];
   readonly finish: boolean;
   readonly quiet: boolean;
-  /** Whether its page is opened when it begins. */
+  /** Open the run's page in a browser when training starts. */
   readonly open?: boolean | undefined;
   readonly json: boolean;
 }
 
-/** The last line of `--json`. */
+/** Last line of `--json` output. */
 export interface TrainingSummary {
   readonly ended: FineTuned['ended'];
   readonly step: number;
@@ -52,7 +53,7 @@ export interface TrainingSummary {
   readonly output: string;
 }
 
-/** Trains, or goes on from the checkpoint that is there. Returns the exit code. */
+/** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function train(args: TrainArguments, context: CommandContext): Promise<number> {
   const config = loadTrainConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
@@ -75,7 +76,7 @@ interface TrainingData extends Pick<FineTuning, 'training' | 'validation'> {
   readonly dataset: DatasetLineage;
 }
 
-/** While no other process writes the output. */
+/** Trains while holding the output's lock. */
 async function trainOn(
   data: TrainingData,
   config: TrainConfig,
@@ -112,7 +113,7 @@ async function trainOn(
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
-/** Trains while the record and the display follow; a failure is recorded, too. */
+/** Trains, updating the record and the display; failures are recorded, too. */
 async function recorded(
   { training, validation }: TrainingData,
   config: TrainConfig,
@@ -124,11 +125,11 @@ async function recorded(
   const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
   const method = methodOf(config.method);
   const settings = settingsOf(config);
-  const display = createTrainingDisplay(args, config, context);
+  const display = createTrainingDisplay(args, config, context, () => record.metrics);
   const { now, milliseconds } = context;
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const steered = steeredTraining(output, context, (event) => {
-    // A pause takes no time of the training's.
+    // The time of a pause doesn't count as training time.
     const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
     record.add(metric);
     display.show(metric);
@@ -164,7 +165,10 @@ async function recorded(
   }
 }
 
-/** The estimate, and a warning where less is free: other programs may end, or the system may drop what they don't use. */
+/**
+ * Shows the memory estimate, as a warning if less is free. It doesn't refuse, because other programs may end
+ * and the system may reclaim memory.
+ */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainArguments,
@@ -189,7 +193,7 @@ function described(
   { command, cwd }: { readonly command: string; readonly cwd: string },
 ): string {
   const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const loss = best === null ? '' : `, lowest validation loss ${best.loss.toFixed(4)} at step ${best.step}`;
+  const loss = best === null ? '' : `, lowest validation loss ${formatLoss(best.loss)} at step ${best.step}`;
   const model = shownModel(config.model, cwd);
   const next =
     result === null

@@ -1,6 +1,6 @@
-/** The training loop: seeded order, accumulated batches, clipping, schedule, validation, checkpoints. */
+/** The training loop: seeded order, gradient accumulation, clipping, schedule, validation, checkpoints. */
 
-import { UserError } from '../../src/base/errors.js';
+import { FailedWork, UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
   type CheckpointOwner,
@@ -26,34 +26,34 @@ import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
 
-/** The part of a split that is read: examples with a weight and an answer. */
+/** The usable part of a split: examples with a weight and an answer. */
 interface ReadSplit {
   readonly examples: number;
-  /** Tokens of the examples. */
+  /** Total tokens of the examples. */
   readonly tokens: number;
 }
 
 export type TrainingEvent =
   | {
       readonly kind: 'start';
-      /** Steps already made: 0, or those of the checkpoint that training goes on from. */
+      /** Completed steps: 0, or those of the checkpoint. */
       readonly step: number;
       readonly totalSteps: number;
       readonly training: ReadSplit;
       readonly validation: ReadSplit;
-      /** The lowest validation loss before; absent where there was none. */
+      /** Lowest validation loss of earlier sessions; missing if there was none. */
       readonly best?: StepLoss | undefined;
     }
   | {
       readonly kind: 'step';
-      /** 1 for the first. */
+      /** One-based. */
       readonly step: number;
       readonly totalSteps: number;
-      /** Weighted mean over the answers' tokens, before the update. */
+      /** Loss on the step's examples before the update. */
       readonly loss: number;
       readonly gradientNorm: number;
       readonly learningRate: number;
-      /** Tokens of the examples: without padding, and with its prompt for each. */
+      /** Total tokens of the examples, without padding; a shared prompt counts once per example. */
       readonly tokens: number;
     }
   | { readonly kind: 'validation'; readonly step: number; readonly loss: number; readonly best: boolean }
@@ -63,16 +63,16 @@ export type TrainingEvent =
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
-  /** Asked after every step; true writes a checkpoint and ends the training. */
+  /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Waited for after every step, before `stop` is asked. */
+  /** Awaited after every step, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** Makes no more steps: the result is what the checkpoint has. */
+  /** Takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean;
 }
 
 export interface TrainingOutcome {
-  /** The values of the lowest validation loss where there was validation, else the last ones. */
+  /** The values with the lowest validation loss; without validation, the last values. */
   readonly parameters: readonly Parameter[];
   readonly step: number;
   readonly ended: 'complete' | 'early' | 'interrupted';
@@ -80,8 +80,8 @@ export interface TrainingOutcome {
 }
 
 /**
- * @throws UserError when there is nothing to learn from, an example is longer than the context, the loss is no longer a
- * number, or the checkpoint belongs to another training
+ * @throws UserError if there is nothing to learn from, an example exceeds the context, the loss is no longer
+ *   finite, or the checkpoint belongs to another training run
  */
 export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
   const training = usableExamples(run.training, run.config, 'training');
@@ -149,7 +149,7 @@ interface Training {
   readonly keep: () => void;
 }
 
-/** Goes on from the state's step to the last, or to where the training is ended early. */
+/** Trains from the state's step to the last one, or until stopped. */
 async function makeSteps(
   { run: { settings }, goal, training, validation, totalSteps, state, sessions, keep }: Training,
   hooks: TrainingHooks,
@@ -213,7 +213,7 @@ const nothingToFinish = (checkpoint: string) =>
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 
-/** Early stopping. */
+/** True if early stopping applies. */
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
@@ -225,10 +225,11 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
+/** @throws FailedWork where something is no finite number */
+export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);
-  throw new UserError({
+  throw new FailedWork({
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:

@@ -1,4 +1,7 @@
-/** Finds what makes a training useless or misleading although it runs; the dataset has alarms of its own. */
+/**
+ * Detects problems that make a training run useless or misleading although it doesn't fail. Datasets have
+ * their own alarms.
+ */
 import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { mean } from '../../src/statistics/descriptive.js';
@@ -10,12 +13,12 @@ export interface TrainingAlarm {
   readonly remedy: string;
 }
 
-/** Conversations that are checked: a template treats all alike, and rendering takes time. */
+/** Number of conversations to check. Rendering takes time, and a template treats all alike. */
 const checked = 100;
 
 /**
- * Checks that training has the tokens of serving: prompts have as many as this model counted when it served them, and
- * the chat template shows answers as they stand.
+ * Checks that training sees the same tokens as serving: prompts have the token counts recorded when this
+ * model was served, and the chat template leaves answers unchanged.
  * @param model directory of the model
  */
 export function templateAlarms(
@@ -53,21 +56,21 @@ export function templateAlarms(
   return alarms;
 }
 
-/** Validations in a row, each worse than the one before, that raise the alarm. */
+/** Consecutive increases of the validation loss that raise the alarm. */
 const risesToAlarm = 3;
-/** A loss less than this share above the lowest counts as noise. */
+/** A rise counts as noise unless the loss exceeds the lowest one by more than this fraction. */
 const noise = 0.01;
 
-/** Watches for a validation loss that rises while the training loss falls. Each rise raises one alarm. */
+/** Detects a validation loss that rises while the training loss falls. Raises at most one alarm per rise. */
 export class DivergenceWatch {
   #lowest: number;
   /** Training losses since the last validation. */
   #interval: number[] = [];
-  /** The points of one rise: each validation loss lies above the one before. */
+  /** Points of the current rise; each validation loss is higher than the previous one. */
   #points: { readonly training: number; readonly validation: number }[] = [];
   #raised = false;
 
-  /** @param lowest the lowest validation loss of earlier sessions, if there was one */
+  /** @param lowest lowest validation loss of earlier sessions, if any */
   constructor(lowest = Number.POSITIVE_INFINITY) {
     this.#lowest = lowest;
   }

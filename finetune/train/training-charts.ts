@@ -1,4 +1,4 @@
-/** Charts of a training's page, over its steps. */
+/** Charts for the page of a training run. */
 
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
@@ -19,40 +19,27 @@ import {
 } from '../../src/report/charts/scale.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import type { MetricOf } from './metrics.js';
+import { trainingLoss } from './pace.js';
 
-/** Four decimals, as on the command line: differences in the third digit matter. */
+/** Four decimals, as on the command line; differences in the third decimal matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);
 
 export interface Curves {
-  /** In their order; at least one. */
+  /** In order; at least one. */
   readonly steps: readonly MetricOf<'step'>[];
   readonly validations: readonly MetricOf<'validation'>[];
 }
 
-/** More columns than these are thinner than a pointer. */
+/** With more columns, each would be too narrow to point at. */
 const mostColumns = 240;
 
 const lossHeight = 320;
 const smallHeight = 130;
 
-/** Steps on either side that a smoothed loss is a mean over. */
-const smoothingReach = (steps: number) => Math.max(2, Math.min(50, Math.round(steps / 40)));
-
-/** The training loss without the noise of single steps: for each, the mean with its neighbours, which doesn't lag. */
-export function smoothedLosses(steps: readonly MetricOf<'step'>[]): readonly number[] {
-  const reach = smoothingReach(steps.length);
-  const sums = [0];
-  for (const { loss } of steps) sums.push(sums.at(-1)! + loss);
-  return steps.map((_, i) => {
-    const [from, to] = [Math.max(0, i - reach), Math.min(steps.length, i + reach + 1)];
-    return (sums[to]! - sums[from]!) / (to - from);
-  });
-}
-
-/** Training loss, raw and smoothed, and validation loss with its lowest marked. */
+/** Training loss, raw and smoothed, and validation loss with its minimum marked. */
 export function lossChart({ steps, validations }: Curves): Html {
-  const smoothed = smoothedLosses(steps);
   const raw = steps.map(({ loss }) => loss);
+  const smoothed = raw.map((_, i) => trainingLoss(raw, i + 1));
   const top = robustMaximum(raw);
   const shown = [...smoothed, ...validations.map(({ loss }) => loss), ...raw.filter((loss) => loss <= top)];
   const y = linearScale([smallest(shown), largest(shown)], [lossHeight, 0], { ticks: 6, nice: true });
@@ -82,12 +69,12 @@ export function lossChart({ steps, validations }: Curves): Html {
       const validation = validations.findLast(
         ({ step }) => step >= steps[from]!.step && step <= steps[to]!.step,
       );
-      return `training loss ${formatLoss(mean(raw.slice(from, to + 1)))}, smoothed ${formatLoss(smoothed[to]!)}${validation === undefined ? '' : `; validation loss ${formatLoss(validation.loss)} at step ${formatCount(validation.step)}`}`;
+      return `training loss ${formatLoss(smoothed[to]!)} (${from === to ? 'this step' : 'these steps'} alone: ${formatLoss(mean(raw.slice(from, to + 1)))})${validation === undefined ? '' : `; validation loss ${formatLoss(validation.loss)} at step ${formatCount(validation.step)}`}`;
     }),
   });
   const legend = html`<ul class="legend">
-<li><span class="key thin"></span>training loss of a step</li>
-<li><span class="key step"></span>mean with ${smoothingReach(steps.length)} steps on either side</li>
+<li><span class="key thin"></span>loss of a single step</li>
+<li><span class="key step"></span>training loss: the mean over the latest steps, from 10 to 100</li>
 ${validations.length > 0 && html`<li><span class="key validation"></span>validation loss</li>`}
 ${best && html`<li><span class="key diamond"></span>lowest validation loss, ${formatLoss(best.loss)} at step ${formatCount(best.step)}</li>`}
 ${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${formatLoss(largest(raw))}</li>`}
@@ -112,18 +99,18 @@ ${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format
 </div>`;
 }
 
-/** A value of each step, raw. */
+/** Chart of one value per step, unsmoothed. */
 export function stepChart<S extends { readonly step: number }>(
   steps: readonly S[],
   title: string,
   value: (step: S) => number,
   options: {
     readonly format?: (value: number) => string;
-    /** The highest value that there can be: the top of the axis. Absent: what the values need. */
+    /** Upper end of the axis. Default: fits the values. */
     readonly most?: number;
-    /** What the steps are called; default: `Step`. */
+    /** Title of the x axis. Default: `Step`. */
     readonly xTitle?: string;
-    /** A line at this height, where the curve comes near it. */
+    /** Draws a line at this height if it is within the axis. */
     readonly limit?: number;
     readonly legend?: Content;
   } = {},
@@ -133,7 +120,7 @@ export function stepChart<S extends { readonly step: number }>(
   const format = options.format ?? ((number: number) => formatNumber(number, 3));
   const top = options.most ?? (values.length === 0 ? 1 : robustMaximum(values));
   const low = values.length === 0 ? 0 : Math.min(0, smallest(values));
-  // Zeros alone are a line at the foot of the chart.
+  // If all values are 0, they lie on the bottom edge of the chart.
   const y = linearScale([low, top > low ? top : low + 1], [smallHeight, 0], { ticks: 3, nice: true });
   const slots = lastStep(steps, []);
   const limit =
@@ -162,12 +149,12 @@ interface Numbered {
 
 type StepPoint = readonly [step: number, value: number];
 
-/** A line through the middles of the steps. */
+/** Line through the steps' midpoints. */
 function path(points: readonly StepPoint[], y: Scale): string {
   return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
 }
 
-/** The lowest and the highest value of each group of steps: what a line through all of them would cover. */
+/** Minimum and maximum of each group of steps, which cover the same area as a line through all of them. */
 function extremes(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).flatMap(([from, to]) => {
     let [low, high] = [from, from];
@@ -180,7 +167,7 @@ function extremes(steps: readonly Numbered[], values: readonly number[]): readon
   });
 }
 
-/** The last value of each group of steps. */
+/** Last value of each group of steps. */
 function sampled(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).map(([, to]) => [steps[to]!.step, values[to]!]);
 }
@@ -197,7 +184,7 @@ function columns(
   });
 }
 
-/** First and last index of consecutive groups of equal size, as few as needed. */
+/** First and last index of consecutive groups of equal size; at most `mostColumns` groups. */
 function groups(count: number): readonly (readonly [from: number, to: number])[] {
   const size = Math.max(1, Math.ceil(count / mostColumns));
   return Array.from({ length: Math.ceil(count / size) }, (_, i) => [

@@ -1,4 +1,5 @@
-/** `index.html` of a training: its settings, its course, its result. */
+/** `index.html` of a training run: settings, progress and result. */
+
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
@@ -18,21 +19,22 @@ import { sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
 import { methodText, servedAs } from './method.js';
 import type { Metric, MetricOf } from './metrics.js';
+import { trainingLoss } from './pace.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from './pages/frame.js';
 import type { TrainConfig } from './train-config.js';
-import { courseCharts, formatLoss, lossChart, smoothedLosses } from './training-charts.js';
+import { courseCharts, formatLoss, lossChart } from './training-charts.js';
 
 export interface TrainingReport {
-  /** The command line that made it, and goes on with it. */
+  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
-  /** The metrics of the whole training, in order; with a `start`. */
+  /** Metrics of the whole run, in order; includes a `start`. */
   readonly metrics: readonly Metric[];
   readonly status: TrainingStatus;
 }
 
-/** Texts from outside are escaped. */
+/** Builds the page of a supervised training run. External text is escaped. */
 export function supervisedPage(report: TrainingReport): Page {
   const { command, config, dataset, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
@@ -74,13 +76,13 @@ const changedData = {
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
 
-/** The figures that a training is judged by, the validation loss first. */
+/** Key figures, the validation loss first. */
 function headline(
   { config, metrics }: TrainingReport,
   steps: readonly MetricOf<'step'>[],
   validations: readonly MetricOf<'validation'>[],
 ): Html {
-  const smoothed = smoothedLosses(steps);
+  const losses = steps.map(({ loss }) => loss);
   const done = steps.at(-1)?.step ?? 0;
   const total = metrics.findLast((metric) => metric.kind === 'start')?.totalSteps ?? done;
   const speeds = steps.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? []).toSorted((a, b) => a - b);
@@ -88,7 +90,7 @@ function headline(
   const epochs = total === 0 ? 0 : (config.epochs * done) / total;
   return html`<dl class="headline main">
 ${validationTile(validations)}
-${steps.length > 0 && tile('Training loss', formatLoss(smoothed.at(-1)!), html`smoothed, at the end; <b>${formatLoss(steps[0]!.loss)}</b> in the first step`)}
+${steps.length > 0 && tile('Training loss', formatLoss(trainingLoss(losses)), html`mean over the latest steps; <b>${formatLoss(steps[0]!.loss)}</b> in the first step`)}
 </dl>
 <dl class="headline">
 ${tile('Steps', formatCount(done), `of ${formatCount(total)}`)}

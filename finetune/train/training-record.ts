@@ -1,4 +1,4 @@
-/** The record of a training beside its result: the log of metrics, event files for TensorBoard, a page. */
+/** Keeps the record of a training run next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
 import { page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
@@ -9,16 +9,16 @@ import { Pace } from './pace.js';
 import type { TrainingStatus } from './pages/frame.js';
 import { supervisedPage, type TrainingReport } from './training-page.js';
 
-/** Seconds of training between two pages. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
-/** The page is written when training starts, every few seconds, with every validation and checkpoint, and at the end. */
+/** Writes the page at the start, every few seconds, after each validation and checkpoint, and at the end. */
 export class TrainingRecord {
   readonly #about: Omit<TrainingReport, 'metrics' | 'status'>;
   readonly #log: MetricsLog;
   readonly #events: EventFile<Metric>;
   readonly #pace: Pace;
-  /** Seconds since the page was written. */
+  /** Seconds since the page was last written. */
   #unwritten = 0;
 
   constructor(about: Omit<TrainingReport, 'metrics' | 'status'>) {
@@ -28,12 +28,12 @@ export class TrainingRecord {
     this.#events = new EventFile(join(about.config.output, trainingFiles.eventFiles), trainingScalars);
   }
 
-  /** The metrics of the whole training, earlier sessions included. */
+  /** Metrics of the whole training run, including earlier sessions. */
   get metrics(): readonly Metric[] {
     return this.#log.metrics;
   }
 
-  /** @throws UserError when the log of an earlier session is damaged */
+  /** @throws UserError if the log of an earlier session is damaged */
   add(metric: Metric): void {
     this.#log.add(metric);
     this.#events.add(metric);
@@ -43,7 +43,7 @@ export class TrainingRecord {
     this.#writePage({ kind: 'running', secondsLeft: this.#pace.secondsLeft });
   }
 
-  /** Writes the page for the last time. A training that never started has none. */
+  /** Writes the final page and closes the files. A run that never started gets no page. */
   async end(status: TrainingStatus): Promise<void> {
     this.#writePage(status);
     this.#events.close();
@@ -58,7 +58,7 @@ export class TrainingRecord {
   }
 }
 
-/** The values of a metric by the names of their curves. */
+/** A metric's values by TensorBoard tag. */
 export function trainingScalars(metric: Metric): Scalars {
   switch (metric.kind) {
     case 'step':

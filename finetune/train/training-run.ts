@@ -1,4 +1,6 @@
-/** The inputs of a training, and its identity: a checkpoint goes on only as the training that wrote it. */
+/**
+ * Inputs and identity of a training run. A checkpoint can only be resumed by the run with the same identity.
+ */
 
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
@@ -20,41 +22,43 @@ type Configured =
   | 'evaluateEvery'
   | 'checkpointEvery';
 
-/** The schema of the config describes the fields that it has. */
+/** The config schema documents the fields taken from it. */
 export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConfig, Configured>> {
   readonly adamw: AdamWSettings;
-  /** Muon trains the matrices of the layers; only in a training of all weights. */
+  /** If set, Muon trains the layers' matrices; only when all weights are trained. */
   readonly muon?: MuonSettings | undefined;
-  /** With the packing `pairs`: the weight of DPO's reference. Undefined: supervised. */
+  /** DPO settings; requires packing `pairs`. Undefined means supervised training. */
   readonly dpo?: { readonly beta: number } | undefined;
-  /** With the packing `conversations`: that of the tokens between the answers, for one of the answers' own. */
+  /**
+   * Weight of the tokens between answers relative to the answers' tokens; requires packing `conversations`.
+   */
   readonly observationWeight?: number | undefined;
-  /** Undefined: gradients are not clipped. */
+  /** Undefined disables gradient clipping. */
   readonly maxGradientNorm: number | undefined;
-  /** Undefined: the training never ends early. */
+  /** Undefined disables early stopping. */
   readonly patience: number | undefined;
 }
 
 export interface TrainingRun {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
-  /** First values; they are changed. */
+  /** Initial values; training updates them in place. */
   readonly parameters: readonly Parameter[];
   readonly training: readonly TokenExample[];
-  /** May be empty: then nothing is validated and the last values are the result. */
+  /** May be empty: then there is no validation, and the last values are the result. */
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
-  /** Threads of the processor. Another number sums in another order, so that results differ in their last bits. */
+  /** CPU threads. The number affects the order of summation and so the last bits of the results. */
   readonly threads: number;
-  /** File of the state; training goes on from it when it exists. */
+  /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
 }
 
 /**
- * SHA-256 of everything that the result depends on: model, frozen and first weights (by samples of each), method,
- * settings, examples. `batchTokens` doesn't count, since the same examples make up a step: where memory ran out, a
- * training can go on with a smaller one.
+ * SHA-256 of everything that determines the result: model, frozen and initial weights (sampled), method,
+ * settings, examples. Excludes `batchTokens` and `checkpointEvery`, which don't change what a step learns; a
+ * run that ran out of memory can thus resume with a smaller `batchTokens`.
  */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
@@ -63,7 +67,7 @@ export function trainingIdentity(run: TrainingRun): string {
   const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
   if (trainable.kind === 'adapter' && trainable.int8 !== undefined) add('products in int8');
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
-  // Earlier versions shrank norms and biases, too: a training of theirs would go on as another.
+  // Earlier versions also decayed norms and biases; this line keeps their checkpoints from being resumed.
   if (trainable.kind === 'all') add('decays matrices');
   if (trainable.kind === 'adapter')
     for (const { name } of decoderTensors(config)) {

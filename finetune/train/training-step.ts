@@ -1,4 +1,5 @@
-/** One update of the weights: the gradients of all parts of a batch, and the step of the optimisers. */
+/** One weight update: gradients of all parts of a batch, then the optimizer step. */
+import { append } from '../../src/base/append.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import {
   byExample,
@@ -20,15 +21,15 @@ import type { Part } from './packing.js';
 /** Sums over all parts of a batch. */
 interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
-  /** Empty where the session evaluates. */
+  /** Empty for an evaluation session. */
   readonly gradients: Gradients;
   /** In the order of the parts. */
   readonly examples: readonly ReadExample<E>[];
 }
 
 /**
- * The loss of a batch and its gradients, part after part: the inputs' weights make them add up.
- * @param seed of the training: the dropout masks follow from it and the step
+ * Computes loss and gradients of a batch part by part; the inputs' weights make them add up.
+ * @param seed training seed; dropout masks depend on it and the step
  */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
@@ -41,7 +42,7 @@ export async function lossAndGradients<E extends TokenSequence>(
   return readParts(session, state.parameters, parts, inputsOf, seeds);
 }
 
-/** @param seeds of the dropout masks of each part; none for a session that evaluates */
+/** @param seeds dropout seeds, one per part; not needed for an evaluation session */
 export async function readParts<E extends TokenSequence>(
   session: TrainingSession,
   parameters: readonly Parameter[],
@@ -56,7 +57,7 @@ export async function readParts<E extends TokenSequence>(
     const result = await session.run(parameters, makeBatch(part, inputsOf), seeds[index] ?? 0);
     loss += result.loss;
     gradients = accumulate(gradients, result.gradients);
-    examples.push(...readExamples(part, result));
+    append(examples, readExamples(part, result));
   }
   return { loss, gradients: gradients ?? new Map(), examples };
 }
@@ -74,8 +75,8 @@ function readExamples<E extends TokenSequence>(
 }
 
 /**
- * Makes the step: changes parameters and moments in place.
- * @param scale factor of the gradients (clipping)
+ * Performs the optimizer step; updates parameters and moments in place.
+ * @param scale factor applied to the gradients (clipping)
  */
 export async function update(
   state: TrainingState,

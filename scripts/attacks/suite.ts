@@ -8,6 +8,7 @@ import { createGenerator } from '../../src/random/generator.js';
 import { removeTemporaryDirectories } from '../../test/support/temporary-directory.js';
 import { type AttackKind, shorten } from './attack.js';
 import { fileKinds } from './files.js';
+import { moduleKinds } from './modules.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
 import { writingKinds } from './writing.js';
@@ -53,7 +54,7 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const kinds = [...requestKinds, ...fileKinds, ...programKinds, ...writingKinds].filter(
+const kinds = [...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds, ...writingKinds].filter(
   ({ name }) => values.kind === undefined || name === values.kind,
 );
 const tallies: Tally[] = [];

@@ -119,7 +119,7 @@ if (!values.report) playAll();
 const rows = readRows<Row>(file);
 const text = comparisonReport(rows);
 if (values.page) {
-  fillBlock(page, 'figures', `![Differences to the plain run](pictures/ablations.svg)\n\n${text}`);
+  fillBlock(page, 'figures', `![Differences from the plain run](pictures/ablations.svg)\n\n${text}`);
   writeFileSync(picture, comparisonPicture(rows));
 }
 process.stdout.write(text);

@@ -89,7 +89,7 @@ export const arms: Readonly<Record<string, Arm>> = {
   plain: { label: 'plain', overrides: (model) => [`model=${model}`] },
   critic: { label: 'critic', overrides: (model, critic) => [`model=${model}`, `critic=${critic}`] },
   'critic-control': {
-    label: 'hill climbing in the place of the critic',
+    label: 'hill climbing in place of the critic',
     overrides: (model) => [`model=${model}`, 'critic={model: {provider: hill-climb}}'],
   },
   'portfolio-bandit': {

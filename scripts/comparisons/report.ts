@@ -1,4 +1,4 @@
-/** What critics, portfolios and novelty brought: differences to plain runs and to controls, as Markdown and as a picture. */
+/** Effects of critics, portfolios and novelty: differences from plain runs and from baselines, as Markdown and as a picture. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package.js';
@@ -7,14 +7,14 @@ import { forestPlot } from '../figures/forest.js';
 import { arms, controls, proposersOf, tasks } from './plan.js';
 
 export interface Row {
-  /** The model; of a control, the number of evaluations. */
+  /** The model, or for a baseline the number of evaluations. */
   readonly with: string;
   readonly task: string;
   readonly arm: string;
   readonly seed: number;
-  /** Left out of rows from before they were counted. */
+  /** Missing in rows recorded before evaluations were counted. */
   readonly evaluations?: number;
-  /** Mean of the best policy on 100 fresh episodes. */
+  /** Mean return of the best policy over 100 fresh episodes. */
   readonly return: number;
 }
 
@@ -22,10 +22,10 @@ const constants = JSON.parse(
   readFileSync(join(packageRoot(), 'bench', 'embedded-constants.json'), 'utf8'),
 ) as Readonly<Record<string, Constants>>;
 
-/** Cut at −1: an Acrobot that never swings up is at −33, and one such run would decide the mean over tasks. */
+/** Clipped at −1: an Acrobot that never swings up is at −33, and one such run would decide the mean over tasks. */
 const shown = (value: number, own: Constants) => Math.max(-1, normalised(value, own));
 
-/** Whose rows: a model and an arm, or the evaluations of a control and its name. */
+/** Selects rows: a model and an arm, or the number of evaluations of a baseline and its name. */
 type Who = readonly [model: string, arm: string];
 
 function difference(rows: readonly Row[], [model, arm]: Who, [otherModel, otherArm]: Who) {
@@ -53,8 +53,8 @@ const helped = Object.keys(arms).filter((arm) => arm !== 'plain');
 const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(2).replace('-', '−')}`;
 
 /**
- * Bold where the interval leaves out 0.
- * @param of tasks that the model plays: a cell of fewer says so
+ * Bold if the interval excludes 0.
+ * @param of number of tasks that the model plays; a cell with fewer tasks states their number
  */
 function cellOf(found: Difference | undefined, of = 1): string {
   if (found === undefined) return '–';
@@ -67,7 +67,7 @@ function cellOf(found: Difference | undefined, of = 1): string {
 const tasksOf = (rows: readonly Row[], model: string) =>
   Object.keys(tasks).filter((name) => rows.some((row) => row.with === model && row.task === name));
 
-/** Each arm on each task: where it helps, and where not. */
+/** The difference of each arm from the plain run, task by task. */
 function byTask(rows: readonly Row[], model: (typeof compared)[number]): string {
   const own = rows.filter((row) => row.with === model.name);
   const names = tasksOf(rows, model.name);
@@ -78,7 +78,7 @@ function byTask(rows: readonly Row[], model: (typeof compared)[number]): string 
       return cellOf(difference(ofTask, [model.name, arm], [model.name, 'plain']));
     }),
   ]);
-  return `### By task, minus the plain run: ${heading(model)}\n\n${tableOf(['arm', ...names], lines)}`;
+  return `### By task, compared with the plain run: ${heading(model)}\n\n${tableOf(['arm', ...names], lines)}`;
 }
 
 const tableOf = (header: readonly string[], lines: readonly (readonly string[])[]) =>
@@ -88,7 +88,7 @@ const tableOf = (header: readonly string[], lines: readonly (readonly string[])[
 
 const heading = ({ name, evaluations }: (typeof compared)[number]) => `${name}, ${evaluations} evaluations`;
 
-/** By arm, what it brings to each model; then, by model, each arm beside the controls. */
+/** The effect of each arm on each model; then, for each model, each arm compared with the baselines. */
 export function comparisonReport(rows: readonly Row[]): string {
   const played = playedOf(rows);
   const gains = helped.map((arm) => [
@@ -117,24 +117,24 @@ export function comparisonReport(rows: readonly Row[]): string {
         ),
       ),
     ]);
-    return `### Minus each control: ${heading(model)}\n\n${tableOf(['arm', ...controls], lines)}`;
+    return `### Compared with each baseline: ${heading(model)}\n\n${tableOf(['arm', ...controls], lines)}`;
   });
   const gained = tableOf(
     ['arm', ...played.map(heading)],
-    [...gains, ['critic, minus hill climbing in its place', ...critics]],
+    [...gains, ['critic, compared with hill climbing in its place', ...critics]],
   );
   return [
-    `### Minus the plain run\n\nMean over tasks of the difference of normalised returns (0: random search at 100 evaluations; 1: the best known; cut at −1), with its 95 % interval from seeds resampled within tasks. ${counted.join('; ')}.\n\n${gained}`,
+    `### Compared with the plain run\n\nMean difference in normalised return over tasks (0: random search at 100 evaluations; 1: the best known; clipped at −1), with a 95 % interval from resampling seeds within tasks. ${counted.join('; ')}.\n\n${gained}`,
     ...beside,
     ...played.map((model) => byTask(rows, model)),
   ].join('\n');
 }
 
-/** What each arm brings to each model. */
+/** A forest plot of the effect of each arm on each model. */
 export function comparisonPicture(rows: readonly Row[]): string {
   const played = playedOf(rows);
   return forestPlot({
-    label: 'Differences of critic, portfolio and novelty to the plain run',
+    label: 'Differences of critic, portfolio and novelty from the plain run',
     header: '',
     axis: 'normalised return above (right) or below (left) the plain run',
     ways: played.map(heading),

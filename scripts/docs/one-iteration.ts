@@ -1,4 +1,4 @@
-/** docs/one-iteration.md: an iteration of a real run, from the prompt to the next one, as its logs tell it. */
+/** Generates docs/one-iteration.md: one iteration of a real run, from its prompt to the next one, taken from the logs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -12,10 +12,10 @@ import { taskLabels } from '../../src/report/data/task-labels.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 
-/** One that improves; the run goes one further, so that the next prompt is there. */
+/** An iteration that improves; the run plays one more, so that the next prompt exists. */
 export const shownIteration = 23;
 
-/** Plays the quickstart, which has a fixed seed: to its end, or as far as the page shows it. */
+/** Plays the quickstart (its seed is fixed) for the given number of iterations, or to its end. */
 export async function playShownRun(directory: string, iterations?: number): Promise<OpenedRun> {
   const quickstart = parse(
     readFileSync(join(packageRoot(), 'configs/quickstart.yaml'), 'utf8'),
@@ -41,10 +41,10 @@ export async function oneIteration(
     picture: await drawn(opened, entry),
     page: `# What happens in one iteration
 
-<!-- Written by scripts/docs/pictures.ts from a run; a test plays the run again and compares. -->
+<!-- Generated from a run by scripts/docs/pictures.ts; a test replays the run and compares. -->
 
-This is iteration ${shownIteration} of \`policyloop run quickstart\`, as the logs of that run have it: the model of the package,
-CartPole-v1, seed ${opened.manifest.seed}. On your machine the same commands show the same:
+This page shows iteration ${shownIteration} of \`policyloop run quickstart\`, taken from the logs of the run: the embedded model,
+CartPole-v1, seed ${opened.manifest.seed}. These commands produce the same output on your machine:
 
 \`\`\`sh
 npx policyloop run quickstart iterations=${shownIteration + 1} --run-dir buffers/one
@@ -57,11 +57,12 @@ npx policyloop render one --iteration ${shownIteration} --format svg --out one.s
 
 ## 1. The prompt
 
-Two messages, from the templates of \`prompts.set: compact\`. The first stays the same in the whole run:
+The prompt has two messages, made from the templates of \`prompts.set: compact\`. The system message is the same
+throughout the run:
 
 ${fenced(system!.content)}
 
-The second has the evaluations that the memory keeps (\`memory: { best: 8, recent: 4 }\`), on a scale from 0 to 99:
+The user message lists the evaluations in memory (\`memory: { best: 8, recent: 4 }\`), on a scale from 0 to 99:
 
 ${fenced(user!.content)}
 
@@ -70,42 +71,43 @@ ${fenced(user!.content)}
 
 ## 2. The reply
 
-The model writes ${completion!.usage.completionTokens} tokens. \`format: constrained\` lets it choose only tokens that keep to the format:
+The model generates ${completion!.usage.completionTokens} tokens. \`format: constrained\` allows only tokens that fit the answer format:
 
 ${fenced(completion!.text)}
 
 ## 3. The parameters
 
-The reply is parsed and checked: ten numbers, in range, not tried before. They are the weights of a linear policy, which
-pushes the cart to the side with the larger sum of *observation × weight*:
+The reply is parsed and validated: ten numbers, in range, not tried before. They are the weights of a linear policy. At each
+step it pushes the cart to the side with the larger sum of *observation × weight*:
 
 ${weightTable(opened, entry, before)}
 
 ## 4. The episodes
 
-The policy plays ${entry.returns.length} episodes, on the seeds that every candidate of the run meets. Each step with the pole up earns 1:
+The policy plays ${entry.returns.length} episodes. Every candidate of the run plays the same ones. Each step with the pole up earns a reward
+of 1, so these returns are episode lengths:
 
 ${fenced(entry.returns.join(' '))}
 
-The mean is **${entry.score}**; the best before was ${before.score}, of ${placeOf(before)}. This is the first episode, ${entry.lengths[0]} steps:
+The mean is **${entry.score}**; the previous best was ${before.score}, from ${placeOf(before)}. The first episode lasts ${entry.lengths[0]} steps:
 
-![The first episode of the policy of iteration ${shownIteration}](pictures/one-iteration.svg)
+![First episode of the policy from iteration ${shownIteration}](pictures/one-iteration.svg)
 
 ${stepTable(opened)}
 
 ## 5. The next prompt
 
-The new evaluation is the best so far, so it gets the 99, and all others shrink on the
-scale. The next prompt has these lines that this one lacks:
+The new evaluation is the best so far, so it scores 99 and all others move down the scale. These lines are new in the next
+prompt:
 
 ${fenced(remembered)}
 
 </div>
 </div>
 
-Everything above stands in the run's directory: the messages and the reply in \`calls.jsonl\`, the parameters and returns in
-\`evaluations.jsonl\`, the steps in \`episodes.jsonl\`. \`report.html\` shows each iteration like this. What comes
-around it, such as corrections of replies and the confirmation at the end, is told in [design.md](design.md).
+The run directory holds everything above: the messages and the reply in \`calls.jsonl\`, the parameters and returns in
+\`evaluations.jsonl\`, the steps in \`episodes.jsonl\`. \`report.html\` shows every iteration in this way.
+[design.md](design.md) covers the rest, such as corrections of replies and the confirmation at the end of a run.
 `,
   };
 }
@@ -118,7 +120,7 @@ const placeOf = ({ iteration }: BufferEntry) => (iteration === 0 ? 'the warm-up'
 
 const cells = (values: readonly (string | number)[]) => `| ${values.join(' | ')} |`;
 
-/** Without their places on the scale, which all change with a new best. */
+/** The lines of `after` that `before` lacks, ignoring scores: a new best rescales all of them. */
 function changedLines(before: string, after: string): string {
   const known = new Set(before.split('\n').map((line) => line.replace(/^\d+ /, '')));
   const isNew = (line: string) => !known.has(line.replace(/^\d+ /, '')) && line !== '';
@@ -139,7 +141,7 @@ function weightTable({ family, config }: OpenedRun, entry: BufferEntry, before: 
       }),
     ]),
   );
-  const head = ['weight of', ...actions.flatMap((action) => [action, 'best before'])];
+  const head = ['weight of', ...actions.flatMap((action) => [action, 'previous best'])];
   return [cells(head), cells(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows].join('\n');
 }
 
@@ -163,7 +165,7 @@ function stepTable({ recorded, family, config }: OpenedRun): string {
   ].join('\n');
 }
 
-/** The first episode of a policy, as it was evaluated. */
+/** An SVG animation of the first episode in a policy's evaluation. */
 export async function drawn({ config, manifest, family }: OpenedRun, entry: BufferEntry): Promise<string> {
   const environment = await openDrawable(config);
   const setting = { config, seed: manifest.seed, environment, family };

@@ -39,7 +39,7 @@ const listed = {
   CliffWalking: { config: 'cliffwalking-numeric', episodes: 1, fresh: 1 },
 } as const satisfies Readonly<Record<string, BenchmarkTask>>;
 
-/** The same task in another dress. */
+/** A transformed version of a task. */
 const dresses: Readonly<Record<string, (parameters: number) => Pick<BenchmarkTask, 'overrides' | 'mixed'>>> =
   {
     permuted: () => ({ overrides: ['policy.order={shuffled: 1}'] }),
@@ -73,7 +73,7 @@ export const tasks: Readonly<Record<string, BenchmarkTask>> = { ...declared, ...
 export interface BenchmarkArm {
   readonly label: string;
   readonly overrides: readonly string[];
-  /** Played by the embedded model; `falsified` says what its prompts tell in the place of the truth. */
+  /** Played by the embedded model; `falsified` is what its prompts show instead of the true scores. */
   readonly model?: true;
   readonly falsified?: Falsehood;
 }
@@ -84,7 +84,7 @@ export type Falsehood = (typeof falsehoods)[number];
 const screening = ['candidates=16', 'screening={}'];
 const constrained = ['model.temperature=1', 'model.format=constrained'];
 
-/** One setting for all tasks and budgets; those of the controls are their defaults, tuned on synthetic tasks. */
+/** One setting for all tasks and budgets; the baselines use their defaults, tuned on synthetic tasks. */
 export const arms: Readonly<Record<string, BenchmarkArm>> = {
   model: { label: 'embedded model', model: true, overrides: constrained },
   plain: {
@@ -93,7 +93,7 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
     overrides: ['model.temperature=1', 'model.format=text'],
   },
   screened: {
-    label: 'embedded model, a Gaussian process chooses among 16 answers',
+    label: 'embedded model, screened from 16 answers',
     model: true,
     overrides: ['model.temperature=1.2', 'model.format=constrained', ...screening],
   },
@@ -109,11 +109,11 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
   cma: { label: 'CMA-ES', overrides: ['model.provider=cma-es'] },
   gp: { label: 'Gaussian process', overrides: ['model.provider=gp'] },
   'screened-mix': {
-    label: 'corners and steps, a Gaussian process chooses among 16',
+    label: 'corners and steps, screened from 16',
     overrides: ['model.provider=mix', ...screening],
   },
   'screened-random': {
-    label: 'random policies, a Gaussian process chooses among 16',
+    label: 'random policies, screened from 16',
     overrides: ['model.provider=random', ...screening],
   },
 };
@@ -121,7 +121,7 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
 /** The screened model without its screening, and screening without the model. */
 export const ablations = ['model', 'screened-mix', 'screened-random'] as const;
 
-/** The five that the model has to beat. */
+/** The five baselines that the model has to beat. */
 export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;
 
 /** What stands in the place of a config's own settings. */

@@ -26,7 +26,7 @@ const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
-/** Ways to use the model, each of which is compared with the controls. */
+/** Ways to use the model; each is compared with the baselines. */
 const ways = ['model', 'screened'] as const;
 
 /** @param constants by declared task */
@@ -51,9 +51,9 @@ export function embeddedReport(rows: readonly Row[], constants: AllConstants): s
 /** The comparisons of the report as a picture. */
 export const embeddedPicture = (rows: readonly Row[], constants: AllConstants): string =>
   forestPlot({
-    label: 'Differences of the embedded model to controls',
+    label: 'Differences of the embedded model from the baselines',
     header: 'evaluations',
-    axis: 'normalised return above (right) or below (left) the control',
+    axis: 'normalised return above (right) or below (left) the baseline',
     ways: ways.map((arm) => arms[arm]!.label),
     groups: controls.map((control) => ({
       label: arms[control]!.label,
@@ -66,7 +66,7 @@ export const embeddedPicture = (rows: readonly Row[], constants: AllConstants): 
     })),
   });
 
-/** Each arm over all declared tasks, and who it is: other tables have the short names. */
+/** Each arm over all declared tasks, with its full name; the other tables use short names. */
 function overall(rows: readonly Row[], constants: AllConstants, shown: readonly string[]): string {
   const lines = shown.map((arm) => {
     const reached = declaredNames.flatMap((task) => reachedOf(rows, constants[task]!, task, arm) ?? []);
@@ -81,8 +81,8 @@ function overall(rows: readonly Row[], constants: AllConstants, shown: readonly 
       two(mean(reached.map(({ lowest }) => lowest.at(-1)!))),
     ];
   });
-  const header = ['arm', 'who proposes', 'tasks × runs', ...budgets.map(String), 'lowest tenth'];
-  return `### Over all tasks\n\nMean over tasks of the normalised return (0: random search at 100 evaluations; 1: the best known) after 20, 50 and 100 evaluations, and of the lowest tenth of the runs after 100. What has fewer than five runs is left out, here and below.\n\n${tableOf(header, lines)}`;
+  const header = ['arm', 'proposer', 'tasks × runs', ...budgets.map(String), 'lowest tenth'];
+  return `### Over all tasks\n\nMean normalised return over tasks (0: random search at 100 evaluations; 1: the best known) after 20, 50 and 100 evaluations, and that of the lowest tenth of the runs after 100. Entries with fewer than five runs are omitted, here and below.\n\n${tableOf(header, lines)}`;
 }
 
 function reachedTables(rows: readonly Row[], constants: AllConstants, shown: readonly string[]) {
@@ -111,27 +111,27 @@ function comparisons(
   if (lines.length === 0) return [];
   const above = lines.filter(([, , , , , verdict]) => verdict === 'above').length;
   const { label } = arms[arm]!;
-  const heading = `### ${label[0]!.toUpperCase()}${label.slice(1)}, minus ${others === controls ? 'each control' : 'its ablations'}`;
+  const heading = `### ${label[0]!.toUpperCase()}${label.slice(1)}, compared with ${others === controls ? 'each baseline' : 'its ablations'}`;
   return [
-    `${heading}\n\nMean normalised difference over tasks, its 95 % interval from seeds resampled within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Above 0: ${above} of ${lines.length}.\n\n${differenceTable('other, evaluations', lines)}`,
+    `${heading}\n\nMean normalised difference over tasks, its 95 % interval from resampling seeds within tasks, the share of pairs won, and p of a sign-flip test over the tasks' means. Intervals above 0: ${above} of ${lines.length}.\n\n${differenceTable('compared with, evaluations', lines)}`,
   ];
 }
 
 const differenceTable = (first: string, lines: readonly (readonly string[])[]) =>
-  tableOf([first, 'tasks', 'pairs', 'difference', 'wins', 'interval is', 'p over tasks'], lines);
+  tableOf([first, 'tasks', 'pairs', 'difference', 'wins', 'interval vs. 0', 'p over tasks'], lines);
 
 function differenceLine(name: string, pairs: Pairs): readonly (readonly string[])[] {
   const found = differenceOf(pairs);
   if (found === undefined) return [];
   const { difference, interval, p, tasks: count, wins } = found;
-  const verdict = interval[0] > 0 ? 'above' : interval[1] < 0 ? 'below' : 'about 0';
+  const verdict = interval[0] > 0 ? 'above' : interval[1] < 0 ? 'below' : 'includes';
   const shown = `${signed(difference)} [${signed(interval[0])}, ${signed(interval[1])}]`;
   return [
     [name, String(count), String(found.pairs), shown, `${Math.round(100 * wins)} %`, verdict, p.toFixed(3)],
   ];
 }
 
-/** What a change of dress costs each arm: runs of the same seeds on the plain task are taken away. */
+/** The cost of each transformation for each arm, relative to runs with the same seeds on the original task. */
 function dresses(rows: readonly Row[], constants: AllConstants, all: readonly string[]) {
   const last = budgets.length - 1;
   const shown = all.filter((arm) => rows.some((row) => row.arm === arm && row.task in variants));
@@ -158,12 +158,12 @@ function dresses(rows: readonly Row[], constants: AllConstants, all: readonly st
     return cells.every((cell) => cell === '–') ? [] : [[name, ...cells]];
   });
   return [
-    `### In another dress, minus the plain task at 100 evaluations\n\n${differenceTable('arm, dress', lines)}`,
-    `Mean normalised return, and that of the plain task.\n\n${tableOf(['task', ...shown], reached)}`,
+    `### Transformed tasks, compared with the original task at 100 evaluations\n\n${differenceTable('arm, transformation', lines)}`,
+    `Mean normalised return, with that of the original task in parentheses.\n\n${tableOf(['task', ...shown], reached)}`,
   ];
 }
 
-/** A model that is told falsehoods against random search: it reads where it falls to it. */
+/** The model with falsified histories, compared with random search: a model that reads them falls to its level. */
 function falsified(rows: readonly Row[], constants: AllConstants, present: readonly string[]) {
   const last = budgets.length - 1;
   const lines = ['model', ...falsehoods.map((falsehood) => `false-${falsehood}`)]
@@ -176,7 +176,7 @@ function falsified(rows: readonly Row[], constants: AllConstants, present: reado
     );
   if (lines.length < 2) return [];
   return [
-    `### Told falsehoods: minus random search at 100 evaluations\n\n${differenceTable('history', lines)}`,
+    `### Falsified histories, compared with random search at 100 evaluations\n\n${differenceTable('history', lines)}`,
   ];
 }
 
@@ -189,6 +189,6 @@ function seconds(rows: readonly Row[], present: readonly string[]) {
     return [arms[arm]!.label, String(own.length), quantile(taken, 0.5).toFixed(1), valid];
   });
   return [
-    `### Time and validity\n\nMedian seconds of a run, confirmations included; first answers that were accepted.\n\n${tableOf(['arm', 'runs', 'seconds', 'valid'], lines)}`,
+    `### Time and validity\n\nMedian seconds per run, confirmations included, and the share of first answers that were accepted.\n\n${tableOf(['arm', 'runs', 'seconds', 'valid'], lines)}`,
   ];
 }

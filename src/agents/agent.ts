@@ -1,41 +1,47 @@
-/** A language model in the policy: what it is told of an environment, and what its replies mean there. */
+/** A language model used as a policy: how it is shown an environment, and how its replies become actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
 import { type Choice, listedChoices } from './choices.js';
 import { type Reading, readAction } from './reading.js';
 
-/** What is known beside an observation. */
+/** What is known in addition to an observation. */
 export interface Moment {
-  /** The actions that can be taken now, where they can be listed. */
+  /** The currently possible actions, if they can be listed. */
   readonly choices?: readonly Choice[] | undefined;
-  /** Of a text world. */
+  /** For text worlds. */
   readonly info?: TextInfo | undefined;
-  /** Steps that were taken before. */
+  /** Number of steps taken so far. */
   readonly steps: number;
-  /** The reward of the last one; undefined before the first. */
+  /** Reward of the last step; undefined before the first. */
   readonly reward?: number | undefined;
 }
 
-/** Three functions make an agent; the others have a default. */
+/** The first three functions are required; the others have defaults. */
 export interface Agent {
   /**
-   * What the model is told before everything else; an empty text stands for nothing.
-   * @param objective of a text world's game, where the first turn, which says it, is not shown any more
+   * The system prompt; empty for none.
+   * @param objective of a text world's game, if the first turn, which states it, is no longer shown
    */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /**
-   * The action that a reply names; undefined where it names none.
-   * @param choices those that can be taken now, where they can be listed
+   * The action named in a reply; undefined if there is none.
+   * @param choices currently possible actions, if they can be listed
    */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
-  /** The actions that can be taken now; left out, the numbers of the space, or what a text world admits. */
+  /**
+   * The currently possible actions; by default the members of the space, or a text world's admissible
+   * commands.
+   */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
-  /** What a model is told whose reply named no action, where it is asked again. */
+  /** The message for a model whose reply named no action and which is asked again. */
   askAgain?(choices?: readonly Choice[]): string;
 }
 
-/** An agent for any environment: it shows observations as they are, and takes the last action that a reply names. */
+/**
+ * A default agent for any environment: it shows observations as they are and takes the last action named in a
+ * reply.
+ */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',
@@ -56,7 +62,7 @@ export function genericAgent(
   };
 }
 
-/** What a model is told whose reply named no action. */
+/** The message for a model whose reply named no action. */
 export function defaultAskAgain(choices?: readonly Choice[]): string {
   const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
   return `That names no action that is possible now.${named} Reply with the action.`;

@@ -1,4 +1,4 @@
-/** Where agents play: games that advance side by side, in this program or in another one. */
+/** Where agents play: games that advance in parallel, in this process or in another program. */
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 
@@ -7,7 +7,7 @@ export interface Arena extends EnvironmentSpec {
   close(): void | Promise<void>;
 }
 
-/** @param environments of one kind, one for each game that is played at the same time */
+/** @param environments of the same kind, one for each concurrent game */
 export function localArena(environments: readonly Environment[]): Arena {
   const [first] = environments;
   const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;
@@ -27,7 +27,7 @@ export function localArena(environments: readonly Environment[]): Arena {
   };
 }
 
-/** The first batch of an environment that another program plays. */
+/** Uses the first batch of a remote environment. */
 export function remoteArena(environment: RemoteEnvironment): Arena {
   const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
   return {

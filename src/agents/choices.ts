@@ -1,19 +1,19 @@
-/** The actions that can be taken now, each with the words that name it. */
+/** The currently possible actions, each with the text that names it. */
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 
 export interface Choice {
-  /** What a reply says for it. */
+  /** The text that names it in a reply. */
   readonly text: string;
   readonly action: Action;
 }
 
-/** More combinations than that are not listed. */
+/** Larger products are not listed. */
 const mostCombinations = 1000;
 
 /**
- * The choices of an action space; undefined where they can't be listed.
- * @param words for the actions of a discrete space, in their order; their numbers where there are none
- * @param info of the present state of a text world, whose admissible commands are the choices
+ * The choices of an action space; undefined if they can't be listed.
+ * @param words names of a discrete space's actions, in order; defaults to their numbers
+ * @param info current state of a text world, whose admissible commands are the choices
  */
 export function listedChoices(
   space: Space,

@@ -1,4 +1,5 @@
-/** Plays episodes with an agent, many side by side: each turn asks for the replies of all that go on. */
+/** Plays episodes with an agent, many in parallel: each turn requests the replies of all unfinished games. */
+import { append } from '../base/append.js';
 import type { Action, BoxSpace, Observation, Step, TextInfo } from '../environments/environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
@@ -9,11 +10,11 @@ import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
-  /** Absent where the reply named none and no step was taken: the model was asked again, or gave up. */
+  /** Absent if the reply named no action and no step was taken: the model was asked again or gave up. */
   readonly action?: Action;
-  /** Whether the reply named the action. */
+  /** True if the reply named the action. */
   readonly valid: boolean;
-  /** The reward of the step; 0 where there was none. */
+  /** Reward of the step; 0 if there was none. */
   readonly reward: number;
 }
 
@@ -23,11 +24,11 @@ export interface Game<R extends Reply = Reply> {
   readonly return: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** What was to be seen at the end, as the model would have been shown it. */
+  /** The final observation, as the model would have been shown it. */
   readonly last: string;
-  /** What a text world told the player to do. */
+  /** The player's task according to the text world. */
   readonly objective: string | undefined;
-  /** A text world's, at the end. */
+  /** Final info of a text world. */
   readonly info: TextInfo | undefined;
 }
 
@@ -35,24 +36,27 @@ export interface GameSetting<R extends Reply> {
   readonly arena: Arena;
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
-  /** Turns before the present one that the model is shown. */
+  /** Number of previous turns shown to the model. */
   readonly history: number;
-  /** Tokens that a prompt may have; the oldest turns that make it longer are left out. */
+  /** Token limit of a prompt; the oldest turns beyond it are dropped. */
   readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
-  /** How often a model is asked again in a row. Default: 2. */
+  /** Maximum number of consecutive retries. Default: 2. */
   readonly asks?: number | undefined;
-  /** Turns after which an episode is cut, beside the environment's own limit. */
+  /** Maximum number of turns per episode, on top of the environment's own limit. */
   readonly maxTurns: number;
 }
 
-/** Seeds of an episode: where it starts, and what is sampled. Episodes with the same start meet the same. */
+/**
+ * Seeds of an episode: of its initial state, and of the sampling. Episodes with the same `start` begin the
+ * same way.
+ */
 export interface GameSeeds {
   readonly start: number;
   readonly sampling: number;
 }
 
-/** One episode for each pair of seeds, in their order. */
+/** Plays one episode per pair of seeds; returns them in order. */
 export async function playGames<R extends Reply>(
   setting: GameSetting<R>,
   seeds: readonly GameSeeds[],
@@ -65,7 +69,7 @@ export async function playGames<R extends Reply>(
     const wave = started.map(
       ({ sampling }, slot) => new RunningGame(setting, slot, first + slot, sampling, observations[slot]!),
     );
-    games.push(...wave);
+    append(games, wave);
     let running = wave;
     while (running.length > 0) {
       const replies = await setting.speaker.reply(running.map((game) => game.conversation()));
@@ -83,7 +87,7 @@ export async function playGames<R extends Reply>(
 }
 
 class RunningGame<R extends Reply> {
-  /** Its place among those that are played at the same time. */
+  /** Index among the games played concurrently. */
   readonly slot: number;
   readonly #setting: GameSetting<R>;
   readonly #number: number;
@@ -95,9 +99,9 @@ class RunningGame<R extends Reply> {
   #info: TextInfo | undefined;
   #message = '';
   #steps = 0;
-  /** Replies in a row that named no action. */
+  /** Consecutive replies that named no action. */
   #unclear = 0;
-  /** The reply that the step follows. */
+  /** The reply that led to the step in progress. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
   #terminated = false;
   #truncated = false;
@@ -132,7 +136,7 @@ class RunningGame<R extends Reply> {
       before,
       whole: before.length === turn,
       message: this.#message,
-      // Models take seeds below 2^31.
+      // Models accept seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
       game: this.#number,
@@ -140,7 +144,7 @@ class RunningGame<R extends Reply> {
     };
   }
 
-  /** @returns the action that follows; undefined where no step does */
+  /** @returns the resulting action; undefined if there is no step */
   take(reply: R): Action | undefined {
     const { agent, asks = 2, fallback } = this.#setting;
     const message = this.#message;
@@ -159,7 +163,7 @@ class RunningGame<R extends Reply> {
     return undefined;
   }
 
-  /** The step that the last reply led to. */
+  /** Records the result of the step. */
   stepped(action: Action, { observation, reward, terminated, truncated }: Step): void {
     this.#unclear = 0;
     this.#steps++;
@@ -183,15 +187,15 @@ class RunningGame<R extends Reply> {
     this.#message = agent.formatObservation(observation, moment);
   }
 
-  /** What the first turn says of the task is said here where that turn is not shown. */
+  /** The system prompt; includes the objective if the first turn, which states it, is no longer shown. */
   #system(before: readonly Turn<R>[]): string {
     const isWhole = before.length === this.#turns.length;
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
   /**
-   * The latest turns that may be shown: so many, and as many as the budget of tokens holds. Replies that named no
-   * action since the last step always are: the observation that is asked about stands before them.
+   * The latest turns that fit both `history` and the token budget. Replies since the last step that named no
+   * action are always kept, because the observation in question precedes them.
    */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
@@ -212,7 +216,7 @@ class RunningGame<R extends Reply> {
     return shown;
   }
 
-  /** Undefined where the episode ends, or the actions can't be drawn from. */
+  /** Undefined if the episode ends or no action can be drawn. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;
@@ -237,16 +241,16 @@ class RunningGame<R extends Reply> {
   }
 }
 
-/** Whether texts are read there, and any may be answered: the first one says what is to be done. */
+/** True for text observations with free-text actions; the first observation then states the task. */
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** Compiled games break their lines elsewhere than their `.json`. */
+/** Ignores line breaks, which differ between compiled games and their `.json`. */
 const says = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Uniform within the bounds; undefined where there are none. */
+/** Uniform within the bounds; undefined if a bound is infinite. */
 function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {
   const vector = low.map((from, i) => from + (high[i]! - from) * random.random());
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;

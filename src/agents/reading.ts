@@ -1,19 +1,21 @@
-/** What a reply means as an action: in free text the last action that it names, or the last JSON object's. */
+/** Parses the action in a reply: the last one named in free text, or that of the last JSON object. */
+
 import type { Action, Space } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
+import { jsonIn } from '../storage/json-depth.js';
 import type { Choice } from './choices.js';
 
-/** How a reply is read. */
+/** How a reply is parsed. */
 export type Reading = 'text' | 'json';
 
-/** Ways to act: how a reply is read; `constrained` replies can be nothing but one of the actions, in their words. */
+/** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
 /**
- * The action that a reply names, its thinking aside; undefined where it names none.
- * @param choices the actions that can be taken now, where they can be listed
+ * The action named in a reply, ignoring its thinking; undefined if there is none.
+ * @param choices currently possible actions, if they can be listed
  */
 export function readAction(
   reply: string,
@@ -34,7 +36,7 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   if (space.kind === 'discrete') {
     const named = choices?.some(({ text, action }) => text !== String(action));
     if (!named) return numbers.findLast((value) => isValidAction(value, space));
-    // Beside words a number may count anything; alone it is the action's own.
+    // Among other words, a number may mean anything; on its own it is the number of an action.
     const alone = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
     return (
       lastChoice(reply, choices!) ?? (alone !== undefined && isValidAction(alone, space) ? alone : undefined)
@@ -45,21 +47,21 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   return isValidAction(last, space) ? last : undefined;
 }
 
-/** A free command: what a reply ends with. */
+/** A free command: the last line of the reply. */
 const lastLine = (reply: string): string | undefined =>
   reply
     .split('\n')
     .map((line) => line.trim().replace(/^>\s*/, ''))
     .findLast((line) => line !== '');
 
-/** Case, and what stands between the words of an action, make no difference. */
+/** Ignores case and the separators between words. */
 const plain = (text: string) =>
   text
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, ' ')
     .trim();
 
-/** The choice that ends last as words of its own, the longest of those that end there. */
+/** The choice that ends last as a separate phrase; the longest one wins ties. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = plain(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
@@ -75,7 +77,7 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
 
 const inWord = /[\p{L}\p{N}_]/u;
 
-/** Where the last occurrence ends that no letter or digit goes on. */
+/** End of the last occurrence that isn't part of a longer word. */
 function lastEnd(text: string, words: string): number | undefined {
   for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
     const end = at + words.length;
@@ -102,10 +104,10 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** A reply holds few; more braces than that are no answer. */
+/** Limits the search; a valid reply has only a few braces. */
 const mostBraces = 200;
 
-/** The JSON objects of a text in their order, those within others left out. */
+/** The outermost JSON objects in a text, in order. */
 function objectsIn(text: string): readonly Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
   let from = text.indexOf('{');
@@ -120,12 +122,9 @@ function objectsIn(text: string): readonly Record<string, unknown>[] {
 function objectAt(text: string, from: number) {
   let closing = text.indexOf('}', from);
   for (let tries = 0; closing >= 0 && tries < mostBraces; tries++) {
-    try {
-      const value: unknown = JSON.parse(text.slice(from, closing + 1));
-      if (isMapping(value)) return { value, end: closing + 1 };
-    } catch {
-      // It goes on to a later brace, or is no JSON.
-    }
+    const value = jsonIn(text.slice(from, closing + 1));
+    // Otherwise the object ends at a later brace, or this isn't JSON.
+    if (isMapping(value)) return { value, end: closing + 1 };
     closing = text.indexOf('}', closing + 1);
   }
   return undefined;

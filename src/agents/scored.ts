@@ -1,5 +1,10 @@
-/** Scored actions: the model says how likely each one is as its answer, so that no other can be taken. */
+/**
+ * Scored actions: picks an action by the model's log-probabilities of each one as an answer, so that every
+ * action is valid.
+ */
+
 import { createGenerator } from '../random/generator.js';
+import { largest } from '../statistics/descriptive.js';
 import type { Choice } from './choices.js';
 import type { Scoring } from './settings.js';
 
@@ -8,13 +13,13 @@ export interface ScoredChoice {
   readonly text: string;
   /** Log-probability of the whole answer, or its mean over tokens or words. */
   readonly score: number;
-  /** By the softmax of the scores at the temperature. */
+  /** Softmax of the scores at the given temperature. */
   readonly probability: number;
 }
 
 /**
- * @param logProbabilities of the tokens of each choice, that of the end of the answer included
- * @throws RangeError when they are not as many as the choices
+ * @param logProbabilities of each choice's tokens, including the end-of-answer token
+ * @throws RangeError if their number differs from that of the choices
  */
 export function scoredChoices(
   choices: readonly Choice[],
@@ -28,13 +33,13 @@ export function scoredChoices(
     if (by === 'sum') return sum;
     return sum / (by === 'token' ? tokens.length : text.trim().split(/\s+/).length);
   });
-  const best = Math.max(...scores);
+  const best = largest(scores);
   const weights = scores.map((score) => Math.exp((score - best) / temperature));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return choices.map(({ text }, i) => ({ text, score: scores[i]!, probability: weights[i]! / total }));
 }
 
-/** The place of the choice that is taken; the first of equal ones where the highest score decides. */
+/** The index of the chosen action. With `greedy`, the first one wins ties. */
 export function chosenOf(scored: readonly ScoredChoice[], { choose }: Scoring, seed: number): number {
   if (choose === 'greedy') {
     return scored.reduce((best, { score }, i) => (score > scored[best]!.score ? i : best), 0);

@@ -1,16 +1,16 @@
-/** The settings of an agent: of the section `policy` of a config of games, and `agent` of a reinforcement learning. */
+/** Settings of an agent: the `policy` section in configs of games, and `agent` in reinforcement learning. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
 
 /**
- * What follows a reply that names no action: the model is told and asked again, an action is drawn at random, the first
- * one is taken, or the episode is given up.
+ * What happens after a reply that names no action: ask the model again, draw a random action, take the first
+ * one, or give up the episode.
  */
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 
-/** How the log-probabilities of an action's tokens make its score. */
+/** How the log-probabilities of an action's tokens are combined into its score. */
 const scoreKinds = ['sum', 'token', 'word'] as const;
 
 export const scoringSchema = z

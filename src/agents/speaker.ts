@@ -1,4 +1,4 @@
-/** Where an agent's replies come from: a model of any provider, or a sampler that keeps token ids. */
+/** The source of an agent's replies: a model of any provider, or a sampler that keeps token ids. */
 
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage, LanguageModel } from '../models/language-model.js';
@@ -8,34 +8,34 @@ export interface Reply {
   readonly text: string;
 }
 
-/** One message of the environment's, and what the model replied. */
+/** A message from the environment and the model's reply. */
 export interface Exchange<R extends Reply = Reply> {
   readonly message: string;
   readonly reply: R;
 }
 
-/** A conversation in which the model has the word. */
+/** A conversation in which it is the model's turn. */
 export interface Conversation<R extends Reply = Reply> {
-  /** Empty: there is no system message. */
+  /** Empty for no system message. */
   readonly system: string;
-  /** What was said before, as far as it is shown. */
+  /** The earlier exchanges that are shown. */
   readonly before: readonly Exchange<R>[];
-  /** Whether that is all that was said. */
+  /** True if that is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
-  /** The seed of the sampling. */
+  /** Sampling seed. */
   readonly seed: number;
-  /** The actions that can be taken now, where they can be listed. */
+  /** The currently possible actions, if they can be listed. */
   readonly choices: readonly Choice[] | undefined;
-  /** Number of the game, in the order in which games were asked for, and of the reply within it; both from 0. */
+  /** 0-based number of the game, in the order requested, and of the reply within it. */
   readonly game: number;
   readonly turn: number;
 }
 
 export interface Speaker<R extends Reply = Reply> {
-  /** One reply to each conversation, in their order. */
+  /** Returns one reply per conversation, in order. */
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
-  /** Tokens of a prompt; estimated where it is left out. */
+  /** Number of tokens in a prompt; estimated if omitted. */
   count?(messages: readonly ChatMessage[]): number;
 }
 
@@ -54,13 +54,15 @@ export function messagesOf({
   ];
 }
 
-/** A reply as later turns show it: without its thinking, and never empty, which some servers refuse. */
+/**
+ * A reply as later turns quote it: without its thinking, and never empty because some servers reject that.
+ */
 function quoted(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;
 }
 
-/** @throws ModelError when the provider gave no completion */
+/** @throws ModelError if the provider gave no completion */
 export function modelSpeaker(model: LanguageModel): Speaker {
   return {
     reply: (conversations) =>

@@ -1,7 +1,7 @@
 /** `policyloop list environment=CartPole-v1 best=400..`: which runs and trainings are listed, and in what order. */
 import { nearest, UserError } from '../base/errors.js';
 import type { TrainingFacts } from '../runs/training/trainings.js';
-import { matches } from '../storage/files.js';
+import { matches } from '../storage/pattern.js';
 import type { Labels } from './labels.js';
 import { type ListedRun, resultOfLine } from './listing.js';
 

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
-import { checkedValue, readJson, replaceFile } from '../storage/files.js';
+import { checkedValue, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
 export interface Labels {
@@ -37,7 +37,7 @@ export function readLabels(path: string): Labels {
 /** @throws UserError where the file is damaged */
 function soundLabels(path: string): Labels {
   const file = join(path, labelsFile);
-  return existsSync(file) ? checkedValue(labelsShape, readJson(file), file) : none;
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
 }
 
 /**

@@ -7,8 +7,8 @@ import { formatReturn } from '../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../format/table.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
-import { listTrainings } from '../runs/training/trainings.js';
-import { trainingsFolder } from '../runs/training-files.js';
+import { listTrainings, trainingsBelow } from '../runs/training/trainings.js';
+import { trainingsElsewhere, trainingsFolder } from '../runs/training-files.js';
 import { type Labels, readLabels } from './labels.js';
 
 export interface ListedRun extends RunFacts {
@@ -58,8 +58,19 @@ export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] 
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
+/** Paths of the trainings there, and of those that were begun here and lie elsewhere. */
+export function trainingPaths(places: RunPlaces): readonly string[] {
+  const isHere = places.runsDir === common.runsDir.default;
+  return [
+    ...new Set([
+      ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
+      ...(isHere ? trainingsElsewhere(places.cwd) : []),
+    ]),
+  ];
+}
+
 /** The trainings that `list` shows, and the paths of those whose record is damaged. */
-export const trainingLines = (places: RunPlaces) => listTrainings(trainingFolders(places), places.cwd);
+export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 
 /** A line a run; the runs of a study or a collection may be thousands, and share the line of the first. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {

@@ -3,14 +3,21 @@
  * directory of runs, or a pattern. Every command that takes a run asks here.
  */
 import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest, UserError } from '../base/errors.js';
 import { holderOf, runsBelow } from '../runs/finder.js';
 import { groupFile, noRun, runFiles } from '../runs/reader.js';
-import { trainingsBelow } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { foldersMatching, isPattern } from '../storage/files.js';
-import { isRun, linesOf, listRuns, type RunPlaces, trainingFolders, trainingLines } from './listing.js';
+import {
+  isRun,
+  linesOf,
+  listRuns,
+  type RunPlaces,
+  trainingFolders,
+  trainingLines,
+  trainingPaths,
+} from './listing.js';
 
 /** `folder`: a study, a collection, or any other directory that holds runs. */
 type Kind = 'run' | 'repeats' | 'folder' | 'training';
@@ -118,7 +125,11 @@ export function findAll(name: string, places: RunPlaces): readonly string[] {
 
 /** All that a name can mean: several for a pattern, and for the beginning of several names. */
 function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
-  const isWanted = (found: Named | undefined): found is Named => found !== undefined && wanted(found);
+  const isWanted = (found: Named | undefined): found is Named => {
+    if (found === undefined || !wanted(found)) return false;
+    requireInside(found.path, places);
+    return true;
+  };
   const paths = pathsOf(name, places);
   if (isPattern(name)) {
     return (
@@ -136,6 +147,38 @@ function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolea
   if (/^[1-9]\d*$/.test(name)) return numbered(Number(name), places).filter(isWanted);
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
+
+/** @throws UserError for a path below a folder of runs that is a link out of it */
+function requireInside(path: string, places: RunPlaces): void {
+  const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
+    isBelow(path, one),
+  );
+  if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
+  throw leadsOut(path, folder, `name where it leads: ${realpathSync(path)}`);
+}
+
+/**
+ * For names that a program was told to give: where they lead has to lie below the working directory or a folder of runs.
+ * @throws UserError for a link out of these
+ */
+export function requireWithin(name: string, places: RunPlaces): void {
+  const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
+    .filter((folder) => existsSync(folder))
+    .map((folder) => realpathSync(folder));
+  const paths = isPattern(name)
+    ? rootsOf(name, places).flatMap((root) => foldersMatching(name, root))
+    : pathsOf(name, places);
+  for (const path of paths.filter((one) => existsSync(one))) {
+    const real = realpathSync(path);
+    if (!roots.some((root) => isBelow(real, root) || real === root))
+      throw leadsOut(name, 'the working directory', 'name something that lies below it');
+  }
+}
+
+const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
+
+const leadsOut = (value: string, folder: string, remedy: string) =>
+  new UserError({ value, message: `is a link that leads out of ${folder}`, remedy });
 
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
@@ -186,9 +229,7 @@ function allNamed(places: RunPlaces): readonly Named[] {
     ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
     ...[...around].map((path): Named => ({ kind: 'repeats', path })),
     ...runs.map((path): Named => ({ kind: 'run', path })),
-    ...trainingFolders(places)
-      .flatMap((folder) => trainingsBelow(folder))
-      .map((path): Named => ({ kind: 'training', path })),
+    ...trainingPaths(places).map((path): Named => ({ kind: 'training', path })),
   ];
 }
 

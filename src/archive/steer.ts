@@ -1,5 +1,5 @@
 /** Asks the processes that play runs to pause, stop or change them, and tells what became of it. */
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
@@ -15,7 +15,9 @@ import { planAt } from '../runs/plans.js';
 import { type RunStatus, runFiles } from '../runs/reader.js';
 import { trainingFacts } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
+import { longestLine } from '../storage/json-lines.js';
 import { isLocked } from '../storage/lock.js';
+import { openRegularFile, readBytes } from '../storage/regular-file.js';
 
 export interface Steered {
   /** Path of the run. */
@@ -121,12 +123,11 @@ function remedyFor(path: string, request: SteeringRequest, status: RunStatus): s
 
 /** What a run logged of requests behind a byte of its events. */
 function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  if (size <= from) return [];
-  const bytes = Buffer.alloc(size - from);
-  const descriptor = openSync(file, 'r');
+  if (!existsSync(file)) return [];
+  const { descriptor, size } = openRegularFile(file, 'refuse');
+  let bytes: Buffer;
   try {
-    readSync(descriptor, bytes, 0, bytes.length, from);
+    bytes = readBytes(descriptor, from, Math.min(Math.max(0, size - from), longestLine));
   } finally {
     closeSync(descriptor);
   }

@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { UserError } from './errors.js';
+import { FailedWork, UserError } from './errors.js';
 
 /** What a command may touch of the outside world. Only `cli.ts` makes one from the real process. */
 export interface CommandContext {
@@ -41,6 +41,10 @@ export function exitCodeOf(status: string): number {
   if (status === 'completed' || status === 'elsewhere') return 0;
   return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
 }
+
+/** The exit code of a command that threw. */
+export const exitCodeOfError = (error: unknown): number =>
+  error instanceof UserError && !(error instanceof FailedWork) ? exitCodes.usage : exitCodes.failure;
 
 /** @throws UserError unless the value of a command-line option is a whole number of at least `minimum`, or not given. */
 export function requireCount<T extends number | undefined>(option: string, value: T, minimum: number): T {

@@ -96,6 +96,9 @@ export class UserError extends Error {
   }
 }
 
+/** Work that began and came to nothing through no mistake of the command line: the CLI exits with 1. */
+export class FailedWork extends UserError {}
+
 /** Plain data with every text in it changed; what is no plain data stays as it is. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
@@ -129,7 +132,14 @@ export function formatProblem(problem: Problem): string {
 /** As JSON, where JSON can say it. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value) ?? String(value);
+  try {
+    return (
+      JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part)) ??
+      String(value)
+    );
+  } catch {
+    return messageOf(value);
+  }
 }
 
 function shorten(text: string, limit = 160): string {
@@ -157,7 +167,11 @@ export function unreachable(value: never): never {
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'an error that has no readable message';
+  }
 }
 
 /** The problems of a UserError; of anything else that was thrown, its message. */

@@ -21,8 +21,9 @@ export type Output = Examination;
 /** `policyloop doctor`: 0 where all that is there works, 1 where something is broken. */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {
   const { examinationText, examine } = await import('../preflight/doctor.js');
+  const { plainFetch } = await import('../models/hosted/json-fetch.js');
   const { json, offline, runsDir } = args;
-  const examination = await examine({ cwd, env, offline, runsDir, fetch });
+  const examination = await examine({ cwd, env, offline, runsDir, fetch: plainFetch });
   print(json ? JSON.stringify(examination) : examinationText(examination));
   return examination.healthy ? 0 : exitCodes.failure;
 }

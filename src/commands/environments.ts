@@ -3,6 +3,7 @@ import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { Space } from '../environments/environment.js';
 import { number, terminalTable, text } from '../format/table.js';
+import { largest } from '../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
   y
@@ -84,7 +85,7 @@ const defaultMaxSteps = 1000;
 
 function page(environment: DescribedEnvironment): string {
   const { action, defaults, description, id, maxSteps, note, observation, options } = environment;
-  const width = Math.max(...options.map((name) => name.length));
+  const width = largest(options.map((name) => name.length));
   return [
     id,
     ...(note === undefined ? [] : [note]),

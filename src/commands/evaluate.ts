@@ -2,7 +2,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import type { EvaluationFigures } from '../experiment/afterwards/evaluate-run.js';
-import { formatInterval, formatReturn } from '../format/numbers.js';
+import { apart, formatInterval, formatReturn } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
   y
@@ -36,11 +36,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   const { ci95, episodes, iqm, iteration, max, mean, meanLength, min, standardDeviation } = figures;
+  const told = apart([mean, min, max, iqm]);
   context.print(
     [
       `${environment}, the policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${episodes} episodes`,
-      `mean return  ${formatReturn(mean)}  95 % interval ${formatInterval(ci95)}`,
-      `spread       ${formatReturn(min)} … ${formatReturn(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${formatReturn(iqm)}`,
+      `mean return  ${told(mean)}  95 % interval ${formatInterval(ci95)}`,
+      `spread       ${told(min)} … ${told(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${told(iqm)}`,
       `length       ${formatReturn(meanLength)} steps`,
     ].join('\n'),
   );

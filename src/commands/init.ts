@@ -1,11 +1,11 @@
-import { copyFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import type { Arguments } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { packageRoot } from '../base/package.js';
-import type { ModuleKind } from '../modules/user-module.js';
+import type { ModuleKind } from '../modules/host-messages.js';
 import { isTaken, writeWhole } from '../storage/draft.js';
 
 /** How a config names a module of each kind. */
@@ -25,32 +25,46 @@ export const options = (y: Argv) =>
       describe: 'What the module is',
     })
     .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
-    .example('$0 init environment my-env.js', 'an environment that plays as it is');
+    .example('$0 init environment my-env.mjs', 'an environment that plays as it is');
 
 /** `policyloop init <kind> <file>`. */
 export async function execute(
   { kind, file }: Arguments<typeof options>,
   context: CommandContext,
 ): Promise<number> {
-  const { isModulePath } = await import('../modules/user-module.js');
+  const { isModulePath, requireRunnable } = await import('../modules/user-module.js');
   if (!isModulePath(`./${file}`)) {
     throw new UserError({
       field: 'file',
       message: 'is no name of a module',
       value: file,
-      remedy: `give a name such as my-${kind}.js`,
+      remedy: `give a name such as my-${kind}.mjs`,
     });
   }
+  requireRunnable(file, 'file');
   const place = resolve(context.cwd, file);
   if (isTaken(place))
     throw new UserError({
       field: 'file',
-      message: 'is there already',
+      message: 'already exists',
       value: file,
       remedy: 'name another file',
     });
-  writeWhole(place, (draft) => copyFileSync(join(packageRoot(), 'templates', `${kind}.js`), draft));
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
+  const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
+  const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
+  const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
+  writeWhole(place, (draft) => writeFileSync(draft, text));
   context.print(`written: ${file}\na config beside it names it: ${uses[kind](path)}`);
   return 0;
+}
+
+/** Whether Node reads the file as a CommonJS module: by its extension, or by the nearest package.json. */
+function isCommonJs(file: string): boolean {
+  if (/\.[cm][jt]s$/.test(file)) return /\.c[jt]s$/.test(file);
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const manifest = join(folder, 'package.json');
+    if (existsSync(manifest)) return !/"type"\s*:\s*"module"/.test(readFileSync(manifest, 'utf8'));
+    if (folder === dirname(folder)) return true;
+  }
 }

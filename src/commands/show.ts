@@ -50,12 +50,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   if (game !== undefined)
     throw new UserError({ field: '--game', value: game, message: 'only a play has games (policyloop play)' });
-  const { readWholeRun } = await import('../runs/open-run.js');
+  const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');
   const iteration = requireCount('--iteration', args.iteration, 0);
   const candidate = requireCount('--candidate', args.candidate, 1);
-  const run = await readWholeRun(named.path, true);
+  const run = await readShownRun(named.path);
   if (iteration !== undefined) {
     const { iterationFigures, iterationText } = await import('../report/iteration-text.js');
     const figures = iterationFigures(run, iteration, candidate);

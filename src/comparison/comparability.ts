@@ -1,16 +1,16 @@
-/** What makes groups of runs hard or impossible to compare, in words. */
+/** Explains what makes groups of runs hard or impossible to compare. */
 
 import { isControl } from '../search/controls.js';
 import type { ComparedRun } from './compared-runs.js';
 import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
-/** Keys that decide what a return is: with other values no test is made. */
+/** Keys that define what a return is; groups that differ in them are not tested. */
 const scoring: Readonly<Record<string, string>> = {
   'evaluation.maxSteps':
     'episodes are cut at different lengths, so that returns are not of one kind: no test is made',
 };
 
-/** Keys whose difference may be all that a comparison shows. */
+/** Keys whose differences alone could explain the result of a comparison. */
 const choosing: Readonly<Record<string, string>> = {
   'evaluation.episodes': 'the observed returns, and what is chosen by them, are not equally noisy',
   'evaluation.seeds': 'what is chosen is not chosen in the same way',
@@ -22,17 +22,17 @@ const choosing: Readonly<Record<string, string>> = {
 
 const budgetKeys = /^(iterations|candidates|warmup|limits)($|\.)/;
 
-/** Why two groups can't be tested against each other; undefined where they can. */
+/** Why two groups can't be tested against each other; undefined if they can. */
 export function refusal(a: RunGroup, b: RunGroup): string | undefined {
   const key = Object.keys(scoring).find((name) => valuesOf([a, b], name).size > 1);
   return key === undefined ? undefined : `${key} differs`;
 }
 
-/** Whether runs that share a seed met the same episodes, and were confirmed on the same. */
+/** Whether runs with the same seed played the same episodes and were confirmed on the same ones. */
 export const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
   ['evaluation', 'confirmation'].every((section) => valuesOf([a, b], section).size === 1);
 
-/** The values of a key in groups: without workers, which are nobody's business. */
+/** The distinct values of a key in these groups, ignoring settings that don't affect results. */
 function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string> {
   return new Set(groups.flatMap(({ runs }) => runs.map((run) => settingOf(materialSettings(run), key))));
 }
@@ -79,7 +79,7 @@ function differing(
     within(key, [...Object.keys(scoring), ...Object.keys(choosing)]) ||
     (budgets.size > 1 && budgetKeys.test(key)) ||
     (key === 'prompts.templates' && apart(groups, 'prompts.set'));
-  // A difference that is not the one of interest may be what a verdict is about.
+  // Any other difference may explain a verdict.
   const others = [
     ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
   ];
@@ -88,7 +88,10 @@ function differing(
   return said;
 }
 
-/** Prompts and sampling are those of language models: controls have none. */
+/**
+ * Whether groups differ in a key. Prompt and model settings are compared between language models only:
+ * baselines have none.
+ */
 function apart(groups: readonly RunGroup[], key: string): boolean {
   const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByControl(group)) : groups;
   return new Set(own.map((group) => [...valuesOf([group], key)].toSorted().join('\n'))).size > 1;
@@ -97,10 +100,10 @@ function apart(groups: readonly RunGroup[], key: string): boolean {
 const isPlayedByControl = ({ runs }: RunGroup) =>
   runs.every(({ config }) => isControl(config.model.provider));
 
-/** Keys that say which model it is. */
+/** Keys that identify the model. */
 const whichModel = /^model\.(provider|name|path|adapter|baseUrl|host)$/;
 
-/** What `--by` has put together. */
+/** Warns if `--by` has merged runs with different settings. */
 function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
   if (by === undefined) return [];
   const settings = runs.map(materialSettings);

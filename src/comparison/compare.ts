@@ -1,4 +1,4 @@
-/** Finds the runs of a comparison, leaves out what does not count, and writes what is asked for. */
+/** Finds the runs to compare, skips those that don't count, and writes the requested output. */
 
 import { dirname, relative, resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
@@ -16,17 +16,17 @@ import { comparisonCsv, comparisonTables } from './table.js';
 interface CompareRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
-  /** Keys of the config that make the groups; undefined for all but the seed. */
+  /** Config keys that define the groups; if undefined, all except the seed. */
   readonly by: readonly string[] | undefined;
   readonly target?: number | undefined;
-  /** Counts runs that have not come to their end, too. */
+  /** Includes unfinished runs. */
   readonly unfinished: boolean;
   readonly csv?: string | undefined;
   readonly html?: string | undefined;
   readonly json: boolean;
 }
 
-/** Returns what is to be printed: tables, or JSON. */
+/** Returns the text to print: tables or JSON. */
 export function compareRuns(
   request: CompareRequest,
   { columns, cwd }: Pick<CommandContext, 'columns' | 'cwd'>,
@@ -52,7 +52,9 @@ export function compareRuns(
   return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
 }
 
-/** Complete runs, each config and seed once: the same seed again is no other observation. */
+/**
+ * Keeps completed runs, one per config and seed: a repeat of the same seed is not an independent observation.
+ */
 function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
   const kept = new Map<string, ComparedRun>();
   const leftOut: LeftOut[] = [];
@@ -72,7 +74,8 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
   return { kept: [...kept.values()], leftOut };
 }
 
-function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
+/** What is wrong with a comparison of which nothing is left. */
+export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
     field: 'runs',

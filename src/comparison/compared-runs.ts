@@ -1,4 +1,5 @@
-/** What a comparison reads of each run. */
+/** Reads what a comparison needs from each run. */
+
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { budgetOf, evaluationsOf } from '../config/budget.js';
@@ -10,25 +11,34 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 
-/** What a run reached, and how it came there. */
+/** What a run achieved, and how it got there. */
 export interface ComparedRun extends RunFacts {
   readonly config: Config;
-  /** Policies that were evaluated, those of the warm-up too. */
+  /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
-  /** Evaluations that the config pays for: `limits.evaluations`, or the warm-up and every candidate of every iteration. */
+  /**
+   * Number of evaluations that the config allows: `limits.evaluations`, or the warm-up plus every candidate
+   * of every iteration.
+   */
   readonly budget: number;
   /**
-   * Highest score after each evaluation of the budget. A candidate that was rejected spends one and changes nothing, but
-   * where the budget is a limit of evaluations; a complete run that ended early keeps what it had.
+   * Highest score after each evaluation of the budget. A rejected candidate uses up one evaluation without
+   * changing the score, unless the budget is a limit on evaluations. A completed run that ended early keeps
+   * its last value.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration from 1 on; null where all its candidates were rejected or cut short. */
+  /**
+   * Highest score of each iteration, starting at 1; null if all its candidates were rejected or cut short.
+   */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
-  /** What an episode can return. */
+  /** Evaluations of the budget spent by the end of each iteration, by its number; 0 is the warm-up. */
+  readonly spent: readonly number[];
+  /** Range of an episode's return. */
   readonly range: Interval;
-  /** null where all episodes of all evaluations were played. */
+  /** null if every evaluation was played in full. */
   readonly racing: RacingTotals | null;
 }
 
@@ -55,7 +65,7 @@ export function readComparedRuns(paths: readonly string[]): {
   return { runs, unreadable };
 }
 
-/** @throws UserError where the run is damaged */
+/** @throws UserError if the run is damaged */
 function readComparedRun(path: string): ComparedRun {
   const facts = factsOf(path);
   const { manifest, status } = facts;
@@ -66,24 +76,41 @@ function readComparedRun(path: string): ComparedRun {
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
   const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
+  const spent = spentAfter(entries, first, { ...config, iterations: done });
   return {
     ...facts,
     config,
     evaluations: entries.length,
     budget,
-    curve: bestSoFar(entries, first, config, length),
+    curve: bestSoFar(entries, spent, config, length),
     scores: Array.from({ length: done }, (_, i) => bestOf(entries, i + 1)),
     warmup: first,
+    spent,
     range: returnRange(config.environment, config.evaluation),
     racing: config.evaluation.racing ? racingTotals(entries) : null,
   };
 }
 
-/** One value an evaluation of the budget; level with the first score before it. */
-function bestSoFar(
+/** A rejected candidate uses up an evaluation, unless the budget is a limit on evaluations. */
+function spentAfter(
   entries: readonly BufferEntry[],
   warmup: number,
-  config: Pick<Config, 'candidates' | 'critic' | 'limits' | 'screening'>,
+  config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
+): readonly number[] {
+  let played = 0;
+  return Array.from({ length: config.iterations + 1 }, (_, iterations) => {
+    while (played < entries.length && entries[played]!.iteration <= iterations) played++;
+    return config.limits.evaluations === undefined
+      ? warmup + evaluationsOf({ ...config, iterations })
+      : played;
+  });
+}
+
+/** One value per evaluation of the budget; before the first score, equal to it. */
+function bestSoFar(
+  entries: readonly BufferEntry[],
+  spent: readonly number[],
+  config: Pick<Config, 'limits' | 'screening'>,
   length: number,
 ): readonly number[] {
   const first = entries[0];
@@ -92,8 +119,8 @@ function bestSoFar(
   let begin = 0;
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
-    const before = iteration === 0 ? 0 : warmup + evaluationsOf({ ...config, iterations: iteration - 1 });
-    // A candidate that was refused leaves its place empty; those that screening left out had none.
+    const before = iteration === 0 ? 0 : spent[iteration - 1]!;
+    // A rejected candidate leaves its place empty; candidates removed by screening have none.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
   }
@@ -108,17 +135,17 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   const scores = entries
     .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
     .map(({ score }) => score);
-  return scores.length === 0 ? null : Math.max(...scores);
+  return scores.length === 0 ? null : largest(scores);
 }
 
-/** What an episode of any of these runs can return. */
+/** Range of an episode's return over all of these runs. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
-  Math.min(...runs.map(({ range }) => range[0])),
-  Math.max(...runs.map(({ range }) => range[1])),
+  smallest(runs.map(({ range }) => range[0])),
+  largest(runs.map(({ range }) => range[1])),
 ];
 
-/** The model as a person calls it. */
+/** The model's name without the `control/` prefix. */
 export const shortModel = (id: string): string => id.replace(/^control\//, '');
 
-/** Last part of a path, where a value of a config is one. */
+/** The last part of an absolute path; other values are unchanged. */
 export const shortPath = (value: string): string => (isAbsolute(value) ? basename(value) : value);

@@ -1,4 +1,4 @@
-/** The differences between groups of repeats, and what chance says of them. */
+/** Differences between groups of repeats, with their statistical tests. */
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs } from '../statistics/paired.js';
@@ -8,29 +8,32 @@ import { refusal, sameSetting } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import { groupedBy, type RunGroup } from './run-groups.js';
 
-/** The confirmed return of one group against that of another. */
+/** The confirmed return of one group compared with that of another. */
 export interface GroupDifference {
   readonly of: string;
   readonly against: string;
   /** `paired`: over runs that share a seed. `none`: not comparable, for `reason`. */
   readonly test: 'paired' | 'welch' | 'none';
   readonly reason?: string;
-  /** Pairs, or runs of each. */
+  /** Number of pairs, or of runs in each group. */
   readonly counts: readonly number[];
   /** `of` − `against`. */
   readonly difference: number | null;
-  /** 95 %, not corrected. Of pairs a bootstrap, of others by Welch. */
+  /** Uncorrected 95% interval: bootstrap for pairs, otherwise Welch. */
   readonly interval: Interval | null;
-  /** Share of pairs in which the first is higher, ties half; null without pairs. */
+  /** Share of pairs in which the first is higher; ties count half. null without pairs. */
   readonly winRate: number | null;
-  /** Two-sided; null where there are too few runs for a verdict. */
+  /** Two-sided; null if there are too few runs for a verdict. */
   readonly p: number | null;
-  /** By Holm, over all differences that have one. */
+  /** Holm-adjusted over all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict | 'not-comparable';
 }
 
-/** Every two groups of each task, the later against the earlier: `compare baseline new` says what the new one adds. */
+/**
+ * Compares each pair of groups of a task, the later one against the earlier: `compare baseline new` shows
+ * what the new one adds.
+ */
 export function differencesOf(
   tasks: readonly { readonly groups: readonly RunGroup[] }[],
 ): readonly (readonly GroupDifference[])[] {
@@ -78,14 +81,14 @@ function differenceOf(
   };
 }
 
-/** Pairs where the seeds match: all of the smaller group's, or enough of them for a verdict. */
+/** Runs are paired if seeds match: all of the smaller group's, or enough of them for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
 export const confirmedBySeed = ({ runs }: RunGroup) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
-/** Runs of one seed share warm-up and episodes: they are one observation. */
+/** Averages runs by seed: runs of one seed share warm-up and episodes, so they count as one observation. */
 export function meanBySeed(
   runs: readonly ComparedRun[],
   of: (run: ComparedRun) => number | null,

@@ -1,4 +1,4 @@
-/** A comparison to look at: one file that loads nothing. */
+/** A comparison as a self-contained HTML page. */
 
 import { type Html, html } from '../format/html.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
@@ -7,18 +7,19 @@ import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
 import { page } from '../report/page/page.js';
 import { runFiles } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import type { RunGroup, TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
 import { conclusionOf, reading, verdictRule } from './words.js';
 
-/** Points of a learning curve that are drawn. */
+/** Maximum number of points drawn per learning curve. */
 const mostPoints = 400;
 
 /**
- * @param groups what `comparison` is of, in its order
- * @param link from the page to a path
+ * @param groups the groups behind `comparison`, in the same order
+ * @param link converts a path to a link from the page
  */
 export function renderComparisonPage(
   comparison: RunComparison,
@@ -84,7 +85,7 @@ ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((tex
 }
 
 function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html {
-  const longest = Math.max(0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length)));
+  const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
   const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
   const arms = groups.map(({ name, runs }, i) => {

@@ -1,10 +1,10 @@
-/** Groups of repeats, each in figures, and what chance says of the differences between them. */
+/** Computes the figures of each group of repeats and tests the differences between them. */
 
 import { version } from '../base/package.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { RunStatus } from '../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';
-import { mean, median } from '../statistics/descriptive.js';
+import { largest, mean, median, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { cautions } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
@@ -20,18 +20,18 @@ interface ConfirmedSummary extends Summary {
 /** How many runs reached the target, and when; the others are right-censored where they ended. */
 export interface TargetFigures {
   readonly return: number;
-  /** Iterations in a row that had to reach it. */
+  /** Number of consecutive iterations that had to reach it. */
   readonly hold: number;
   readonly reached: number;
   readonly of: number;
-  /** Median over all runs by Kaplan and Meier; null where fewer than half are known to have reached it. */
+  /** Kaplan–Meier median over all runs; null if fewer than half are known to have reached it. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
-  /** Iterations after which the last run was censored; null where all reached it. */
+  /** Iterations after which the last run was censored; null if all reached it. */
   readonly censoredAfter: number | null;
 }
 
-/** One run, as `compare --json` prints it. */
+/** A run in the output of `compare --json`. */
 interface RunFigures {
   /** Path of the run directory. */
   readonly run: string;
@@ -51,56 +51,56 @@ export interface GroupFigures {
   readonly name: string;
   readonly runs: readonly RunFigures[];
   readonly seeds: readonly number[];
-  /** Evaluations that a run's config pays for; several where `by` put different ones together. */
+  /** Number of evaluations that a run's config allows; several if `by` merged different ones. */
   readonly budgets: readonly number[];
-  /** Over seeds, of the final confirmed returns; null where there are none. Intervals are 95 % bootstraps. */
+  /** Final confirmed returns, summarised over seeds; null if there are none. Intervals are 95% bootstraps. */
   readonly confirmed: ConfirmedSummary | null;
   /**
-   * Area under the learning curve an evaluation: the mean over evaluations of the best return so far. Observed, hence
-   * selected on noise: not a return that a policy has.
+   * Area under the learning curve per evaluation: the best return so far, averaged over evaluations. It is
+   * observed, hence selected on noise, and isn't the return of any policy.
    */
   readonly area: Summary | null;
   readonly target: TargetFigures | null;
-  /** Mean of a run, prompt and completion. */
+  /** Mean per run, prompt plus completion. */
   readonly tokens: number;
-  /** Mean of a run, in the currency of `model.price`; null where one has none. */
+  /** Mean per run, in the currency of `model.price`; null if a run has none. */
   readonly cost: number | null;
-  /** What racing saved over all runs that race; null where none does. */
+  /** Total savings of all runs that use racing; null if none does. */
   readonly racing: RacingTotals | null;
 }
 
 export interface TaskComparison {
   readonly name: string;
   readonly environment: TaskEnvironment;
-  /** Evaluations that the areas are over: the smallest budget of all. */
+  /** Number of evaluations covered by the areas: the smallest budget of all runs. */
   readonly horizon: number;
   readonly groups: readonly GroupFigures[];
   readonly differences: readonly GroupDifference[];
   readonly cautions: readonly string[];
 }
 
-/** A run that was named, but does not count. */
+/** A requested run that doesn't count. */
 export interface LeftOut {
   readonly run: string;
   readonly reason: string;
 }
 
-/** What `compare --json` prints. */
+/** Output of `compare --json`. */
 export interface RunComparison {
   readonly version: 1;
   readonly kind: 'comparison';
   readonly policyloop: string;
-  /** Keys that the groups were made by; null for all but the seed. */
+  /** Keys that define the groups; null for all except the seed. */
   readonly by: readonly string[] | null;
-  /** Differences that share Holm's correction. */
+  /** Number of differences that share Holm's correction. */
   readonly tested: number;
   readonly tasks: readonly TaskComparison[];
   readonly leftOut: readonly LeftOut[];
 }
 
 /**
- * @param target mean return to time runs by; undefined takes that of their configs
- * @param named a run's path as it is shown
+ * @param target mean return for the time to target; if undefined, taken from the configs
+ * @param named formats a run's path for display
  */
 export function compareGroups(
   tasks: readonly TaskGroups[],
@@ -120,7 +120,7 @@ export function compareGroups(
     tested: differences.flat().filter(({ p }) => p !== null).length,
     tasks: tasks.map((task, i) => {
       const { name, environment, groups } = task;
-      const horizon = Math.min(...groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
+      const horizon = smallest(groups.flatMap(({ runs }) => runs.map(({ budget }) => budget)));
       return {
         name,
         environment,
@@ -192,7 +192,7 @@ function confirmedSummary(values: readonly number[], range: Interval): Confirmed
   };
 }
 
-/** null for a run that evaluated nothing. */
+/** Mean of the curve up to `horizon`; null for a run without evaluations. */
 function areaOf({ curve }: ComparedRun, horizon: number): number | null {
   const counted = curve.slice(0, horizon);
   return counted.length === 0 ? null : mean(counted);
@@ -209,11 +209,11 @@ function targetFigures(runs: readonly ComparedRun[], given: number | undefined):
     of: times.length,
     medianIterations: medianTime(times.map(({ reached, iteration }) => ({ reached, at: iteration }))),
     medianEvaluations: medianTime(times.map(({ reached, evaluation }) => ({ reached, at: evaluation }))),
-    censoredAfter: censored.length === 0 ? null : Math.max(...censored.map(({ iteration }) => iteration)),
+    censoredAfter: censored.length === 0 ? null : largest(censored.map(({ iteration }) => iteration)),
   };
 }
 
-/** The target of all configs; undefined where they have none, or several. */
+/** The common target of all configs; undefined if they have none or differ. */
 function commonTarget(runs: readonly ComparedRun[]) {
   const first = runs[0]?.config.target;
   if (first === undefined) return undefined;

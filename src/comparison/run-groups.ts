@@ -1,4 +1,4 @@
-/** Which runs are repeats of one experiment, and what a person calls them. */
+/** Groups runs that repeat the same experiment, and names the groups. */
 
 import { nearest, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -6,10 +6,10 @@ import { isControl } from '../search/controls.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, shortModel, shortPath } from './compared-runs.js';
 
-/** Runs that differ in their seed alone, or that `by` put together. */
+/** Runs that differ only in their seed, or that `by` merged. */
 export interface RunGroup {
   readonly name: string;
-  /** Oldest first where a seed was played by several. */
+  /** Oldest first among runs with the same seed. */
   readonly runs: readonly ComparedRun[];
 }
 
@@ -18,24 +18,24 @@ export interface TaskEnvironment {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The runs of one environment: only they can be compared. */
+/** The runs of one environment; only these can be compared. */
 export interface TaskGroups {
-  /** The id, with its options where the same id comes with others. */
+  /** The id, plus the options if the same id occurs with different ones. */
   readonly name: string;
   readonly environment: TaskEnvironment;
   readonly groups: readonly RunGroup[];
-  /** Keys that tell the groups apart by their names. */
+  /** Keys that distinguish the groups in their names. */
   readonly named: readonly string[];
 }
 
 /** Values of a run's config by dotted key, as text; `model` is the model's name. */
 export type Settings = ReadonlyMap<string, string>;
 
-/** Sections that change no result, or are the run's own; the environment has an axis of its own. */
+/** Keys that don't affect results or identify the run itself; the environment is compared separately. */
 const immaterial =
   /^(name|seed|repeats|record|render|environment)($|\.)|^evaluation\.workers$|^limits\.rejections$|^model\.(concurrency|timeoutSeconds|maxRetries|maxRetryAfterSeconds|price(\..*)?|apiKeyEnv|keepAlive|device|threads)$/;
 
-/** What names groups first. */
+/** Priority of keys in group names. */
 const order = [
   'model',
   'prompts.set',
@@ -47,7 +47,7 @@ const order = [
   'corrections',
 ];
 
-/** Keys whose values are names by themselves. */
+/** Keys whose values are self-explanatory in names. */
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
 /** Every value of the config. */
@@ -55,7 +55,7 @@ function allSettings({ config, manifest }: ComparedRun): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isControl(config.model.provider)) {
-    // No control reads a prompt.
+    // Baselines don't read prompts.
     for (const key of settings.keys()) if (key.startsWith('prompts.')) settings.delete(key);
   } else {
     settings.set('prompts.templates', manifest.prompts.slice(0, 10));
@@ -73,12 +73,12 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
   return [[key, typeof value === 'string' ? value : JSON.stringify(value)]];
 }
 
-/** Those that make an experiment another one. */
+/** The settings that define an experiment. */
 export function materialSettings(run: ComparedRun): Settings {
   return new Map([...allSettings(run)].filter(([key]) => !immaterial.test(key)));
 }
 
-/** The value of a key, or of a whole section; `–` where there is none. */
+/** The value of a key or of a whole section; `–` if there is none. */
 export function settingOf(settings: Settings, key: string): string {
   const own = settings.get(key);
   if (own !== undefined) return own;
@@ -91,8 +91,8 @@ export function settingOf(settings: Settings, key: string): string {
 }
 
 /**
- * Groups runs that belong together, environments apart. In the order of their first runs.
- * @param by keys of the config whose values make the groups; undefined: everything but the seed
+ * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
+ * @param by config keys whose values define the groups; if undefined, everything but the seed
  * @throws UserError for a key that no run has
  */
 export function groupRuns(
@@ -120,7 +120,7 @@ export function groupRuns(
   });
 }
 
-/** What tells whether two runs are of one experiment and one seed: then they are no two observations. */
+/** A key that is equal for runs of the same experiment and seed, which count as one observation. */
 export const identityOf = (run: ComparedRun): string =>
   `${environmentKey(run.config)} ${groupKey(run, undefined)} ${run.manifest.seed}`;
 
@@ -132,7 +132,10 @@ const groupKey = (run: ComparedRun, by: readonly string[] | undefined) => {
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
 
-/** The fewest keys whose values differ for all groups, the most telling first; always the model. */
+/**
+ * The smallest set of keys that distinguishes all groups, found greedily by priority; always includes the
+ * model.
+ */
 function namingKeys(groups: readonly Settings[]): readonly string[] {
   const keys = [...new Set(groups.flatMap((settings) => [...settings.keys()]))].toSorted(
     (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
@@ -175,7 +178,7 @@ function requireKeys(by: readonly string[], runs: readonly ComparedRun[]): void 
   }
 }
 
-/** JSON with the keys in order. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isMapping(inner)

@@ -1,4 +1,4 @@
-/** The tables of a comparison, and what a person reads of it on a terminal and programs in CSV. */
+/** The tables of a comparison, for the terminal and as CSV. */
 import { styleText } from 'node:util';
 import {
   formatCompact,
@@ -55,7 +55,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
   }),
 ];
 
-/** What it took. People get the columns that `task` has figures for, programs all of them. */
+/** Columns for the effort. The terminal shows only those with figures in `task`, CSV shows all. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
@@ -96,7 +96,7 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
   text('', (found) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` })),
 ];
 
-/** Runs that are listed by name when they are left out. */
+/** Maximum number of skipped runs listed by name. */
 const shownLeftOut = 10;
 
 /** @param width see `CommandContext` */
@@ -118,23 +118,22 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
       ),
     ),
   );
-  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
-  if (leftOut.length > 0) {
-    const more = leftOut.length - listed.length;
-    blocks.push(
-      [
-        `left out ${plural(leftOut.length, 'run')}:`,
-        ...listed,
-        ...(more > 0 ? [`  … and ${more} more`] : []),
-      ].join('\n'),
-    );
-  }
+  blocks.push(...leftOutText(leftOut));
   const conclusion = conclusionOf(tasks);
   if (conclusion !== undefined) blocks.push(styleText('bold', conclusion));
   return fitted(blocks.join('\n\n'), width);
 }
 
-/** One line a group. */
+/** Runs that were left out, with the reasons; empty if there are none. */
+export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
+  if (leftOut.length === 0) return [];
+  const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);
+  const more = leftOut.length - listed.length;
+  const lines = [`left out ${plural(leftOut.length, 'run')}:`, ...listed];
+  return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
+}
+
+/** One line per group. */
 export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
   return csvTable(tasks.flatMap(groupsOf), [
     forMachines('environment', ({ task }) => task.environment.id),

@@ -1,23 +1,29 @@
 /** How long runs took to reach a target that not all of them reached. */
 
+import { evaluationsOf } from '../config/budget.js';
 import type { TargetConfig } from '../config/config.js';
 import type { ComparedRun } from './compared-runs.js';
 
-/** When a run reached the target, or that it had not when it ended: then it is right-censored there. */
+/** When a run reached the target; a run that ended without reaching it is right-censored there. */
 export interface TimeToTarget {
   readonly reached: boolean;
-  /** From 1. */
+  /** 1-based. */
   readonly iteration: number;
-  /** Evaluations of the budget, those of the warm-up too. */
+  /** Evaluation within the budget, including the warm-up. */
   readonly evaluation: number;
 }
 
 /**
- * The first iteration from which the best candidate reached the target in `hold` iterations in a row: its observed mean
- * return, as a config's `target` is judged. The warm-up doesn't count, as it doesn't there.
+ * The iteration in which the best candidate's observed mean return had reached the target `hold` times in a
+ * row, judged like a config's `target`. The warm-up doesn't count, as it doesn't there.
  */
 export function timeToTarget(
-  { config: { candidates }, scores, warmup }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'>,
+  {
+    config,
+    scores,
+    spent,
+    warmup,
+  }: Pick<ComparedRun, 'config' | 'scores' | 'warmup'> & Partial<Pick<ComparedRun, 'spent'>>,
   target: Pick<TargetConfig, 'return' | 'hold'>,
 ): TimeToTarget {
   let held = 0;
@@ -28,13 +34,14 @@ export function timeToTarget(
   return at(false, scores.length);
 
   function at(reached: boolean, iteration: number): TimeToTarget {
-    return { reached, iteration, evaluation: warmup + iteration * candidates };
+    const evaluation = spent?.[iteration] ?? warmup + evaluationsOf({ ...config, iterations: iteration });
+    return { reached, iteration, evaluation };
   }
 }
 
 /**
- * The time by which half of all have reached it, those that ended before are taken as censored (Kaplan & Meier 1958);
- * null where fewer than half do as far as anything is known.
+ * The time by which half of all runs have reached the target, with the others censored where they ended
+ * (Kaplan & Meier 1958); null if fewer than half are known to have reached it.
  */
 export function medianTime(
   times: readonly { readonly at: number; readonly reached: boolean }[],

@@ -1,4 +1,4 @@
-/** What a comparison says, in words that follow from its figures. */
+/** Puts the results of a comparison into words. */
 
 import {
   formatInterval,
@@ -8,16 +8,17 @@ import {
   missing,
   plural,
 } from '../format/numbers.js';
+import { smallest } from '../statistics/descriptive.js';
 import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
 import type { GroupDifference } from './differences.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
-/** Pairs, or runs of each, from which small samples need no word of warning. */
+/** Number of pairs, or of runs in each group, from which no small-sample warning is needed. */
 export const manyRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** For a column. */
+/** For a table column. */
 export function verdictText({
   verdict,
   test,
@@ -36,7 +37,7 @@ export function verdictText({
   }
 }
 
-/** Classes of the chips that verdicts stand in on a page. */
+/** CSS classes of the verdict chips on a page. */
 export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
   higher: 'good',
   lower: 'bad',
@@ -45,11 +46,11 @@ export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> 
   'not-comparable': 'warn',
 };
 
-/** `10 pairs`, `10 and 8 runs`. */
+/** Examples: `10 pairs`, `10 and 8 runs`. */
 export const countText = ({ counts, test }: Counted): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
-/** One difference as a sentence. */
+/** A difference as a sentence. */
 function conclusion(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
@@ -58,10 +59,7 @@ function conclusion(found: GroupDifference): string {
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
 
-/**
- * What all differences say together, in a sentence that stands on the terminal and on the page; undefined where there
- * are none.
- */
+/** A sentence that summarises all differences, for the terminal and the page; undefined if there are none. */
 export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
   const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (all.length < 2) return all[0] && conclusion(all[0].found);
@@ -86,11 +84,11 @@ export function conclusionOf(tasks: readonly TaskComparison[]): string | undefin
   return `${evident.length} of ${all.length} differences ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
 }
 
-/** Differences that a sentence names; a table has them all. */
+/** Maximum number of differences named in the sentence; the table lists them all. */
 const shownEvident = 8;
 
 /**
- * A verdict in the words of every command and page.
+ * A verdict as a sentence, worded the same in every command and on every page.
  * @param quantity what differs, e.g. `confirmed return`
  */
 export function verdictSentence(
@@ -105,13 +103,13 @@ export function verdictSentence(
     const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
     return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
   }
-  // A clipped interval has two different halves.
+  // A clipped interval is asymmetric.
   const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
     verdict === 'no-evidence' && half > 0
       ? ` A difference below about ${formatReturn(half)} can't be told from noise here.`
       : '';
-  const few = Math.min(...counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
+  const few = smallest(counts) < manyRuns ? ` ${count} are few: more repeats would narrow this.` : '';
   return `${verdictStarts[verdict]}: ${measured} (95 % interval ${formatInterval(interval, formatSigned)}, p ${adjusted === null ? missing : pText(adjusted)}, ${count}).${noise}${few}`;
 }
 
@@ -126,14 +124,14 @@ export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }
 
-/** `7 of 10`. */
+/** Example: `7 of 10`. */
 export const reachedText = ({ reached, of }: TargetFigures): string => `${reached} of ${of}`;
 
-/** The median iteration; `> 40` where fewer than half are known to have reached it by then. */
+/** The median iteration; `> 40` if fewer than half are known to have reached the target by then. */
 export const iterationsText = ({ medianIterations, censoredAfter }: TargetFigures): string =>
   medianIterations === null ? `> ${censoredAfter ?? 0}` : String(medianIterations);
 
-/** The rule of every verdict, for below a table; nothing where none was tested. */
+/** The rule for verdicts, shown below a table; empty if nothing was tested. */
 export const verdictRule = (tested: number): readonly string[] =>
   tested === 0
     ? []
@@ -141,7 +139,7 @@ export const verdictRule = (tested: number): readonly string[] =>
         `verdicts: where the 95 % interval of the difference leaves out 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
       ];
 
-/** Said below every table. */
+/** Explanations below every table. */
 export const reading = {
   confirmed:
     'confirmed: mean return of each run’s chosen policy on episodes that neither proposed nor chose it; 95 % bootstrap intervals over runs',

@@ -1,4 +1,4 @@
-/** What `adapt` asks of the rest of a config. */
+/** Checks that the rest of a config is compatible with `adapt`. */
 import type { Problem } from '../base/errors.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
@@ -51,7 +51,7 @@ function otherModel({ provider }: SingleModelConfig): Found {
   };
 }
 
-/** What is trained is the policy that samples: by temperature alone, and not by the likeliest token. */
+/** Training assumes plain temperature sampling: without filters, and not greedy. */
 function samplingProblems(model: LocalConfig): readonly Found[] {
   const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
   return [

@@ -1,6 +1,7 @@
 import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
+import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config } from './config.js';
 import { criticProblems } from './critic-checks.js';
@@ -8,8 +9,8 @@ import { feedbackProblems } from './feedback-checks.js';
 import { type Found, modelProblems } from './model-checks.js';
 
 /**
- * What no single field shows: settings that contradict each other, or that could never have an effect. Checks that
- * need the environment (does the policy fit it?) are made when the experiment is assembled.
+ * Checks across fields: settings that contradict each other or that could never have an effect. Checks that
+ * need the environment (does the policy fit it?) happen when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
@@ -30,12 +31,13 @@ export function checkConfig(config: Config): readonly Problem[] {
   return found.filter((problem) => problem !== undefined && problem !== false);
 }
 
-/** Keys that only an environment outside this program has a use for. */
+/** Keys that only apply to remote environments. */
 const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
   if (id.startsWith('gymnasium:')) return [];
-  const unused = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys;
+  const used = isModulePath(id) ? 'timeoutSeconds' : undefined;
+  const unused = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
   return unused.map(
     (key) =>
       environment[key] !== undefined && {
@@ -152,7 +154,7 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
   ];
 }
 
-/** What a prompt must know of the iteration right before it. */
+/** Settings that make a prompt depend on the immediately preceding iteration. */
 function pipelineProblems({ adapt, model, pipeline = 1, prompts }: Config): readonly Found[] {
   if (pipeline === 1) return [];
   const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
@@ -176,7 +178,7 @@ function pipelineProblems({ adapt, model, pipeline = 1, prompts }: Config): read
   ];
 }
 
-/** What proposals that go on from parents ask of the rest. */
+/** Requirements of proposals that start from parents. */
 function proposalProblems({
   adapt,
   candidates,

@@ -1,6 +1,6 @@
 /**
- * The only definition of a config: its types, its defaults, `configs/schema.json` and the reference in the README
- * all come from these schemas. `load.ts` reads files and reports errors by line and column.
+ * The single definition of a config: its types, its defaults, `configs/schema.json` and the reference in the
+ * README are all derived from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
@@ -202,7 +202,7 @@ export type TargetConfig = z.output<typeof targetSchema>;
 export type ConfirmationConfig = z.output<typeof confirmationSchema>;
 export type LimitsConfig = z.output<typeof limitsSchema>;
 
-/** A resolved config: every default filled in, every shorthand written out. It is itself a valid config. */
+/** A resolved config: defaults filled in and shorthands expanded. It is itself a valid config. */
 export type Config = Omit<
   ParsedConfig,
   '$schema' | 'environment' | 'target' | 'warmup' | 'memory' | 'sweep'
@@ -213,7 +213,7 @@ export type Config = Omit<
   readonly memory: MemoryConfig;
 };
 
-/** Long forms of sections that are given as a bare value. */
+/** Long forms of sections given as a bare value. */
 const shorthands = {
   environment: (id: string) => ({ id }),
   target: (value: number) => ({ return: value }),
@@ -222,8 +222,8 @@ const shorthands = {
 };
 
 /**
- * Writes the short form of a section that names a user's file out: `{kind: ./my-policy.js}`, and `{provider: ./my-model.js}`
- * as `{provider: module, path: ./my-model.js}`, of a portfolio's members too.
+ * Expands the short form of a section that names a user's file: `{kind: ./my-policy.js}`, and `{provider:
+ * ./my-model.js}` to `{provider: module, path: ./my-model.js}`, including a portfolio's members.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { adapt, critic, feedback, model, policy } = content;
@@ -253,7 +253,7 @@ function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'):
   return typeof name === 'string' && isModulePath(name) ? { [key]: 'module', ...rest, path: name } : section;
 }
 
-/** How a config is read. */
+/** How a config is parsed. */
 export const experimentKind: SettingsKind<ParsedConfig> = {
   schema: configSchema,
   get json() {
@@ -276,7 +276,7 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Writes the shorthands out. */
+/** Expands the shorthands. */
 export function resolveConfig(parsed: ParsedConfig): Config {
   const {
     $schema: _schema,
@@ -300,7 +300,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
   };
 }
 
-/** Paths of the modules that decide what an episode returns. */
+/** Paths of the modules that determine the return of an episode. */
 export function modulesPlayed({
   environment,
   evaluation,

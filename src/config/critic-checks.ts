@@ -1,4 +1,4 @@
-/** What the section `critic` is checked for, beside what its schema says. */
+/** Checks of the `critic` section beyond its schema. */
 import { findControl } from '../search/controls.js';
 import type { Config } from './config.js';
 import { languageModelOf } from './model.js';

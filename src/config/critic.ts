@@ -1,4 +1,4 @@
-/** The section `critic`: a second call revises the best proposal of an iteration. */
+/** The `critic` section: a second call revises the best proposal of an iteration. */
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
@@ -47,7 +47,7 @@ export const criticSchema = z.strictObject({
 
 export type CriticConfig = z.output<typeof criticSchema>;
 
-/** Revisions that a run asks for. */
+/** Number of revisions that a run requests. */
 export const revisionsOf = ({
   critic,
   iterations,

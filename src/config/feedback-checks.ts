@@ -1,4 +1,4 @@
-/** What the section `feedback` is checked for, beside what its schema says. */
+/** Checks of the `feedback` section beyond its schema. */
 import type { Config } from './config.js';
 import { visionModelOf } from './feedback.js';
 import { languageModelOf } from './model.js';
@@ -24,7 +24,7 @@ export function feedbackProblems(config: Config): readonly Found[] {
   ];
 }
 
-/** Whether anybody reads what is said. */
+/** Checks that a model will see the feedback. */
 function readerProblems({ memory, model, prompts }: Config): readonly Found[] {
   const isDeaf = model.provider !== 'replayed' && languageModelOf(model) === undefined;
   const { best, recent } = memory;

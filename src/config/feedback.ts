@@ -1,4 +1,4 @@
-/** The section `feedback`: somebody who sees an episode rates it or remarks on it. */
+/** The `feedback` section: a person or a vision model watches an episode and rates it or comments on it. */
 import { z } from 'zod';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from './model.js';
@@ -42,7 +42,7 @@ export const feedbackSchema = z.strictObject({
 
 export type FeedbackConfig = z.output<typeof feedbackSchema>;
 
-/** Pictures that a model is sent. */
+/** Number of pictures sent to a model. */
 export const framesOf = ({ frames = 6 }: Pick<FeedbackConfig, 'frames'>): number => frames;
 
 interface Asking {
@@ -50,11 +50,11 @@ interface Asking {
   readonly iterations: number;
 }
 
-/** Questions that a run asks. */
+/** Number of questions that a run asks. */
 export const questionsOf = ({ feedback, iterations }: Asking): number =>
   feedback === undefined ? 0 : Math.floor(iterations / feedback.every);
 
-/** The section of the model that looks at pictures; undefined where a person does, or nobody. */
+/** Config of the model that looks at pictures; undefined if a person does, or nobody. */
 export const visionModelOf = ({
   feedback,
   model,

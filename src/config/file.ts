@@ -7,15 +7,16 @@ import { isMapping } from '../settings/schema.js';
 import type { SettingsSource } from '../settings/settings.js';
 import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import { isForeignConfig } from './import/import-config.js';
 
-/** The kinds of configs: what tells them apart, and the command that takes each. */
+/** The kinds of configs: how to distinguish them, and which command takes each. */
 interface ConfigKind {
   /** As in "this is …". */
   readonly title: string;
   readonly command: string;
-  /** Folder of the ready ones, below `configs/`. */
+  /** Folder of the bundled ones, below `configs/`. */
   readonly folder: string;
-  /** The keys that each config of the kind has; they tell it from the other kinds. */
+  /** Keys that every config of this kind has, and that distinguish it from other kinds. */
   readonly required: readonly string[];
   /** What to write into an empty file. */
   readonly sample: string;
@@ -65,14 +66,14 @@ export type ConfigKindName = keyof typeof configKinds;
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
 /**
- * The one other kind whose required keys all stand there, where those of the expected kind do not. A kind whose keys are
- * among those of another that fits isn't meant.
+ * The one other kind whose required keys are all present, if those of the expected kind aren't. Ignores a
+ * kind whose keys are a subset of those of another match.
  */
 function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {
-  // Whatever else it says: an agent plays games.
+  // Whatever else it contains, an agent plays games.
   if (isMapping(content.policy) && content.policy.kind === 'agent')
     return expected === 'agents' ? undefined : 'agents';
   const isOf = (kind: ConfigKindName) =>
@@ -86,11 +87,11 @@ function otherKind(
   return fitting.length === 1 && fitting[0] !== expected ? fitting[0] : undefined;
 }
 
-/** Reads a file as UTF-8; fails as `fs.readFileSync` does. */
+/** Reads a file as UTF-8; fails like `fs.readFileSync`. */
 export type ReadFile = (path: string) => string;
 
 interface ConfigFile {
-  /** As it was given; absolute where it comes with the package. */
+  /** As given by the user; absolute for a bundled config. */
   readonly path: string;
   readonly text: string;
 }
@@ -103,14 +104,14 @@ export interface OpenedConfig extends SettingsSource {
   readonly path: string;
   /** Folder that its paths are relative to. */
   readonly folder: string;
-  /** The name of its file, without the extension. */
+  /** Name of its file without the extension. */
   readonly stem: string;
 }
 
 /**
- * Reads a config by its path, or by the name of one that comes with the package (`quickstart`).
- * @throws UserError when there is none, with the nearest names; when it is a folder, can't be read, is no YAML, or is a
- *   config of another kind
+ * Reads a config by its path, or by the name of a bundled one (`quickstart`).
+ * @throws UserError if it isn't found (suggests similar names), is a folder, can't be read, isn't YAML, or is
+ * a config of another kind
  */
 export function openConfig(
   kind: ConfigKindName,
@@ -118,7 +119,8 @@ export function openConfig(
   { cwd = '', readFile = readConfigFile }: { readonly cwd?: string; readonly readFile?: ReadFile } = {},
 ): OpenedConfig {
   const { path, text, ready } = findConfig(kind, name, cwd, readFile);
-  const source = parseSource(text, path);
+  const ours = parseSource(text, path);
+  const source = isForeignConfig(ours.content) ? parseSource(text, path, 'pyyaml') : ours;
   const { content } = source;
   if (!isMapping(content)) throw new UserError(notMapping(kind, content, source));
   const other = ready === kind ? undefined : (ready ?? otherKind(content, kind));
@@ -133,8 +135,8 @@ export function openConfig(
 }
 
 /**
- * Whether a config is one of reinforcement learning, of whatever kind: a ready one, or one with their keys.
- * @throws UserError where there is no such config
+ * Whether a config is for reinforcement learning: a bundled one, or one with the keys of that kind.
+ * @throws UserError if there is no such config
  */
 export function isLearningConfig(name: string, cwd: string): boolean {
   const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
@@ -145,7 +147,7 @@ export function isLearningConfig(name: string, cwd: string): boolean {
   return has('algorithm') || (has('objective') && !has('dataset'));
 }
 
-/** @returns the kind, too, where the config comes with the package */
+/** @returns the file, plus the kind for a bundled config */
 function findConfig(
   kind: ConfigKindName,
   name: string,
@@ -177,7 +179,7 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
 
 const folderOf = (kind: ConfigKindName): string => configKinds[kind].folder;
 
-/** `rl/bandit` is the `bandit` of its kind. */
+/** `rl/bandit` becomes `bandit` of its kind. */
 const withoutFolder = (kind: ConfigKindName, name: string): string => {
   const folder = folderOf(kind);
   return folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
@@ -185,7 +187,7 @@ const withoutFolder = (kind: ConfigKindName, name: string): string => {
 
 const readyFolder = (kind: ConfigKindName) => join(packageRoot(), 'configs', folderOf(kind));
 
-/** Names of the configs of a kind that come with the package, e.g. `quickstart`, `providers/openai`. */
+/** Names of the bundled configs of a kind, e.g. `quickstart`, `providers/openai`. */
 export function bundledConfigs(kind: ConfigKindName = 'experiment'): readonly string[] {
   const others = configKindNames.filter((other) => other !== kind).map(folderOf);
   return readdirSync(readyFolder(kind), { recursive: true, encoding: 'utf8' })
@@ -204,7 +206,7 @@ function readConfigFile(path: string): string {
       remedy: 'give the path of a YAML file',
     });
   }
-  // The caller lists the configs of a folder.
+  // For a folder, the caller lists the configs in it.
   if (stats.isDirectory()) return readFileSync(path, 'utf8');
   return readRegularFile(path, largestBytes).toString('utf8');
 }
@@ -240,7 +242,7 @@ function missingProblem(kind: ConfigKindName, name: string, cwd: string): Proble
   };
 }
 
-/** YAML files directly in a folder; none where it can't be listed. */
+/** YAML and JSON files directly in a folder; empty if it can't be listed. */
 function configsIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

@@ -27,39 +27,41 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Path of the file that was read. */
   readonly file: string;
-  /** Notes for the user: changes that an import made, and side effects of overrides. */
+  /** Notes for the user: changes made by an import, and side effects of overrides. */
   readonly notes: readonly string[];
-  /** Present where the file is a config of another program: `config` is what a user could have written here. */
+  /**
+   * Present if the file is a config of another program; its `config` is what a user could have written here.
+   */
   readonly imported?: ImportedConfig;
   /**
-   * Adds the place in the file (or the override) to problems that name a field of the config and were found later,
-   * when the experiment was assembled.
+   * Adds the place in the file (or the override) to problems with a field that were found later, when the
+   * experiment was assembled.
    */
   locate(error: UserError): UserError;
 }
 
 export interface LoadConfigOptions {
-  /** Path of a YAML file, or name of a config that comes with the package (`quickstart`). */
+  /** Path of a YAML file, or name of a bundled config (`quickstart`). */
   readonly file: string;
-  /** `key=value`, the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
+  /** `key=value` with the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
   readonly overrides?: readonly string[];
-  /** Working directory, which relative paths of overrides belong to (default: that of the process). */
+  /** Working directory, to which relative paths in overrides refer (default: that of the process). */
   readonly cwd?: string;
   /**
-   * Relative paths of the file stay as they are, in the config of a run directory: runs of the CLI have absolute paths;
-   * those of a library's run are relative to its working directory, and a part of its fingerprint.
+   * Leaves relative paths unchanged, for the config of a run directory: runs of the CLI have absolute paths,
+   * while those of a library run are relative to its working directory and part of its fingerprint.
    */
   readonly asWritten?: boolean;
-  /** Whether a section `sweep` is left out, for one of its runs; otherwise a config that has one is refused. */
+  /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
   readonly forSweep?: boolean;
-  /** Reads a file as `readFileSync(path, 'utf8')` does. */
+  /** Reads a file like `readFileSync(path, 'utf8')`. */
   readonly readFile?: ReadFile;
 }
 
 /**
- * Reads a config, applies overrides, fills in defaults. Relative paths become absolute: those of the file are relative
- * to the file, those of an override to the working directory.
- * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each.
+ * Reads a config, applies overrides and fills in defaults. Relative paths become absolute: those in the file
+ * are relative to the file, those of an override to the working directory.
+ * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
@@ -95,24 +97,25 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 
 /**
- * The section `sweep` of a config, alone: what else it says may be complete only with the values that a sweep gives.
- * @param options of which overrides that set no key of the section are left out
- * @throws UserError with the places of what is wrong with the section
+ * Loads only the `sweep` section of a config; the rest may be complete only with the values that the sweep
+ * supplies.
+ * @param options overrides outside the section are ignored
+ * @throws UserError with the places of problems in the section
  */
 export const loadSweep = (options: Section): SweepConfig | undefined =>
   loadSection(sweepKind, 'sweep', options)?.sweep;
 
-/** The section `slurm`, with its defaults where there is none. */
+/** Loads the `slurm` section; defaults if there is none. */
 export const loadSlurm = (options: Section): SlurmConfig =>
   loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
 
-/** The same where overrides alone say it: `slurm.time=08:00:00`. */
+/** The same from overrides alone: `slurm.time=08:00:00`. */
 export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
   const { content, where } = overlaid(slurmKind, emptySource, overrides);
   return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
 };
 
-/** What settings without a file come from. */
+/** The source of settings without a file. */
 const emptySource: SettingsSource = {
   content: {},
   depth: () => 0,
@@ -129,7 +132,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** @throws UserError for a config that one run can't be played of */
+/** @throws UserError for a config that isn't for a single run */
 function refuseSweep(where: Where): never {
   throw new UserError({
     ...where(['sweep'], 'key'),
@@ -139,7 +142,10 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/** Python finds the module that an environment's id names (`gymnasium:module:Env-v0`) beside the config. */
+/**
+ * Lets Python find the module that an environment's id names (`gymnasium:module:Env-v0`) in the config's
+ * folder.
+ */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;
@@ -148,7 +154,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
     : { ...config, environment: { ...environment, modules: resolve(folder) } };
 }
 
-/** The settings of another program's config; a field's place is that of the key which it comes from. */
+/** The settings from another program's config; the place of a field is that of the key it comes from. */
 function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);
@@ -168,7 +174,7 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
     content: config,
     texts: others,
     depth: (path: Path) => depthAt(path, config),
-    // An environment names its options without the section they stand in.
+    // Environments report options without the section that contains them.
     place: (path: Path, aim: 'key' | 'value') =>
       placeOf(originOf(notes, path) ?? originOf(notes, ['environment', 'options', ...path])!, aim),
   };
@@ -176,15 +182,15 @@ function importedContent(written: TheirConfig, source: SettingsSource, texts: re
 
 /**
  * Checks a config given as data and fills in its defaults.
- * @param cwd makes relative paths absolute; without it they stay as they stand
- * @throws UserError with everything that is wrong with it.
+ * @param cwd makes relative paths absolute; if omitted, they are unchanged
+ * @throws UserError with every problem
  */
 export function parseConfig(input: unknown, cwd?: string): Config {
   const config = validated(isMapping(input) ? withModules(input) : input);
   return withAbsolutePaths(config, experimentKind.json, () => cwd);
 }
 
-/** A resolved config as YAML, which `loadConfig` reads back to the same config. Keys stand in the schema's order. */
+/** A resolved config as YAML with keys in schema order; `loadConfig` is the inverse. */
 export function resolvedYaml(config: Config): string {
   return stringify(inSchemaOrder(config), { aliasDuplicateObjects: false, lineWidth: 0 });
 }
@@ -205,10 +211,10 @@ function validated(input: unknown, where: Where = () => ({})): Config {
   throw new UserError(oneScreen(problems.map((problem) => ({ ...at(problem), ...problem }))));
 }
 
-/** Kinds of policies with too many parameters to be proposed. */
+/** Kinds of policies with too many parameters to propose. */
 const trainedKinds: readonly unknown[] = ['transformer'];
 
-/** @throws UserError for a policy that acts instead of being proposed */
+/** @throws UserError for a policy that is an agent, whose parameters can't be proposed */
 function refuseAgent(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || policy.kind !== 'agent') return;
@@ -223,7 +229,7 @@ function refuseAgent(input: unknown, where: Where): void {
   });
 }
 
-/** @throws UserError for a policy that only reinforcement learning finds */
+/** @throws UserError for a policy that only reinforcement learning can train */
 function refuseTrained(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || !trainedKinds.includes(policy.kind)) return;
@@ -241,7 +247,10 @@ function refuseTrained(input: unknown, where: Where): void {
 
 const tiedToEnvironment = ['policy', 'target', 'prompts.description', 'prompts.optimum', 'prompts.stepSize'];
 
-/** Notes on a policy or an optimum of another environment, or a model's name at another provider: they are no errors. */
+/**
+ * Notes on settings left over after an override: a policy or optimum of another environment, or a model name
+ * of another provider. These aren't errors.
+ */
 function misfits(
   written: Record<string, unknown>,
   changed: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** What the section `model` is checked for, beside what its schema says: secrets, prices, limits, members of a portfolio. */
+/** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
 import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
@@ -13,10 +13,10 @@ import {
   type SingleModelConfig,
 } from './model.js';
 
-/** What a check found: nothing where all is well. */
+/** The result of a check; false or undefined if there is no problem. */
 export type Found = Problem | false | undefined;
 
-/** What is asked of the language model, or of a model alone; of a portfolio the problems name the member. */
+/** Problems with the language model, or with a model on its own. For a portfolio they name the member. */
 export function modelProblems(config: Config): readonly Found[] {
   const members = membersOf(config.model);
   const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
@@ -35,7 +35,7 @@ export function modelProblems(config: Config): readonly Found[] {
   ];
 }
 
-/** The problem of a model, with the place that the model has in a config. */
+/** Moves a problem with a model to the model's field in the config. */
 export function placedIn<P extends Problem>(problem: P, field: string): P {
   const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
   const { remedy } = problem;
@@ -47,7 +47,10 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** What limits say of a model beside that of the run: a cost, where it has one. All else they say of that of the run. */
+/**
+ * The limits that apply to a model other than the run's own: only the cost, and only if the model has a
+ * price.
+ */
 export const costOnly = (
   { cost, total }: Config['limits'],
   { provider }: Pick<SingleModelConfig, 'provider'>,
@@ -93,10 +96,10 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
   ];
 }
 
-/** A config whose model is no portfolio. */
+/** A config whose model isn't a portfolio. */
 type SingleConfig = Config & { readonly model: SingleModelConfig };
 
-/** A config is written into the run directory and its report: secrets have no place there. */
+/** The config is written to the run directory and the report, so it must not contain secrets. */
 function secretProblems({ environment, model }: SingleConfig): readonly Found[] {
   const ofServer = loginProblem(
     'environment',
@@ -136,7 +139,7 @@ function loginProblem(field: string, address: string | undefined, remedy: string
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
-/** Fields of the request that this program sets itself: a second value would contradict what the log says was sent. */
+/** Rejects request fields that this program sets itself, because a second value would contradict the log. */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
@@ -162,14 +165,14 @@ function contextProblem(model: SingleModelConfig): Found {
   );
 }
 
-/** Models of which no price and no deadline is known. */
+/** Models without a known price or deadline. */
 const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
   local: 'a local model',
   module: 'a model of a module',
   custom: 'a model of the calling program',
 };
 
-/** Whether a model beside that of the run has a price, which a limit of cost then counts. */
+/** Whether a model other than the run's own has a price, which then counts towards a cost limit. */
 const isPricedBeside = ({ critic, feedback }: Pick<Config, 'critic' | 'feedback'>): boolean =>
   [critic?.model, feedback?.model].some(
     (model) => model !== undefined && 'price' in model && model.price !== undefined,

@@ -1,4 +1,4 @@
-/** The section `model`: who proposes parameters. One model or control, or a portfolio of them. */
+/** The `model` section: what proposes parameters. A single model or baseline, or a portfolio of them. */
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../models/settings.js';
 import { controls, findControl, teachers } from '../search/controls.js';
 
-/** The schemas of records, one by one. */
+/** The schemas of a tuple of records. */
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
@@ -77,37 +77,37 @@ export const modelSchema = z.discriminatedUnion('provider', [
 
 export type ModelConfig = z.output<typeof modelSchema>;
 export type PortfolioConfig = z.output<typeof portfolioSchema>;
-/** One model or control. */
+/** A single model or baseline. */
 export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
 type LanguageModelConfig = Extract<
   SingleModelConfig,
   { provider: 'openai' | 'ollama' | 'local' | 'module' | 'custom' }
 >;
 
-/** Whether the model reads prompts; controls don't. */
+/** Whether the model reads prompts, which baselines don't. */
 const isLanguageModel = (model: SingleModelConfig): model is LanguageModelConfig =>
   ['openai', 'ollama', 'local', 'module', 'custom'].includes(model.provider);
 
-/** The section of the language model: of a portfolio, that of its member; undefined where none reads prompts. */
+/** The section of the language model, possibly a portfolio member; undefined if none reads prompts. */
 export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undefined =>
   membersOf(model)
     .map(({ config }) => config)
     .find(isLanguageModel);
 
-/** The same with its place in the config. */
+/** The same, with its place in the config. */
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
 interface MemberConfig {
-  /** Its provider; the second of one provider is `gp-2`. */
+  /** Its provider; a second one with the same provider is numbered: `gp-2`. */
   readonly name: string;
   readonly config: SingleModelConfig;
   readonly weight: number;
-  /** Where it stands in a config. */
+  /** Its field in the config. */
   readonly field: string;
 }
 
-/** The members of a portfolio; a model alone is its only one. */
+/** The members of a portfolio; a single model is its own only member. */
 export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   if (model.provider !== 'portfolio') {
     return [{ name: model.provider, config: model, weight: 1, field: 'model' }];
@@ -121,6 +121,9 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   });
 }
 
-/** Whether a call was answered by a control of a portfolio: it costs nothing and says nothing of the language model. */
+/**
+ * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and say nothing about the
+ * language model.
+ */
 export const isByControl = ({ member }: { readonly member?: string | undefined }): boolean =>
   member !== undefined && findControl(member.replace(/-\d+$/, '')) !== undefined;

@@ -1,26 +1,28 @@
-/** References of configs, as Markdown and JSON Schema. They are generated, so that they agree with the program. */
+/**
+ * References of configs, as Markdown and JSON Schema. They are generated, so they always match the program.
+ */
 import { markdownTable, text } from '../format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 
-/** A file of `configs/` for editors. */
+/** A schema file in `configs/`, for editors. */
 export function schemaJson(json: SchemaNode, name: string): string {
   const schema = { $id: `urn:policyloop:${name}`, title: `policyloop ${name}`, ...json };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** One table of the top-level keys. */
+/** A single table of the top-level keys. */
 export function configSummary(json: SchemaNode): string {
   return table('', json);
 }
 
-/** A table for every section, with one for each variant of it, such as a provider or a kind of policy. */
+/** A table for every section and for each of its variants, such as a provider or a kind of policy. */
 export function configReference(json: SchemaNode): string {
   return ['### Top level', configSummary(json), ...sections('', json)].join('\n\n');
 }
 
 /**
- * The text with a new reference between its two markers `<!-- config-reference:start -->` and `…:end -->`;
- * unchanged without markers.
+ * Replaces the reference between the markers `<!-- config-reference:start -->` and `…:end -->`; returns the
+ * text unchanged if there are none.
  */
 export function withReference(text: string, reference: string, name = 'config'): string {
   const [start, end] = [`<!-- ${name}-reference:start -->`, `<!-- ${name}-reference:end -->`];
@@ -29,7 +31,10 @@ export function withReference(text: string, reference: string, name = 'config'):
   return `${text.slice(0, from + start.length)}\n\n${reference}\n\n${text.slice(to)}`;
 }
 
-/** @param siblings the union that the object is one of: a list of such is told by what its items have beside */
+/**
+ * @param siblings the union that contains the object; for a list of such objects, only the additional keys of
+ * its items are documented
+ */
 function sections(path: string, object: SchemaNode, siblings: readonly SchemaNode[] = []): readonly string[] {
   const found = Object.entries(object.properties ?? {}).flatMap(([key, node]) => {
     const field = `${path}${key}`;
@@ -56,7 +61,7 @@ function sections(path: string, object: SchemaNode, siblings: readonly SchemaNod
   return [...new Set(found)];
 }
 
-/** Whether a field is a list of objects that its own union has by themselves. */
+/** Whether a field is a list of objects that also occur on their own in its union. */
 function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boolean {
   const key = items && discriminatorOf(items);
   if (key === undefined) return false;
@@ -66,7 +71,7 @@ function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boole
   return choices(variantsOf(items!)).every((choice) => known.has(choice));
 }
 
-/** The keys that all variants have and no sibling has. */
+/** The keys that all variants have but no sibling has. */
 function sharedBeside(siblings: readonly SchemaNode[], variants: readonly SchemaNode[]): SchemaNode {
   const properties = Object.entries(variants[0]!.properties ?? {}).filter(
     ([key]) =>
@@ -91,7 +96,7 @@ function section(title: string, description: string | undefined, body: string): 
   return [`### ${title}`, ...(description === undefined ? [] : [`${description}.`]), body].join('\n\n');
 }
 
-/** The objects with fixed keys that a field may hold, as its value or as the items of its list. */
+/** The objects with fixed keys that a field may contain, as its value or as list items. */
 function objectsIn(node: SchemaNode): readonly SchemaNode[] {
   return variantsOf(node)
     .flatMap((variant) => (variant.items === undefined ? [variant] : variantsOf(variant.items)))

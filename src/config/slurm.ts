@@ -1,4 +1,4 @@
-/** The section `slurm` of a config: what a cluster is asked for, for the runs of a plan. */
+/** The `slurm` section of a config: what to request from a cluster for the runs of a plan. */
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
@@ -29,7 +29,7 @@ export type SlurmConfig = z.output<typeof slurmSchema>;
 
 const alone = z.strictObject({ slurm: slurmSchema });
 
-/** The section alone, as it is read beside the runs that it is for. */
+/** The section on its own, for reading it separately from the config of the runs. */
 export const slurmKind: SettingsKind<z.output<typeof alone>> = {
   schema: alone,
   get json() {

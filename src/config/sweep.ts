@@ -1,4 +1,4 @@
-/** The section `sweep` of a config: which keys take which values, and how they are put together. */
+/** The `sweep` section of a config: which keys take which values, and how these are combined. */
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
@@ -61,7 +61,7 @@ export type SweepConfig = z.output<typeof sweepSchema>;
 
 const alone = z.strictObject({ sweep: sweepSchema });
 
-/** The section alone, as it is read before the runs that it makes. */
+/** The section on its own, for reading it before the configs of the runs exist. */
 export const sweepKind: SettingsKind<z.output<typeof alone>> = {
   schema: alone,
   get json() {

@@ -75,7 +75,7 @@ export const tables = {
     ...place,
     column('attempt', 'INTEGER', '0 for the first ask, then 1, 2, … for corrections of the format'),
     column('time', 'TIMESTAMP', 'when it was made, in UTC'),
-    column('purpose', 'VARCHAR', 'what it is for: proposal, critic or feedback'),
+    column('purpose', 'VARCHAR', 'what it is for: proposal, correction (of a proposal), critic or feedback'),
     column('member', 'VARCHAR', 'of a portfolio: who answered'),
     column(
       'behind',

@@ -3,6 +3,7 @@ import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListedRun } from '../archive/listing.js';
 import { logsIn } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 import { openDraft } from '../storage/draft.js';
 import { eachLine } from '../storage/json-lines.js';
 import { EventFile, type Scalars } from '../storage/tensorboard.js';
@@ -69,7 +70,7 @@ function* pointsOf(run: ListedRun): Generator<Point> {
   for (const [iteration, rows] of byIteration(run)) {
     const scores = rows.flatMap(({ score }) => number(score) ?? []);
     if (scores.length === 0) continue;
-    const highest = Math.max(...scores);
+    const highest = largest(scores);
     best = best === undefined ? highest : Math.max(best, highest);
     last = iteration;
     const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;

@@ -1,245 +1,108 @@
 /**
- * SQL over a directory of runs, by DuckDB on the files themselves. A query may read the tables of `columns.ts` and
- * nothing else: no other file, no extension, no setting, and it changes nothing.
+ * SQL over a directory of runs, answered by a process of its own: what a query may cost is bounded, whatever it asks. No
+ * setting of DuckDB bounds the values that its functions make.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ChildProcess } from 'node:child_process';
 import type { ListedRun } from '../archive/listing.js';
-import { messageOf, nearest, UserError } from '../base/errors.js';
-import { runFiles } from '../runs/reader.js';
-import { type TableName, tables } from './columns.js';
-import { runRow } from './rows.js';
+import { type Problem, UserError } from '../base/errors.js';
+import { startProcess } from '../storage/thread.js';
+import { type Row, runRow } from './rows.js';
 
 /** A value as JSON has it: whole numbers that JavaScript can't hold are texts. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export interface Answer {
+  /** Each name once. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Value[])[];
 }
 
+/** What the process is told of a run. */
+export interface QueriedRun {
+  /** In the table `runs`. */
+  readonly row: Row;
+  readonly path: string;
+  /** Complete iterations. */
+  readonly done: number;
+  readonly isPlay: boolean;
+}
+
+export interface QueryRequest {
+  readonly sql: string;
+  readonly runs: readonly QueriedRun[];
+  readonly limits: typeof queryLimits;
+}
+
+/** `isReady`: the process can take the next query. */
+export type QueryReply = { readonly isReady: boolean } & (
+  | {
+      readonly kind: 'answer';
+      /** An `Answer` as JSON. */
+      readonly text: string;
+    }
+  | { readonly kind: 'problems'; readonly problems: readonly Problem[] }
+);
+
+export const queryLimits = {
+  rows: 1_000_000,
+  /** Of the answer as JSON. */
+  bytes: 64 * 2 ** 20,
+  /** Of the whole process. */
+  memory: 512 * 2 ** 20,
+  seconds: 60,
+} as const;
+
+/** A process that answered and waits for the next query: to start one takes a while. */
+let spare: ChildProcess | undefined;
+
 /**
- * Answers a query.
  * @param sql one SELECT
- * @throws UserError without DuckDB, for what is no SELECT of these tables, and for what DuckDB refuses
+ * @throws UserError without DuckDB, for what is no SELECT of these tables, for what DuckDB refuses, and beyond a limit
  */
 export async function query(sql: string, runs: readonly ListedRun[]): Promise<Answer> {
-  const { DuckDBInstance } = await loadDuckDB();
-  const instance = await DuckDBInstance.create(':memory:', {
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-  });
-  const connection = await instance.connect();
-  try {
-    const wanted = await tablesIn(sql, connection);
-    const files = await makeTables(wanted, runs, connection);
-    await shut(files, connection);
-    const read = await connection.runAndReadAll(sql);
-    const isWhole = read.columnTypes().map((type) => wholeTypes.has(String(type)));
-    const rows = read.getRowsJson() as Value[][];
-    return {
-      columns: read.columnNames(),
-      rows: rows.map((row) => row.map((value, i) => (isWhole[i] ? plain(value) : value))),
-    };
-  } catch (error) {
-    throw error instanceof UserError ? error : refused(sql, messageOf(error));
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-async function loadDuckDB() {
-  try {
-    return await import('@duckdb/node-api');
-  } catch {
-    throw new UserError({
-      message: 'queries are answered by the package @duckdb/node-api, which is not installed',
-      remedy: 'npm install @duckdb/node-api, or policyloop export RUNS, which needs none',
+  const child =
+    spare ??
+    startProcess(new URL('./query-process', import.meta.url), {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      serialization: 'advanced',
     });
-  }
+  spare = undefined;
+  child.ref();
+  child.channel?.ref();
+  const reply = await replyOf(child, { sql, runs: runs.map(queriedRun), limits: queryLimits });
+  if (reply.isReady) {
+    spare = child;
+    child.unref();
+    child.channel?.unref();
+  } else child.kill('SIGKILL');
+  if (reply.kind === 'answer') return JSON.parse(reply.text) as Answer;
+  throw new UserError(reply.problems);
 }
 
-/** Types whose values arrive as texts, for JavaScript can't hold them all. */
-const wholeTypes = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT']);
+const queriedRun = (run: ListedRun): QueriedRun => {
+  const { manifest, path } = run;
+  return { row: runRow(run), path, done: manifest.iterations.done, isPlay: manifest.play !== undefined };
+};
 
-const plain = (value: Value): Value =>
-  Number.isSafeInteger(Number(value)) && value !== null ? Number(value) : value;
-
-const refused = (sql: string, message: string) =>
-  new UserError({
-    ...{ field: 'sql', value: sql, message: message.split('\n\nLINE')[0]! },
-    remedy: 'docs/runs.md lists the tables and their columns, with worked questions',
-  });
-
-/** Functions in the place of a table that read nothing. */
-const harmlessFunctions = new Set(['range', 'generate_series', 'unnest']);
-
-type Node = Readonly<Record<string, unknown>>;
-
-/**
- * The tables that a query reads, found in its syntax tree.
- * @throws UserError for more or less than one SELECT, and for a table or a function of tables that is none of ours
- */
-async function tablesIn(sql: string, connection: DuckDBConnection): Promise<ReadonlySet<TableName>> {
-  const read = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
-  const tree = JSON.parse(String(read.getRowsJson()[0]![0])) as {
-    readonly error: boolean;
-    readonly error_message?: string;
-    readonly statements?: readonly unknown[];
-  };
-  if (tree.error) throw refused(sql, tree.error_message ?? 'this is no SELECT');
-  if (tree.statements?.length !== 1) throw refused(sql, 'give one SELECT');
-  const nodes = [...nodesIn(tree.statements)];
-  const known = Object.keys(tables) as TableName[];
-  // Names that WITH gives belong to the query itself.
-  const own = new Set(nodes.flatMap(({ cte_map }) => cteNames(cte_map)));
-  const found = new Set<TableName>();
-  for (const { function: call, schema_name, table_name, type } of nodes) {
-    if (type === 'TABLE_FUNCTION') {
-      const { function_name: name } = call as Node;
-      if (!harmlessFunctions.has(String(name))) throw refused(sql, `a query may not call ${String(name)}`);
-    }
-    if (type !== 'BASE_TABLE' || own.has(String(table_name).toLowerCase())) continue;
-    const name = known.find((one) => one === String(table_name).toLowerCase());
-    if (name === undefined || schema_name !== '') throw noTable(String(table_name), known);
-    found.add(name);
-  }
-  return found;
-}
-
-const cteNames = (map: unknown): readonly string[] =>
-  ((map as { readonly map?: readonly { readonly key: string }[] } | undefined)?.map ?? []).map(({ key }) =>
-    key.toLowerCase(),
-  );
-
-function noTable(name: string, known: readonly TableName[]): UserError {
-  const near = nearest(name, known);
-  return new UserError({
-    ...{ field: 'sql', value: name, message: 'there is no such table' },
-    alternatives: known,
-    ...(near && { remedy: `perhaps ${near}` }),
+function replyOf(child: ChildProcess, request: QueryRequest): Promise<QueryReply> {
+  return new Promise((resolve) => {
+    const end = (reply: QueryReply) => {
+      clearTimeout(timer);
+      child.off('message', end).off('exit', onExit).off('error', onExit);
+      resolve(reply);
+    };
+    const onExit = () => end(beyond(request.sql, 'ended the process that answers queries'));
+    const late = () => end(beyond(request.sql, `takes longer than ${queryLimits.seconds} s`));
+    const timer = setTimeout(late, 1000 * queryLimits.seconds);
+    child.on('message', end).on('exit', onExit).on('error', onExit);
+    child.send(request);
   });
 }
 
-function* nodesIn(value: unknown): Generator<Node, void> {
-  if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) yield value as Node;
-  for (const inner of Object.values(value)) yield* nodesIn(inner);
-}
-
-/** Longest line that is read: of calls with long prompts, and of long episodes. */
-const longestLine = 256 * 2 ** 20;
-
-/** @returns the files that are read when the query is */
-async function makeTables(
-  wanted: ReadonlySet<TableName>,
-  runs: readonly ListedRun[],
-  connection: DuckDBConnection,
-): Promise<readonly string[]> {
-  await makeRuns(runs, connection);
-  const isPlay = ({ manifest }: ListedRun) => manifest.play !== undefined;
-  const files = (log: 'evaluations' | 'episodes' | 'calls', of = runs) =>
-    of.map(({ path }) => join(path, runFiles[log])).filter((file) => existsSync(file));
-  const read: string[] = [];
-  const lines = (
-    log: 'evaluations' | 'episodes' | 'calls',
-    fields: Readonly<Record<string, string>>,
-    of = runs,
-  ) => {
-    const own = files(log, of);
-    read.push(...own);
-    const columns = Object.entries(fields);
-    if (own.length === 0) {
-      const none = columns.map(([name, type]) => `NULL::${type} AS "${name}"`);
-      return `(SELECT '' AS run, 0 AS done, ${none.join(', ')} WHERE false)`;
-    }
-    const list = own.map(quoted).join(', ');
-    const types = columns.map(([name, type]) => `"${name}": ${quoted(type)}`).join(', ');
-    return `(SELECT f.run, f.done, l.* EXCLUDE (filename) FROM read_ndjson([${list}], columns = {${types}}, filename = true, ignore_errors = true, maximum_object_size = ${longestLine}) l JOIN files f ON l.filename = f."${log}")`;
-  };
-  const place = { iteration: 'INTEGER', candidate: 'INTEGER' };
-  const evaluated = { ...place, returns: 'DOUBLE[]', lengths: 'INTEGER[]' };
-  const selects: Readonly<Record<Exclude<TableName, 'runs'>, () => string>> = {
-    evaluations: () =>
-      `SELECT run, iteration, candidate, source, revises, feedback.rating AS rating, feedback.remark AS remark, score, len(returns)::INTEGER AS episodes, planned, list_min(returns) AS lowest, list_max(returns) AS highest, list_sum(lengths)::BIGINT AS steps, parameters FROM ${lines('evaluations', { ...evaluated, source: 'VARCHAR', revises: 'INTEGER', feedback: 'STRUCT(rating INTEGER, remark VARCHAR)', score: 'DOUBLE', planned: 'INTEGER', parameters: 'DOUBLE[]' })} WHERE iteration <= done`,
-    episodes: () =>
-      `SELECT run, iteration, candidate, (generate_subscripts(returns, 1) - 1)::INTEGER AS episode, unnest(returns) AS "return", unnest(lengths) AS length FROM ${lines('evaluations', evaluated)} WHERE iteration <= done UNION ALL SELECT run, iteration, candidate, episode, "return", length FROM ${lines('episodes', { ...place, episode: 'INTEGER', return: 'DOUBLE', length: 'INTEGER' }, runs.filter(isPlay))}`,
-    calls: () =>
-      `SELECT run, iteration, candidate, attempt, time, coalesce(purpose, 'proposal') AS purpose, member, coalesce(behind, 0) AS behind, outcome.kind AS outcome, coalesce(outcome.failure.kind, outcome.error) AS fault, outcome.moved.distance AS moved, outcome.predicted AS predicted, completion.usage.promptTokens AS prompt_tokens, completion.usage.cachedTokens AS cached_tokens, completion.usage.completionTokens AS completion_tokens, coalesce(completion.latencyMs, outcome.latencyMs) AS latency_ms, coalesce(completion.retries, outcome.retries) AS retries, cost, completion.text AS reply FROM ${lines(
-        'calls',
-        {
-          ...place,
-          attempt: 'INTEGER',
-          purpose: 'VARCHAR',
-          member: 'VARCHAR',
-          behind: 'INTEGER',
-          time: 'TIMESTAMP',
-          outcome:
-            'STRUCT(kind VARCHAR, failure STRUCT(kind VARCHAR), moved STRUCT(distance DOUBLE), predicted DOUBLE, error VARCHAR, latencyMs DOUBLE, retries INTEGER)',
-          completion:
-            'STRUCT("text" VARCHAR, usage STRUCT(promptTokens BIGINT, cachedTokens BIGINT, completionTokens BIGINT), latencyMs DOUBLE, retries INTEGER)',
-          cost: 'DOUBLE',
-        },
-      )}`,
-    steps: () =>
-      `SELECT run, iteration, candidate, episode, (generate_subscripts(rewards, 1) - 1)::INTEGER AS step, unnest(observations[:len(rewards)]) AS observation, unnest(actions) AS action, unnest(rewards) AS reward FROM ${lines(
-        'episodes',
-        { ...place, episode: 'INTEGER', observations: 'JSON[]', actions: 'JSON[]', rewards: 'DOUBLE[]' },
-        runs.filter((run) => !isPlay(run)),
-      )} WHERE iteration <= done`,
-  };
-  for (const name of wanted)
-    if (name !== 'runs') await connection.run(`CREATE VIEW ${name} AS ${selects[name]()}`);
-  return read;
-}
-
-/** The manifests are read already: `runs` holds what `policyloop list` says. */
-async function makeRuns(runs: readonly ListedRun[], connection: DuckDBConnection): Promise<void> {
-  const columns = tables.runs.map(({ name, type }) => `"${name}" ${type}`).join(', ');
-  await connection.run(`CREATE TABLE runs (${columns})`);
-  await connection.run(
-    'CREATE TABLE files (run VARCHAR, done INTEGER, evaluations VARCHAR, episodes VARCHAR, calls VARCHAR)',
-  );
-  const types = Object.fromEntries(tables.runs.map(({ name, type }) => [name, type]));
-  const fileTypes = {
-    run: 'VARCHAR',
-    done: 'INTEGER',
-    evaluations: 'VARCHAR',
-    episodes: 'VARCHAR',
-    calls: 'VARCHAR',
-  };
-  await insert('runs', runs.map(runRow), types, connection);
-  const files = runs.map(({ manifest, name, path }) => ({
-    ...{ run: name, done: manifest.iterations.done },
-    evaluations: join(path, runFiles.evaluations),
-    episodes: join(path, runFiles.episodes),
-    calls: join(path, runFiles.calls),
-  }));
-  await insert('files', files, fileTypes, connection);
-}
-
-/** Inserts rows by one statement, as JSON. */
-async function insert(
-  table: string,
-  rows: readonly object[],
-  types: Readonly<Record<string, string>>,
-  connection: DuckDBConnection,
-): Promise<void> {
-  if (rows.length === 0) return;
-  const shape = JSON.stringify([types]);
-  await connection.run(
-    `INSERT INTO ${table} SELECT unnest(from_json($1::JSON, ${quoted(shape)}), recursive := true)`,
-    [JSON.stringify(rows)],
-  );
-}
-
-/** From here on nothing but these files can be read, and nothing written, loaded or set. */
-async function shut(files: readonly string[], connection: DuckDBConnection): Promise<void> {
-  await connection.run(`SET allowed_paths = [${[...new Set(files)].map(quoted).join(', ')}]`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run('SET lock_configuration = true');
-}
-
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+/** What is said of a query that asks for too much. */
+export const beyond = (sql: string, message: string): QueryReply => ({
+  ...{ isReady: false, kind: 'problems' },
+  problems: [
+    { field: 'sql', value: sql, message, remedy: 'ask for less: fewer runs, an aggregate, a LIMIT' },
+  ],
+});

@@ -1,7 +1,10 @@
 /** Rows of the tables, read from the logs of runs. */
+
 import { type ListedRun, resultOfLine } from '../archive/listing.js';
+import { purposeOf } from '../runs/calls.js';
 import type { GameRecord } from '../runs/events.js';
 import { openLogs } from '../runs/reader.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import type { TableName } from './columns.js';
 
 export type Row = Readonly<Record<string, string | number | null | readonly (string | number)[]>>;
@@ -54,7 +57,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
             episodes: returns.length,
             planned: planned ?? null,
           },
-          ...{ lowest: Math.min(...returns), highest: Math.max(...returns) },
+          ...{ lowest: smallest(returns), highest: largest(returns) },
           ...{ steps: lengths.reduce((sum, length) => sum + length, 0), parameters },
         };
       break;
@@ -89,7 +92,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
             candidate,
             attempt,
             time,
-            purpose: purpose ?? 'proposal',
+            purpose: purposeOf({ attempt, purpose }),
             member: member ?? null,
             behind: behind ?? 0,
             outcome: outcome.kind,

@@ -9,18 +9,18 @@ export interface DiscreteSpace {
   readonly start?: number;
 }
 
-/** A vector of floats; one bound a dimension, ±Infinity where there is none, which JSON has as null. */
+/** A vector of floats with one bound per dimension; ±Infinity means unbounded and becomes null in JSON. */
 export interface BoxSpace {
   readonly kind: 'box';
   /** @items {"type": ["number", "null"]} */
   readonly low: readonly number[];
   /** @items {"type": ["number", "null"]} */
   readonly high: readonly number[];
-  /** The precision of the numbers, as in Gymnasium; float32 where it is left out. */
+  /** Precision of the numbers, as in Gymnasium; defaults to float32. */
   readonly dtype?: 'float32' | 'float64';
 }
 
-/** A box whose bounds are ± `bound` in every dimension; without bounds where it is left out. */
+/** A box with bounds ± `bound` in every dimension; unbounded if omitted. */
 export function symmetricBox(
   dimensions: number,
   bound = Number.POSITIVE_INFINITY,
@@ -30,13 +30,13 @@ export function symmetricBox(
   return { kind: 'box', low: filled(-bound), high: filled(bound), ...(dtype && { dtype }) };
 }
 
-/** A fixed number of discrete values, given and taken as a number array (Gymnasium's Tuple of Discrete). */
+/** A fixed number of discrete values, represented as a number array (Gymnasium's Tuple of Discrete). */
 export interface TupleSpace {
   readonly kind: 'tuple';
   readonly spaces: readonly DiscreteSpace[];
 }
 
-/** Text: any, or one of `choices`, which then all may be given at every step. */
+/** Any text or, if `choices` is set, one of these texts, each of which is allowed at every step. */
 export interface TextSpace {
   readonly kind: 'text';
   readonly choices?: readonly string[] | undefined;
@@ -47,7 +47,7 @@ export type NumericSpace = DiscreteSpace | BoxSpace | TupleSpace;
 
 export type Space = NumericSpace | TextSpace;
 
-/** Numbers that make a member of the space: 1 for a discrete one. */
+/** Number of components in a member of the space; 1 for a discrete space. */
 export function dimensionsOf(space: NumericSpace): number {
   if (space.kind === 'discrete') return 1;
   return space.kind === 'box' ? space.low.length : space.spaces.length;
@@ -57,7 +57,7 @@ export function dimensionsOf(space: NumericSpace): number {
 export type Observation = number | readonly number[] | string;
 export type Action = number | readonly number[] | string;
 
-/** What `step` returns. `terminated`: the task ended. `truncated`: the time limit cut it off. */
+/** Result of `step`. `terminated`: the task ended. `truncated`: the time limit cut the episode off. */
 export interface Step {
   readonly observation: Observation;
   readonly reward: number;
@@ -65,20 +65,26 @@ export interface Step {
   readonly truncated: boolean;
 }
 
-/** What a text world tells beside its observation. */
+/** What a text world reports in addition to its observation. */
 export interface TextInfo {
   readonly score: number;
-  /** The score of a game that is won. */
+  /** Score of a game that is won. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Commands that were understood. */
+  /** Number of commands that were understood. */
   readonly moves: number | null;
-  /** Commands that change or tell something now: sorted, each once; null where they are not known. */
+  /**
+   * Commands that currently have an effect or give information, sorted and without duplicates; null if
+   * unknown.
+   */
   readonly admissible: readonly string[] | null;
 }
 
-/** How the linear policies of a drawn task are searched unless a config says otherwise: as its section `policy`. */
+/**
+ * How to search the linear policies of a drawn task, unless a config overrides it. Same format as the
+ * `policy` section.
+ */
 export interface LinearHint {
   readonly bias: boolean;
   readonly low: number;
@@ -88,43 +94,58 @@ export interface LinearHint {
   readonly projection?: { readonly rank: number; readonly seed: number };
 }
 
+/** How an environment describes itself in prompts. */
+export interface EnvironmentWords {
+  readonly description?: string;
+  /** The meaning of each component of an observation; for a discrete one, of each value. */
+  readonly observationNames?: readonly string[];
+  /** The meaning of each component of an action; for a discrete one, of each value. */
+  readonly actionNames?: readonly string[];
+}
+
 /** What policies and prompts need to know about an environment. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  /** Steps after which an episode is truncated; undefined where the task has no limit. */
+  /** Steps after which an episode is truncated; undefined if there is no limit. */
   readonly maxSteps?: number;
-  /** Present where it was drawn together with the task. */
+  /** Present if it was drawn together with the task. */
   readonly linear?: LinearHint;
+  readonly words?: EnvironmentWords;
 }
 
 /** A task with Gymnasium's semantics. */
 export interface Environment extends EnvironmentSpec {
   /**
-   * Starts an episode. A seed makes the random stream NumPy's `Generator(PCG64(SeedSequence(seed)))`; without one the
-   * present stream goes on, and the first reset draws a seed from the operating system.
+   * Starts an episode. A seed sets the random stream to NumPy's `Generator(PCG64(SeedSequence(seed)))`.
+   * Without one, the current stream continues; the first reset then takes a seed from the operating system.
    */
   reset(seed?: number | bigint): Observation;
   /**
    * Takes one step.
-   * @throws UserError before the first reset, after the episode ended, for a discrete action out of range,
-   *   a vector of the wrong length, or a number that is not finite. A continuous action beyond its bounds is
-   *   accepted, as in Gymnasium.
+   * @throws UserError before the first reset, after the episode has ended, and for a discrete action out of
+   * range, a vector of the wrong length, or a number that is not finite. A continuous action beyond its
+   * bounds is accepted, as in Gymnasium.
    */
   step(action: Action): Step;
-  /** Simulated seconds that a step takes, where the task has a time: the natural speed of an animation. */
+  /** Simulated seconds per step if the task has a time scale; sets the natural speed of animations. */
   readonly stepSeconds?: number;
-  /** How the present state looks, where the environment can be drawn. @throws UserError before the first reset */
+  /**
+   * Draws the current state, if the environment supports drawing. @throws UserError before the first reset
+   */
   frame?(): Frame;
-  /** What a text world tells of the present state. @throws UserError before the first reset */
+  /** What a text world reports about the current state. @throws UserError before the first reset */
   info?(): TextInfo;
-  /** Commands that win the present game from its start, where a text world knows them. @throws as `info` */
+  /** Commands that win the current game from its start, if the text world knows them. @throws like `info` */
   gold?(): readonly string[] | undefined;
-  /** What the player of the present game is told to do, where a text world knows it. @throws as `info` */
+  /** The player's task in the current game, if the text world knows it. @throws like `info` */
   objective?(): string | undefined;
-  /** Frees what the garbage collector can't. The environment can't be used afterwards; closing it again does nothing. */
+  /**
+   * Frees what the garbage collector can't. The environment is unusable afterwards; closing it again has no
+   * effect.
+   */
   close?(): void;
 }
 
@@ -133,7 +154,7 @@ const discrete = z.strictObject({
   n: z.int().min(1),
   start: z.int().default(0),
 });
-/** JSON has no infinities: `JSON.stringify` makes null of them. */
+/** JSON has no infinities; `JSON.stringify` writes null for them. */
 const bounds = (none: number) =>
   z.array(
     z
@@ -142,7 +163,7 @@ const bounds = (none: number) =>
       .transform((bound) => bound ?? none),
   );
 
-/** A space as it is written to JSON. */
+/** A space as stored in JSON. */
 export const recordedSpace = z.discriminatedUnion('kind', [
   discrete,
   z.strictObject({ kind: z.literal('tuple'), spaces: z.array(discrete).min(1) }),
@@ -157,27 +178,27 @@ export const recordedSpace = z.discriminatedUnion('kind', [
 
 /** A step before the time limit is applied. */
 export interface TaskStep extends Omit<Step, 'truncated'> {
-  /** False where it is left out. */
+  /** Defaults to false. */
   readonly truncated?: boolean;
 }
 
 /**
- * The dynamics of an environment, without time limit and checks: `limited-environment.ts` adds both. It steps a task only
- * between `reset` and the end of an episode, and only with valid actions.
+ * The dynamics of an environment, without time limit and input checks, which `limited-environment.ts` adds. A
+ * task is stepped only between `reset` and the end of an episode, and only with valid actions.
  */
 export interface Task<A extends Action = Action> {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   /**
    * Starts an episode. The task may keep `random` and draw from it until the next reset.
-   * @param seed that `random` was made from, where this reset was given one
+   * @param seed the seed of `random`, if this reset was given one
    */
   reset(random: RandomGenerator, seed?: number | bigint): Observation;
-  /** Takes one step; the observation belongs to the caller. */
+  /** Takes one step; the caller owns the observation. */
   step(action: A): TaskStep;
   /** See `Environment`. */
   readonly stepSeconds?: number;
-  /** How the present state looks; called only after a reset. */
+  /** Draws the current state; called only after a reset. */
   frame?(): Frame;
   /** See `Environment`; called only after a reset. */
   info?(): TextInfo;

@@ -1,20 +1,20 @@
 /**
- * How a state of an environment looks: flat shapes in the environment's own coordinates, each with a role. Renderers (SVG,
- * GIF) choose pixels and colours. x always grows to the right and y upwards, also where rows are counted from the top.
+ * A picture of a state: flat shapes in the environment's own coordinates, each with a role. Renderers (SVG,
+ * GIF) choose pixels and colours. x always points right and y up, even if rows are counted from the top.
  */
 
 /** [x, y] */
 export type Point = readonly [number, number];
 
-/** What a shape stands for: renderers choose its colour by it. */
+/** What a shape represents; renderers choose its colour by this. */
 export type Role =
   /** What the policy moves. */
   | 'agent'
-  /** Parts of the agent that lie behind or stand out: a far leg, a wheel, the tip of an arm. */
+  /** Background or contrasting parts of the agent: a far leg, a wheel, the tip of an arm. */
   | 'agent-detail'
-  /** What plays against the agent. */
+  /** The agent's opponent. */
   | 'opponent'
-  /** What moves and belongs to neither: a ball, a stick. */
+  /** A moving object that belongs to neither side: a ball, a stick. */
   | 'object'
   | 'goal'
   /** What ends an episode badly: a hole, a cliff. */
@@ -26,12 +26,12 @@ export type Role =
 
 /** Later shapes cover earlier ones. */
 export type Shape =
-  /** Through all `points`, with round ends and joints, `width` across: two points make a capsule. */
+  /** A path through `points`, `width` wide, with round caps and joins; two points make a capsule. */
   | { readonly kind: 'line'; readonly points: readonly Point[]; readonly width: number; readonly role: Role }
   | { readonly kind: 'circle'; readonly centre: Point; readonly radius: number; readonly role: Role }
   | { readonly kind: 'rectangle'; readonly min: Point; readonly max: Point; readonly role: Role }
   | { readonly kind: 'polygon'; readonly points: readonly Point[]; readonly role: Role }
-  /** Centred on `centre`; `height` of the font in the units of the coordinates. */
+  /** Text centred on `centre`; `height` is the font height in coordinate units. */
   | {
       readonly kind: 'text';
       readonly centre: Point;
@@ -42,8 +42,8 @@ export type Shape =
 
 export interface Frame {
   /**
-   * The part of the plane to show. Its size is constant for an environment, so that one scale serves all frames; its
-   * place may follow the agent. Renderers clip shapes that reach beyond it.
+   * The visible part of the plane. Its size is constant for an environment, so that all frames have the same
+   * scale; its position may follow the agent. Renderers clip shapes that extend beyond it.
    */
   readonly view: { readonly min: Point; readonly max: Point };
   readonly shapes: readonly Shape[];

@@ -13,7 +13,10 @@ import type {
 } from './environment.js';
 import type { Frame } from './frame.js';
 
-/** Makes an environment of a task: random stream, checked calls, and truncation after `maxSteps` steps. */
+/**
+ * Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps`
+ * steps.
+ */
 export function limitedEnvironment(
   id: string,
   task: Task,
@@ -99,7 +102,7 @@ class LimitedEnvironment implements Environment {
   }
 }
 
-/** Why a step, or what a text world tells, is refused. */
+/** Error for calling `step` or `info` when no episode is running. */
 export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): UserError {
   return new UserError({
     field: 'step',
@@ -108,7 +111,7 @@ export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): U
   });
 }
 
-/** Whether an environment with this action space takes the action. */
+/** Whether an environment with this action space accepts the action. */
 export function isValidAction(action: Action, space: Space): boolean {
   switch (space.kind) {
     case 'discrete':
@@ -125,7 +128,7 @@ export function isValidAction(action: Action, space: Space): boolean {
   }
 }
 
-/** Whether a number is one of a discrete space. */
+/** Whether a number belongs to a discrete space. */
 export function isMember(action: Action, { n, start = 0 }: DiscreteSpace): boolean {
   return typeof action === 'number' && Number.isInteger(action) && action >= start && action < start + n;
 }
@@ -136,7 +139,7 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-/** Says what is wrong with an action that `isValidAction` refused. */
+/** Explains why `isValidAction` rejected an action. */
 export function invalidAction(action: Action, space: Space, id: string): UserError {
   const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
     new UserError({
@@ -176,7 +179,7 @@ function rangeOf({ n, start = 0 }: DiscreteSpace): string {
   return `${start}–${start + n - 1}`;
 }
 
-/** JSON has no NaN, no infinities and no undefined, so a message shows them as text. */
+/** JSON has no NaN, infinities or undefined, so messages show them as text. */
 function printable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(printable);
   return typeof value === 'string' || Number.isFinite(value) ? value : String(value);

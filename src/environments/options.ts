@@ -1,13 +1,14 @@
 import { z } from 'zod';
+import { append } from '../base/append.js';
 import { nearest, type Problem, UserError } from '../base/errors.js';
 
-/** Every environment takes this beside its own options. */
+/** An option that every environment takes in addition to its own. */
 const limitSchema = z.strictObject({
-  /** Steps after which an episode is truncated, instead of the registered number; -1 for no limit. */
+  /** Steps after which an episode is truncated, overriding the registered number; -1 for no limit. */
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
 });
 
-/** The names of all options of an environment, as Gymnasium spells them. */
+/** The names of all options of an environment, spelled as in Gymnasium. */
 export function optionNames(schema: z.ZodObject): readonly string[] {
   return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
 }
@@ -19,8 +20,8 @@ interface ParsedOptions<S extends z.ZodObject> {
 }
 
 /**
- * Reads the options of an environment: Gymnasium's names, in snake_case or camelCase.
- * @throws UserError that lists every unknown name and every unusable value
+ * Parses the options of an environment: Gymnasium's names, in snake_case or camelCase.
+ * @throws UserError that lists every unknown name and every invalid value
  */
 export function parseOptions<S extends z.ZodObject>(
   id: string,
@@ -48,14 +49,17 @@ export function parseOptions<S extends z.ZodObject>(
   const ownResult = schema.safeParse(own);
   const limitResult = limitSchema.safeParse({ max_episode_steps });
   const issues = [...(ownResult.error?.issues ?? []), ...(limitResult.error?.issues ?? [])];
-  problems.push(...issues.map((issue) => unusableValue(issue, given)));
+  append(
+    problems,
+    issues.map((issue) => unusableValue(issue, given)),
+  );
   if (ownResult.data === undefined || limitResult.data === undefined || problems.length > 0) {
     throw new UserError(problems);
   }
   return { own: ownResult.data, maxEpisodeSteps: limitResult.data.max_episode_steps ?? undefined };
 }
 
-/** `max_episode_steps` for `maxEpisodeSteps`. */
+/** `maxEpisodeSteps` becomes `max_episode_steps`. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

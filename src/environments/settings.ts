@@ -1,4 +1,4 @@
-/** The section `environment` of a config. */
+/** The `environment` section of a config. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -21,7 +21,9 @@ export const environmentSchema = z.strictObject({
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
-    .describe('Longest wait for a reset or a step of an environment outside this program (default: 60)'),
+    .describe(
+      'Longest wait for a reset or a step of a module or an environment outside this program (default: 60)',
+    ),
   parallel: count(1)
     .optional()
     .describe(

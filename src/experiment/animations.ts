@@ -1,9 +1,9 @@
-/** Pictures of the episodes of a run: which policy, which episode, and the files that they go to. */
+/** Pictures of a run's episodes: selects the policy and the episode, and manages the files. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { isRemoteId } from '../environments/catalogue/open.js';
+import { isRemoteId, isSelfContained } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { PolicyFamily } from '../policies/policy.js';
@@ -19,7 +19,7 @@ import type { RunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import type { Assembly } from './assemble.js';
 
-/** The setting in which policies of a run are played again. */
+/** What is needed to replay the policies of a run. */
 export interface ReplaySetting {
   readonly config: Config;
   /** Root seed of the run. */
@@ -28,22 +28,28 @@ export interface ReplaySetting {
   readonly family: PolicyFamily;
 }
 
-/** One of the evaluation's episodes (0, 1, …), or any by its seed. */
+/** An episode of the evaluation (0-based index), or any episode by its seed. */
 export type EpisodeChoice =
   | { readonly kind: 'evaluated'; readonly episode: number }
   | { readonly kind: 'seed'; readonly seed: number };
 
 export interface DrawnEpisode {
   readonly seed: number;
-  /** Its number among the episodes of the evaluation. */
+  /** 0-based index among the episodes of the evaluation. */
   readonly episode?: number;
-  /** The return that the evaluation recorded for it. */
+  /** The return that the evaluation recorded for this episode. */
   readonly recorded?: number;
   readonly replay: Replay;
   readonly animation: Animation;
 }
 
-/** @throws UserError when there is no drawing of it */
+/** Whether episodes can be drawn without running any user code named in the config. */
+export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
+  isSelfContained(environment.id) &&
+  policy?.kind !== 'module' &&
+  !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
+
+/** @throws UserError if the environment can't be drawn */
 export async function openDrawable(
   { environment: source, evaluation }: Config,
   field?: string,
@@ -56,7 +62,9 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-/** Plays an episode of an evaluated policy again; on one of the evaluation's seeds it goes as it went there. */
+/**
+ * Replays an episode with an evaluated policy. With one of the evaluation's seeds the result is identical.
+ */
 export function drawEpisode(
   { config, seed: root, environment, family }: ReplaySetting,
   entry: BufferEntry,
@@ -73,14 +81,14 @@ export function drawEpisode(
   return {
     seed,
     ...(episode >= 0 && { episode }),
-    // An evaluation that was cut short may lack it.
+    // An evaluation that was cut short may not contain this episode.
     ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
     replay: played,
     animation: { title, moments: played.moments, pace: played.pace },
   };
 }
 
-/** The seeds of the episodes that an entry was evaluated on. */
+/** Seeds of the episodes on which an entry was evaluated. */
 function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
   const fresh = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
   return evaluationSeeds(root, evaluation.episodes, fresh);
@@ -89,7 +97,7 @@ function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: numbe
 const mostFrames = 300;
 const largestBytes = 60_000;
 
-/** An episode as an SVG of at most 60 kB, with fewer moments of a long one where it takes that. */
+/** Draws an episode as an SVG of at most 60 kB, dropping frames of a long episode if necessary. */
 export function drawBounded(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,
@@ -103,7 +111,9 @@ export function drawBounded(
   }
 }
 
-/** The folder of a run's pictures. @throws UserError when it is a link, which may lead out of the run */
+/**
+ * Creates the folder for a run's pictures. @throws UserError if it is a link, which could lead out of the run
+ */
 export function makeAnimationsFolder(run: string): string {
   const folder = join(run, runFiles.animations);
   mkdirSync(folder, { recursive: true });
@@ -115,12 +125,12 @@ export function makeAnimationsFolder(run: string): string {
   });
 }
 
-/** `iteration-0010`, the same for every run so that names sort by iteration. */
+/** Zero-padded (`iteration-0010`) so that names sort by iteration. */
 export function iterationName(iteration: number): string {
   return `iteration-${String(iteration).padStart(4, '0')}`;
 }
 
-/** Names of the pictures of iterations that a run drew as it went, in their order. */
+/** The pictures of iterations that a run has drawn so far, in order. */
 export function drawnIterations(
   run: string,
 ): readonly { readonly iteration: number; readonly file: string }[] {
@@ -142,11 +152,11 @@ export function drawnIterations(
     .toSorted((a, b) => a.iteration - b.iteration);
 }
 
-/** Draws a run as it goes: the best candidate of every Nth iteration. */
+/** Draws the best candidate of every Nth iteration during the run. */
 export interface IterationAnimations {
   /**
-   * Draws every one that is due up to this iteration and is not there yet: a run that was cut off loses none.
-   * @param warn told what could not be drawn: a run does not end for a picture
+   * Draws every picture that is due up to this iteration and doesn't exist yet, so a killed run loses none.
+   * @param warn receives drawing failures, which never end a run
    */
   drawUpTo(iteration: number, entries: readonly BufferEntry[], warn: (message: string) => void): void;
   close(): void;
@@ -155,8 +165,8 @@ export interface IterationAnimations {
 const width = 480; // pixels
 
 /**
- * Opens the pictures of a run that is about to be played; undefined where its config asks for none.
- * @throws UserError when it asks for pictures of an environment that can't be drawn
+ * Prepares drawing for a run that is about to start; undefined if its config asks for no pictures.
+ * @throws UserError if the config asks for pictures of an environment that can't be drawn
  */
 export async function openIterationAnimations(
   { config, family }: Assembly,
@@ -164,7 +174,7 @@ export async function openIterationAnimations(
 ): Promise<IterationAnimations | undefined> {
   const { every } = config.render;
   if (every === undefined) return undefined;
-  // An iteration that was not recorded whole may go another way this time.
+  // An iteration that was not fully recorded may turn out differently this time.
   for (const { iteration, file } of drawnIterations(path)) {
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }
@@ -177,7 +187,7 @@ export async function openIterationAnimations(
       entries.filter((one) => one.iteration === iteration),
       1,
     );
-    if (entry === undefined) return; // every candidate was rejected
+    if (entry === undefined) return; // all candidates were rejected
     makeAnimationsFolder(path);
     const { svg } = drawBounded(
       (maxFrames) => drawEpisode(setting, entry, { kind: 'evaluated', episode: 0 }, { maxFrames }),

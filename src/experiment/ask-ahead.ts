@@ -1,4 +1,4 @@
-/** Requests in flight: those of several iterations are under way at once (`pipeline`). */
+/** Requests several iterations' proposals concurrently (`pipeline`). */
 import { evaluationsOf } from '../config/budget.js';
 import type { CallRecord } from '../runs/calls.js';
 import { evaluatedEach } from '../search/settings.js';
@@ -9,11 +9,11 @@ import { proposeCandidates } from './propose.js';
 import { evaluationsLeft } from './stopping.js';
 
 /**
- * Keeps the requests of so many iterations under way (`pipeline`), each of which knows the evaluations up to so many before
- * it: whatever answers first, their results enter in the order of the iterations.
+ * Keeps requests for `pipeline` iterations in flight. Each prompt knows the evaluations up to `pipeline`
+ * iterations before it, and results are recorded in iteration order, whichever answer arrives first.
  */
 export function askAhead(experiment: Experiment, stop: StopRequests) {
-  // A recording is not waited for, and holds no answer that its run made nothing of.
+  // A recording answers instantly, and it may lack answers that its run never used.
   const isReplayed = experiment.config.model.provider === 'replayed';
   const { pipeline = 1 } = isReplayed ? {} : experiment.config;
   const leave = new AbortController();
@@ -33,7 +33,7 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
     });
   };
   return {
-    /** The proposals of the next iteration; those after it are asked for meanwhile. */
+    /** Returns the proposals of the next iteration, and requests those of later ones in the meantime. */
     async next(iteration: number): Promise<ProposalGroup> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
         if (underway.has(ahead)) continue;
@@ -47,7 +47,7 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
       if ('error' in ended) throw ended.error;
       return ended.proposed;
     },
-    /** Asks nothing more; answers that arrive are kept for a run that goes on. */
+    /** Sends no more requests; answers that still arrive are kept for a resumed run. */
     async close(): Promise<void> {
       leave.abort();
       await Promise.all([...underway.values()].map(({ group }) => group));
@@ -56,8 +56,9 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
 }
 
 /**
- * Whether an iteration may be asked for while so many before it are under way: never where it could take from a limit what
- * they may need for corrections, for then what is evaluated would depend on who answers first.
+ * Whether an iteration may be requested while `before` earlier ones are in flight. It may not if it could use
+ * up a limit that they may need for corrections: what gets evaluated would then depend on which answer comes
+ * first.
  */
 function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
   const { config, ledger, prompter } = experiment;
@@ -68,7 +69,7 @@ function mayAskAhead(experiment: Experiment, ahead: number, before: number): boo
   return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
 }
 
-/** Whether an iteration will be played if all that comes before it is evaluated. */
+/** Whether an iteration still fits the limits once everything before it has been evaluated. */
 function hasPlace(experiment: Experiment, iteration: number): boolean {
   const { completed, config } = experiment;
   const [ahead, now] = [iteration - 1, completed].map((iterations) =>

@@ -1,20 +1,24 @@
-/** Asks for the answers to one prompt of a run: within its limits, and nothing twice that an earlier process asked for. */
+/**
+ * Requests the answers to one prompt, within the run's limits and without repeating requests of an earlier
+ * process.
+ */
 import { isByControl } from '../config/model.js';
 import { ModelError } from '../models/language-model.js';
 import { callSeed } from '../random/seeds.js';
 import {
-  type CallPurpose,
   type CallRecord,
   type EndedCall,
   faultsOf,
   type LimitName,
+  type Stage,
+  stageOf,
 } from '../runs/calls.js';
 import { callKey } from '../runs/underway.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { type ProposalGroup, type ProposalRequest, propose } from './proposal.js';
 import { callsUnderway, deadlineOf } from './stopping.js';
 
-/** What tells one group of answers from another; the rest is the same for all of a run. */
+/** What differs between groups of answers; everything else is the same throughout a run. */
 type Asked = Pick<
   ProposalRequest,
   | 'afterRepeat'
@@ -34,14 +38,14 @@ type Asked = Pick<
   | 'telling'
 > & {
   /** Absent for proposals. */
-  readonly purpose?: CallPurpose;
-  /** Whether the server of the model has ever been reached. */
+  readonly purpose?: Stage;
+  /** Whether the model's server has ever been reached. */
   readonly isReached: () => boolean;
-  /** Whether requests are noted before they are sent: none must be paid for twice. */
+  /** Whether requests are recorded before they are sent, so that none is paid for twice. */
   readonly isPaid: boolean;
 };
 
-/** What all requests of one iteration have in common, whatever they ask for. */
+/** The part of a request that all calls of an iteration share, whatever their purpose. */
 export type Underway = Pick<
   ProposalRequest,
   | 'arrived'
@@ -53,16 +57,17 @@ export type Underway = Pick<
   | 'onCall'
   | 'onLeft'
   | 'onWait'
+  | 'onFault'
   | 'recorded'
   | 'seed'
   | 'signal'
 >;
 
 /**
- * A limit of wall time ends calls that are under way: then there are no answers. After the first request to stop nothing
- * more is asked.
- * @param emitCall told of each call, in their order
- * @throws ModelError of a kind that trying again can't mend, and when aborted
+ * Asks for one group of proposals. If a wall-time limit ends the calls in flight, the group is empty. Once
+ * `finish` is aborted, no more requests are sent.
+ * @param emitCall receives each call, in order
+ * @throws ModelError if retrying can't help, or if aborted
  */
 export async function askGroup(
   experiment: Experiment,
@@ -84,10 +89,10 @@ export async function askGroup(
 }
 
 /**
- * Makes the calls of `ask` within the limits of a run, none twice. A limit of wall time ends calls that are under way: then
- * the limit is all there is.
- * @param emitCall told of each call, in their order
- * @throws as `ask` does
+ * Runs `ask` within the run's limits, without repeating calls. If a wall-time limit ends the calls in flight,
+ * returns only that limit.
+ * @param emitCall receives each call, in order
+ * @throws whatever `ask` throws
  */
 export async function askWithin<T>(
   experiment: Experiment,
@@ -100,7 +105,7 @@ export async function askWithin<T>(
     promptOf,
     purpose,
   }: Pick<Asked, 'isPaid' | 'purpose'> & {
-    /** Whether the time of these calls counts. */
+    /** Whether these calls count towards time limits. */
     readonly isTimed: boolean;
     readonly promptOf: (candidate: number) => CallRecord['messages'];
   },
@@ -120,6 +125,7 @@ export async function askWithin<T>(
       signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
       finish,
       now,
+      onFault: experiment.onFault,
       onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
       ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
       onCall,
@@ -134,9 +140,9 @@ export async function askWithin<T>(
 
 function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
   const { arrived, asked, ledger, warn } = experiment;
-  // What an earlier process was answered is counted.
+  // Answers received by an earlier process have already been counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
-  if (!isByControl(call) && call.purpose === undefined) {
+  if (!isByControl(call) && stageOf(call) === 'proposal') {
     asked.isAnswered ||= call.completion !== undefined;
     asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
     if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
@@ -146,18 +152,18 @@ function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: C
 }
 
 /**
- * Finds the calls that an earlier process made for this iteration, so that none is paid for twice. Its answers to another
- * prompt (of a run that shall have more iterations now) are recorded as calls that came to nothing.
+ * Finds the calls that an earlier process made for this iteration, so that none is paid for twice. Answers to
+ * a different prompt (the run now has more iterations, for example) are recorded as unused.
  */
 function earlierCalls(
   experiment: Experiment,
   iteration: number,
   promptOf: (candidate: number) => CallRecord['messages'],
-  purpose: CallPurpose | undefined,
+  purpose: Stage | undefined,
   onCall: (call: CallRecord) => void,
 ) {
   const of = <Call extends EndedCall>(calls: readonly Call[]) =>
-    calls.filter((call) => call.iteration === iteration && call.purpose === purpose);
+    calls.filter((call) => call.iteration === iteration && stageOf(call) === (purpose ?? 'proposal'));
   const recorded = of(experiment.unfinishedCalls);
   const answers = of(experiment.arrived);
   const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>
@@ -180,7 +186,7 @@ function earlierCalls(
       recorded.findLast(
         (call) =>
           isFor(...place)(call) &&
-          // A failed call is made anew, unless another one followed it already.
+          // Retry a failed call unless another call already followed it.
           (call.outcome.kind !== 'error' || isFollowed(call)),
       ),
     arrived: (...place: Parameters<typeof isFor>) => answers.findLast(isFor(...place)),

@@ -1,5 +1,7 @@
-/** Composition root: config → experiment. */
+/** Composition root: turns a config into an experiment. */
+
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
@@ -30,44 +32,50 @@ import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './ope
 import { languageModelIn } from './proposer/proposer.js';
 import { withSampling } from './proposer/run-defaults.js';
 
-/** Everything that a config names, made and checked: nothing has run or been written yet. */
+/** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
   /** The config with its policy filled in. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
-  /** Threads for episodes, started when they pay; undefined where there shall be none. */
+  /** Threads for episodes, started only when they pay off; undefined if they are disabled. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
-  /** The rule that cuts evaluations short; undefined where all episodes are played. */
+  /** The rule that cuts evaluations short; undefined if all episodes are played. */
   readonly racing: Racing | undefined;
   readonly critic?: CriticAssembly | undefined;
   readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
-  /** SHA-256 of each user module that the config names; absent without any. */
+  /** SHA-256 of each user module named in the config; absent if there are none. */
   readonly modules?: ModuleHashes;
   /** Only for runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
 
-/** Objects of the program that plays, in the place of what the config would name. */
+/** Objects passed in by the calling program, which replace what the config names. */
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
-  /** The critic's model, where it has one of its own. */
+  /** The critic's own model, if it has one. */
   readonly critic?: LanguageModel | undefined;
-  /** Who gives feedback, in the place of a person or of a model. */
+  /** Gives feedback instead of a person or a model. */
   readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
-  /** Whether the module of `evaluation.reward` is not imported: nothing is going to be played. */
+  /** If true, doesn't import the module of `evaluation.reward` because nothing will be played. */
   readonly withoutReward?: boolean;
+  /**
+   * Aborts the query for the server's context length, which sizes the history; absent if the server must not
+   * be queried.
+   */
+  readonly ask?: AbortSignal | undefined;
 }
 
 /**
- * @param env environment variables, for keys and server addresses.
- * @param taken what a run that goes on took over when it began; a new run reads `warmup.from` and `demonstrations.from`.
- * @throws UserError with all that is wrong: an unknown environment, an impossible policy, a missing key, a broken
- *   template, …
+ * @param env environment variables, for keys and server addresses
+ * @param taken what a resumed run recorded when it began; a new run reads `warmup.from` and
+ * `demonstrations.from`
+ * @throws UserError that lists all problems: an unknown environment, an impossible policy, a missing key, a
+ * broken template, …
  */
 export async function assemble(
   given: Config,
@@ -76,19 +84,20 @@ export async function assemble(
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
-  /** Collects the problems of a part, so that they don't hide those of another. */
+  /** Runs one step and collects its problems, so that they don't hide those of later steps. */
   const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await make();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
       return undefined;
     }
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
-  // A model that isn't there is reported once.
-  const model = problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model));
+  // Opening the model would report a missing one a second time.
+  const model =
+    problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
@@ -120,7 +129,7 @@ export async function assemble(
   const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
-  // A run of an earlier version keeps the settings that it began with.
+  // A run of an earlier version keeps the settings that it started with.
   const settings =
     taken === undefined
       ? {
@@ -171,7 +180,10 @@ async function openEnvironmentOf(
   return openTask(environment, reward, env, workers === 'auto' ? 1 : workers);
 }
 
-/** Workers for a config; an environment outside this program has processes of its own, and an object can't be sent. */
+/**
+ * Creates the evaluation threads. Remote environments have processes of their own, and an object can't be
+ * sent to a thread, so both get none.
+ */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
 ): EvaluationWorkers | undefined {
@@ -183,7 +195,7 @@ export function workersFor(
   );
 }
 
-/** Ends whatever plays episodes. */
+/** Closes the threads and the environment. */
 export async function closeEnvironment({
   environment,
   workers,
@@ -198,7 +210,7 @@ const namedDemonstrations = (
 ): readonly Demonstration[] =>
   demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
 
-/** The policies of an earlier run, each once, in the order of their evaluation. */
+/** Distinct policies of an earlier run, in order of evaluation. */
 function importedParameters(
   { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],
   family: PolicyFamily,
@@ -240,7 +252,7 @@ function importedParameters(
   return [...distinct.values()];
 }
 
-/** What `proposal` asks of the policy and of the policies that a run begins with. */
+/** Checks that the policy and the initial policies suit the `proposal` section. */
 function checkProposal(
   { proposal, warmup }: Config,
   { parameters }: PolicyFamily,
@@ -265,7 +277,7 @@ function checkProposal(
   });
 }
 
-/** Parameters of two runs mean the same where this is the same. */
+/** A key that is equal for two policies exactly when their parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

@@ -1,4 +1,4 @@
-/** The last stage of a run: its best policies on seeds that chose none of them. */
+/** The last stage of a run: re-evaluates its best policies on seeds that played no part in selecting them. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
@@ -10,7 +10,7 @@ import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Experiment } from './parts.js';
 
-/** Chooses among the best few on fresh seeds, then measures the chosen one on fresh seeds again. */
+/** Selects among the best few on fresh seeds, then measures the winner on another set of fresh seeds. */
 export async function confirmBest(
   experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting'>,
   { candidates, episodes }: ConfirmationConfig,
@@ -41,7 +41,7 @@ export async function confirmBest(
   return confirmation;
 }
 
-/** Evaluates an entry again on seeds that took no part in choosing it; undefined when it is aborted. */
+/** Evaluates an entry on seeds that played no part in selecting it; undefined if aborted. */
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
   entry: BufferEntry,

@@ -1,7 +1,7 @@
 /**
- * The critic: a second call that sees how the best proposal of an iteration behaved, and revises it (R. Abu Hara et al.,
- * “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes; the memory
- * holds the better of the two.
+ * The critic: a second call that sees how the best proposal of an iteration behaved, and revises it (R. Abu
+ * Hara et al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the
+ * same episodes; the memory keeps the better of the two.
  */
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -10,7 +10,7 @@ import { remembered } from '../prompting/context/history.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import type { CallRecord, LimitName } from '../runs/calls.js';
+import { type CallRecord, type LimitName, numbersAfter } from '../runs/calls.js';
 import type { Revision } from '../runs/events.js';
 import { distanceOf } from '../search/novelty.js';
 import { askGroup } from './ask-group.js';
@@ -21,25 +21,25 @@ import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal, WrongPlace } from './proposal.js';
 import { answering } from './proposer/proposer.js';
 
-/** What the critic brought. `unfinished`: the user asks to stop, and nothing is to be made of the iteration yet. */
+/** The critic's result. `unfinished`: the user asked to stop, so the iteration must not be recorded yet. */
 type Revised =
   | { readonly unfinished: true }
   | {
       readonly unfinished?: false;
-      /** None where there was nothing to revise, or nothing came of it. */
+      /** Empty if there was nothing to revise or the critic gave no usable revision. */
       readonly measured: readonly Measured[];
       readonly revision?: Revision;
       readonly limit?: LimitName;
     };
 
-/** Whether an iteration is one of those whose best proposal is revised. */
+/** Whether the best proposal of this iteration is revised. */
 export const isRevised = ({ critic }: Pick<Experiment, 'critic'>, iteration: number): boolean =>
   critic !== undefined && iteration % critic.config.every === 0;
 
 /**
- * Asks for a revision of the best proposal of an iteration, the earliest on ties, and evaluates it.
+ * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it.
  * @param measured the evaluated proposals, with the trajectories of all episodes
- * @throws ModelError of a kind that trying again can't mend, and when aborted
+ * @throws ModelError if retrying can't help, or if aborted
  */
 export async function revise(
   experiment: Experiment,
@@ -59,7 +59,7 @@ export async function revise(
     episodes,
     best: buffer.best,
   });
-  const candidate = config.candidates;
+  const candidate = numbersAfter(config.candidates).critic;
   const { limit, proposals, unfinished } = await askGroup(
     experiment,
     iteration,
@@ -108,7 +108,7 @@ export async function revise(
   return { measured: evaluated, revision: { ...place, result, after, distance } };
 }
 
-/** Repetitions are refused but for the one that is to be revised, and so is what changes too much of it. */
+/** Rejects revisions that repeat known parameters (other than the revised proposal) or change too much. */
 function refusals(
   { buffer, setting }: Experiment,
   { distance: share }: CriticConfig,
@@ -133,7 +133,9 @@ function refusals(
   };
 }
 
-/** A control draws from what the critic's model could know. */
+/**
+ * The model that answers. A baseline searches over the same evaluations that the critic's model could know.
+ */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

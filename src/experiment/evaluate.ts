@@ -1,4 +1,4 @@
-/** Plays the candidates of an iteration, and records them. */
+/** Plays the candidates of an iteration and records the results. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { evaluationSeeds } from '../random/seeds.js';
 import { type EvaluationSetting, isRecorded, type Measured, measure } from '../rollout/evaluation.js';
@@ -8,14 +8,14 @@ import { searched } from './known.js';
 import type { Experiment } from './parts.js';
 import type { Proposal } from './proposal.js';
 
-/** What was proposed, and for a revision the candidate that it revises. */
+/** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
   readonly revises?: number;
 };
 
 /**
- * Plays candidates of an iteration, and records nothing yet.
- * @param all whether the trajectories of all their episodes are wanted, whatever the run records
+ * Plays the candidates of an iteration without recording anything yet.
+ * @param all if true, keeps the trajectories of all episodes, whatever the run records
  */
 export async function measureCandidates(
   experiment: Experiment,
@@ -27,7 +27,7 @@ export async function measureCandidates(
   const { buffer, config, racing, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
-  // The same for all candidates, whatever their order.
+  // The same threshold for all candidates, so their order doesn't matter.
   const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured: Measured[] = [];
   for (const { candidate, parameters, revises } of candidates) {
@@ -41,7 +41,10 @@ export async function measureCandidates(
   return measured;
 }
 
-/** Plays every accepted proposal, or those that the screening chooses; a rejected one is logged and costs no evaluation. */
+/**
+ * Plays the accepted proposals, or those that screening selects. Rejected ones are logged and cost no
+ * evaluation.
+ */
 export async function evaluateProposals(
   experiment: Experiment,
   iteration: number,
@@ -59,7 +62,7 @@ export async function evaluateProposals(
   return measureCandidates(experiment, iteration, chosen ?? accepted, abort, all);
 }
 
-/** An iteration is recorded whole or not at all, so recording waits for the last evaluation. */
+/** An iteration is recorded in full or not at all, so recording waits for the last evaluation. */
 export function recordEvaluations(
   experiment: Experiment,
   measured: readonly Measured[],
@@ -83,7 +86,7 @@ const failuresOf = ({ calls }: Proposal) =>
     return outcome.kind === 'error' ? (['model-error'] as const) : [];
   });
 
-/** Racing relies on the highest return that an episode can have. */
+/** Warns if a return exceeds the maximum that racing assumes. */
 export function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
   const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
   if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;

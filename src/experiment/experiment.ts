@@ -1,10 +1,13 @@
 /**
- * The outer loop. Warm up with random policies; then, every iteration: show the model the replay buffer, let it
- * propose parameters, evaluate them, learn from them where it shall, record them. At the end the best are confirmed on untouched seeds.
+ * The outer loop. Warm up with random policies. Then, in each iteration: show the model the replay buffer,
+ * let it propose parameters, evaluate them, train on them if configured, and record everything. Finally,
+ * confirm the best policies on unused seeds.
  */
+
 import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
+import { largest } from '../statistics/descriptive.js';
 import { askAhead } from './ask-ahead.js';
 import { confirmBest } from './confirm.js';
 import { isRevised, revise } from './critic.js';
@@ -29,17 +32,17 @@ import { warmUp } from './warm-up.js';
 
 export interface Outcome {
   readonly reason: StopReason;
-  /** Complete iterations. */
+  /** Number of complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return: selected on noise. */
+  /** The highest observed mean return, which is biased upwards because it was selected on noise. */
   readonly best: BufferEntry | undefined;
   readonly confirmed: Confirmation | undefined;
   readonly usage: UsageTotals;
 }
 
 /**
- * Plays a run from wherever it stands to its end. Failures of the model or of an environment outside this program end it
- * with a reason.
+ * Plays a run to its end from wherever it is. Failures of the model or of a remote environment end it with a
+ * reason.
  * @throws any other error, such as one of the file system
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
@@ -98,7 +101,7 @@ async function iterate(
     const { proposals } = proposed;
     let { limit } = proposed;
     for (const call of callsOf(proposals)) experiment.replies.count(call);
-    // A limit may be reached before the first call: then there is no iteration to record.
+    // If a limit is reached before the first call, there is no iteration to record.
     if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
       const isOpen = limit === undefined;
       const seen = isOpen && (isRevised(experiment, iteration) || isAskedFor(experiment, iteration));
@@ -126,7 +129,7 @@ async function iterate(
 
 const callsOf = (proposals: readonly Proposal[]) => proposals.flatMap(({ calls }) => calls);
 
-/** An iteration is complete once this is on disk. */
+/** Records an iteration, which is complete once `commit` has written it to disk. */
 async function record(
   experiment: Experiment,
   iteration: number,
@@ -139,7 +142,7 @@ async function record(
   emit({
     kind: 'iteration-finished',
     iteration,
-    ...(entries.length > 0 && { score: Math.max(...entries.map(({ score }) => score)) }),
+    ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
     ...(adapted && { adapted }),
     usage: ledger.totals,
@@ -165,7 +168,7 @@ function emitStart(experiment: Experiment): void {
   });
 }
 
-/** The savings of racing so far; empty without racing. */
+/** How much racing has saved so far; empty without racing. */
 const savings = ({ buffer, racing }: Experiment) =>
   racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 

@@ -1,4 +1,4 @@
-/** What a run has for its feedback: who is asked, with which questions, and what they are shown. */
+/** The feedback parts of a run: whom to ask, the questions, and what to show. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { type FeedbackConfig, framesOf, visionModelOf } from '../config/feedback.js';
@@ -22,13 +22,13 @@ import { languageModelIn } from './proposer/proposer.js';
 export interface FeedbackParts {
   readonly config: FeedbackConfig;
   readonly questions: Questions;
-  /** Who is asked on an episode; `finish` ends the wait for a person. */
+  /** Whom to ask about an episode; `finish` ends the wait for a person. */
   readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
-  /** Whether it is a person, for whom no limit of time counts. */
+  /** True for a person, whose time counts towards no limit. */
   readonly isPerson: boolean;
-  /** Whether it is a language model whose calls must not be made twice. */
+  /** True for a language model, whose calls must not be made twice. */
   readonly isPaid: boolean;
-  /** Whether its server ever answered. */
+  /** Whether the server has ever answered. */
   isReached: boolean;
   readonly close: () => void;
 }
@@ -43,8 +43,8 @@ type Asking = Pick<
 >;
 
 /**
- * @param path of the run
- * @returns undefined where nobody is asked
+ * @param path directory of the run
+ * @returns undefined if nobody is asked
  */
 export async function openFeedback(
   assembly: Asking,
@@ -72,7 +72,7 @@ export async function openFeedback(
     const asked = (seen: SeenEpisode) => sees(answerer, seen, draw, framesOf(config.feedback!), stepSeconds);
     return { ...common, asked, isPerson, isPaid: !isPerson, close };
   }
-  // One that a process left which was killed.
+  // A killed process may have left its question open.
   closeQuestion(path);
   const access: PersonAccess = {
     ...{ ...person, path, draw, stepSeconds },
@@ -89,7 +89,7 @@ export async function openFeedback(
   };
 }
 
-/** A model that is sent the pictures with the question, where it sees any. */
+/** Adds drawn frames of the episode to the question if the model sees images. */
 function sees(
   model: LanguageModel,
   seen: SeenEpisode,
@@ -110,7 +110,7 @@ function sees(
 
 const frameWidth = 320; // pixels
 
-/** How somebody is asked: no model is needed for that. */
+/** Builds the questions; needs no model. */
 export function questionsOn(
   assembly: Omit<Asking, 'feedback' | 'model'>,
   section: FeedbackConfig,
@@ -119,7 +119,7 @@ export function questionsOn(
   const { config, environment, family } = assembly;
   if (templates === undefined) return personQuestions(environment, isDrawn(environment));
   return visionQuestions({
-    ...{ config: section, prompts: templates, spec: family.parameters },
+    ...{ config: section, digits: config.memory.digits, prompts: templates, spec: family.parameters },
     stepSeconds: stepSecondsOf(environment),
     task: taskContext(assembly, answerFormOf(visionModelOf(config), config.prompts)),
   });
@@ -130,11 +130,13 @@ const stepSecondsOf = (environment: Assembly['environment']) =>
 
 const placeOf = ({ config, environment }: Asking) => ({
   maxSteps: config.evaluation.maxSteps,
-  // A module's own name, in the place of its path.
+  // For a module, its own name instead of its path.
   title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
 });
 
-/** An environment beside that of the evaluations, unless it is an object of the program that plays. */
+/**
+ * A second environment, separate from that of the evaluations, unless the environment is an object passed in.
+ */
 async function ownEnvironment({ config, environment }: Asking) {
   if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');
   if (environment.id.startsWith(customPrefix)) return { environment, close: () => undefined };

@@ -1,6 +1,6 @@
 /**
- * Feedback: somebody is shown the median episode of the best candidate of an iteration, and what they say becomes part of its
- * evaluation, for the prompts that follow.
+ * Feedback: a person or a vision model is shown the median episode of an iteration's best candidate. The
+ * answer becomes part of the evaluation and appears in later prompts.
  */
 import type { LanguageModel } from '../models/language-model.js';
 import type { Said } from '../prompting/context/feedback.js';
@@ -8,7 +8,13 @@ import { remembered } from '../prompting/context/history.js';
 import { medianEpisode } from '../rollout/behaviour.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
+import {
+  type CallRecord,
+  currentFailure,
+  type EndedCall,
+  type LimitName,
+  numbersAfter,
+} from '../runs/calls.js';
 import type { FeedbackQuestion, FeedbackResult } from '../runs/events.js';
 import { askWithin, type Underway } from './ask-group.js';
 import { askRound, finalError } from './budget/asking.js';
@@ -17,26 +23,26 @@ import type { SeenEpisode } from './feedback/seen-episode.js';
 import type { FeedbackParts } from './feedback-parts.js';
 import type { Experiment, StopRequests } from './parts.js';
 
-/** What was heard. `unfinished`: the user asks to stop, and nothing is to be made of the iteration yet. */
+/** The result of asking. `unfinished`: the user asked to stop, so the iteration must not be recorded yet. */
 type Heard =
   | { readonly unfinished: true }
   | {
       readonly unfinished?: false;
-      /** The evaluations, one of them with what was said. */
+      /** The evaluations, one of which now includes the feedback. */
       readonly measured: readonly Measured[];
-      /** None where nobody was asked. */
+      /** Absent if nobody was asked. */
       readonly result?: FeedbackResult;
       readonly limit?: LimitName;
     };
 
-/** Whether an iteration is one of those after which somebody is asked. */
+/** Whether feedback is requested after this iteration. */
 export const isAskedFor = ({ feedback }: Pick<Experiment, 'feedback'>, iteration: number): boolean =>
   feedback !== undefined && iteration % feedback.config.every === 0;
 
 /**
- * Asks on the best evaluation of an iteration that the memory holds, the earliest on ties.
+ * Asks about the iteration's best evaluation among those the memory holds; the earliest wins ties.
  * @param measured the evaluations, with the trajectories of all episodes
- * @throws ModelError of a kind that trying again can't mend, and when aborted
+ * @throws ModelError if retrying can't help, or if aborted
  */
 export async function hearFeedback(
   experiment: Experiment,
@@ -75,7 +81,7 @@ type Replied =
   | { readonly kind: 'limit'; readonly limit: LimitName }
   | { readonly kind: 'said'; readonly said: Said; readonly why: Exclude<FeedbackResult['result'], 'given'> };
 
-/** Asks until an answer can be read, a bounded number of times. */
+/** Asks until an answer can be parsed, up to a maximum number of times. */
 async function ask(
   experiment: Experiment,
   feedback: FeedbackParts,
@@ -100,7 +106,7 @@ async function ask(
   return 'kind' in replied ? replied : { kind: 'limit', limit: replied.limit };
 }
 
-/** What was asked before is not told of again. */
+/** Announces the question when the model is first called, so not for answers that are already recorded. */
 const announced = (model: LanguageModel, tell: () => void): LanguageModel => ({
   id: model.id,
   rate: model.rate,
@@ -124,8 +130,7 @@ async function askInTurn(
     readonly underway: Underway;
   },
 ): Promise<Replied> {
-  // Behind those of the proposals and of the critic, whose calls have the same iteration.
-  const candidate = config.candidates + 1;
+  const candidate = numbersAfter(config.candidates).feedback;
   const isReached = () => feedback.isReached;
   let { messages } = prompt;
   for (let attempt = 0; attempt <= config.corrections; attempt++) {
@@ -135,7 +140,7 @@ async function askInTurn(
     try {
       const final = reply?.kind === 'ended' ? finalError(reply.call, { isReached }) : undefined;
       if (round.isCut) {
-        // A person who did not answer cost nothing.
+        // A person who didn't answer cost nothing.
         if (reply?.kind === 'ended' && !feedback.isPerson) keep(reply.call, underway);
         return { kind: 'unfinished' };
       }
@@ -156,7 +161,7 @@ async function askInTurn(
       }
       messages = [
         ...messages,
-        // Some servers refuse a message without content.
+        // Some servers reject a message without content.
         { role: 'assistant', content: completion?.text.trim() ? completion.text : '(no text)' },
         { role: 'user', content: prompt.formatCorrection(currentFailure(outcome.failure)) },
       ];
@@ -167,7 +172,7 @@ async function askInTurn(
   return { kind: 'said', said: {}, why: 'unusable' };
 }
 
-/** Keeps what a round brought that was cut: an answer is judged when the iteration goes on. */
+/** Keeps the calls of an interrupted round; their answers are judged when the iteration resumes. */
 function keep({ outcome, ...call }: EndedCall, { onCall, onLeft }: Underway): void {
   if (outcome === undefined) onLeft?.(call);
   else onCall({ ...call, outcome });

@@ -1,4 +1,4 @@
-/** What a prompt, or a search, may know of the evaluations before it. */
+/** Which earlier evaluations a prompt or a search may know. */
 import type { Config } from '../config/config.js';
 import { remembered } from '../prompting/context/history.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -6,14 +6,16 @@ import type { Task } from '../search/control.js';
 import type { Experiment } from './parts.js';
 import { knownEntries } from './prompter.js';
 
-/** The last iteration that the prompt of another may know of: those under way with it come later. */
+/**
+ * The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it.
+ */
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** What a search knows: what the memory holds of these evaluations. */
+/** What a search knows: the part of these evaluations that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],

@@ -1,10 +1,10 @@
-/** The models that a config names: who proposes, who revises, who looks. */
+/** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { waitOnClock } from '../models/hosted/retry.js';
-import type { LanguageModel } from '../models/language-model.js';
+import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { loadHelpers } from '../prompting/templates/helpers.js';
@@ -14,22 +14,24 @@ import type { FeedbackAssembly } from './feedback/assembly.js';
 import { adaptingConfig, learningAtHand } from './learning/learner.js';
 import { openRecording } from './proposer/cassette.js';
 import { createModel, createPortfolio, createProposer } from './proposer/create-model.js';
-import type { Proposer, SingleProposer } from './proposer/proposer.js';
+import { languageModelIn, type Proposer, type SingleProposer } from './proposer/proposer.js';
 import { defaultsOf, type RunDefaults } from './proposer/run-defaults.js';
 
-/** Who proposes, and whose calls are counted. */
+/** The proposer, and the model configs used for counting its calls. */
 export interface OpenedModel {
   readonly model: Proposer;
-  /** Whose calls the ledger counts: the config's, or the one that answered the run that is replayed. */
+  /**
+   * Config used for counting: the run's own model or, in a replay, the one that answered the recorded run.
+   */
   readonly counted: ModelConfig;
-  /** The sections of who answers beside it: the config's, or those of the run that is replayed; see `counted`. */
+  /** The same for the critic and feedback sections. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
   readonly defaults: RunDefaults;
 }
 
 type PlayedConfig = Config & { readonly policy: PolicyConfig };
 
-/** The prompts of the critic, and its model where that is another than the run's. */
+/** Loads the critic's prompts, and its model if it has its own. */
 export async function openCriticOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -42,7 +44,7 @@ export async function openCriticOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers }),
-    // A recording answers for the critic, too.
+    // A recording also answers for the critic.
     model:
       model === undefined || config.model.provider === 'replayed'
         ? undefined
@@ -55,7 +57,7 @@ export async function openCriticOf(
   };
 }
 
-/** The prompts of a vision model, and the model where that is another than the run's. */
+/** Loads the vision model's prompts, and the model if it has its own. */
 export async function openFeedbackOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -68,7 +70,7 @@ export async function openFeedbackOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: from === 'person' ? undefined : loadFeedbackPrompts({ set, ownPolicy, userHelpers }),
-    // A recording answers for it, too.
+    // A recording also answers for the vision model.
     model:
       config.model.provider === 'replayed'
         ? undefined
@@ -86,13 +88,18 @@ export async function openModel(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   own: LanguageModel | undefined,
+  ask?: AbortSignal,
 ): Promise<OpenedModel> {
   const recording = config.model.provider === 'replayed' ? openRecording(config.model, config) : undefined;
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
-  // Once the model is open: what is wrong with its files has been reported then.
-  const shared = () => ({ counted, countedBeside, defaults: recording?.defaults ?? defaultsOf(config) });
+  // Only after the model is open: opening it reports problems with its files.
+  const opened = async (model: Proposer): Promise<OpenedModel> => {
+    const context = () => contextOf(config.model, model, ask !== undefined, ask);
+    const defaults = recording?.defaults ?? (await defaultsOf(config, context));
+    return { model, counted, countedBeside, defaults };
+  };
   const adapting = adaptingConfig(config);
   const adaptable = adapting && (await learningAtHand()).modules(adapting);
   const open = async (model: SingleModelConfig): Promise<SingleProposer> => {
@@ -106,19 +113,41 @@ export async function openModel(
     for (const member of membersOf(config.model)) {
       proposers.push(await inMember(member.field, () => open(member.config)));
     }
-    return { model: createPortfolio(config.model, proposers), ...shared() };
+    return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
-  // The members of a recorded portfolio had their turns: the recording answers in each one's name.
-  if (counted.provider !== 'portfolio') return { model, ...shared() };
+  // The members of a recorded portfolio took turns; the recording answers in the name of each.
+  if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
     membersOf(counted).map(() => model),
   );
-  return { model: { ...replayed, id: model.id }, ...shared() };
+  return opened({ ...replayed, id: model.id });
 }
 
-/** Reports the problems of a model under the field of the portfolio that names it. */
+/**
+ * The context length of a section's language model. Queries its server unless `ask` is false. If the query
+ * fails, returns only what the config states: the first real request will report the error.
+ */
+export async function contextOf(
+  section: ModelConfig,
+  model: Proposer | undefined,
+  ask: boolean,
+  signal?: AbortSignal,
+): Promise<ModelContext | undefined> {
+  const config = languageModelOf(section);
+  const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
+  const stated = tokens === undefined ? undefined : { tokens };
+  if (!ask && (config?.provider === 'ollama' || config?.provider === 'openai')) return stated;
+  try {
+    return await (model && languageModelIn(model))?.context?.(signal);
+  } catch (error) {
+    if (error instanceof ModelError) return stated;
+    throw error;
+  }
+}
+
+/** Reports a portfolio member's problems under the field that names the member. */
 async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
@@ -128,7 +157,7 @@ async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The deadline of a call is the lower of its two. */
+/** Lowers a model's timeout to the limit per call, if that is shorter. */
 function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;

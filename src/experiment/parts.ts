@@ -1,4 +1,4 @@
-/** The parts that the outer loop works with, made from an assembly and a run directory. */
+/** The parts that the outer loop works with, built from an assembly and a run directory. */
 
 import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
@@ -11,7 +11,7 @@ import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
-import { type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
+import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -31,72 +31,76 @@ import { languageModelIn, type Proposer } from './proposer/proposer.js';
 export interface Experiment {
   /** Name of the run. */
   readonly run: string;
-  /** Another one where something of it was changed meanwhile. */
+  /** Replaced if settings change during the run. */
   config: Config;
   /** Root seed of this run. */
   readonly seed: number;
   readonly setting: EvaluationSetting;
-  /** Undefined where all episodes are played. */
+  /** Undefined if all episodes are played. */
   readonly racing: Racing | undefined;
   readonly model: Proposer;
-  /** The model that reads prompts: a portfolio's, too. Undefined where only controls propose. */
+  /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
-  /** Whether a control alone proposes, or did so in the run that is replayed: it answers in no form but parameters. */
+  /**
+   * True if a baseline is the only proposer, here or in the replayed run. It always answers with plain
+   * parameters.
+   */
   readonly isControl: boolean;
   readonly prompter: Prompter;
-  /** Revises the best proposals; undefined where nothing does. */
+  /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
-  /** Tells what an episode shows; undefined where nobody is asked. */
+  /** Asks for feedback on episodes; undefined if disabled. */
   readonly feedback: FeedbackParts | undefined;
   readonly buffer: ReplayBuffer;
-  /** Chooses the proposals that are evaluated; undefined where all are. */
+  /** Selects which proposals to evaluate; undefined if all are. */
   readonly screening: Screening | undefined;
-  /** Parameters of an earlier run, to be evaluated first. */
+  /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
-  /** Trains the model on what its answers earn; undefined where it stays as it is. */
+  /** Trains the model on the scores of its answers; undefined if the model stays fixed. */
   readonly learner: Learner | undefined;
-  /** How the proposals of earlier processes fared. */
+  /** Outcomes of the proposals in earlier processes. */
   readonly tally: ProposalTally;
-  /** The last complete iteration: 0 for a new run. */
+  /** The last complete iteration; 0 for a new run. */
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
-  /** Answers of that iteration of which nothing was made yet; they are counted. */
+  /** Answers of that iteration that were counted but not yet judged. */
   readonly arrived: readonly EndedCall[];
   /** Replies of complete iterations, in all processes. */
   readonly replies: Replies;
-  /** What this process asked the model for. */
+  /** Outcomes of the calls that this process made. */
   readonly asked: AskedSoFar;
-  /** Notes a request before it is sent; undefined where calls cost nothing. */
+  /** Records a request before it is sent; undefined if calls are free. */
   readonly ask: RunDirectory['ask'] | undefined;
-  /** Milliseconds spent on this run, by earlier processes too. */
+  /** Milliseconds spent on this run, including earlier processes. */
   readonly activeMs: () => number;
-  /** Milliseconds of the other runs that share its limits. */
+  /** Milliseconds spent by the other runs that share its limits. */
   readonly otherMs: number;
   readonly emit: (event: RunEvent) => void;
-  /** Warns of each thing once a run, whatever its figures. */
+  /** Emits a warning once per run, even if its numbers differ. */
   readonly warn: (message: string) => void;
-  /** Makes what was emitted durable. */
+  readonly onFault: ReturnType<typeof firstFaults>;
+  /** Makes emitted events durable. */
   readonly commit: () => Promise<void>;
-  /** Does what other processes ask of this run, and waits while it is paused. */
+  /** Polls for commands of other processes, and waits while the run is paused. */
   readonly heed: () => Promise<void>;
   readonly now: () => Date;
 }
 
-/** What became of the calls of one process. */
+/** Outcomes of the calls that one process made. */
 interface AskedSoFar {
-  /** Whether its server was ever there, be it with an error. */
+  /** Whether the server ever responded, even with an error. */
   isReached: boolean;
-  /** Whether it ever gave an answer. */
+  /** Whether the server ever gave an answer. */
   isAnswered: boolean;
-  /** The message of the last call that failed. */
+  /** Error message of the last failed call. */
   lastError: string | undefined;
 }
 
-/** The two ways in which a user ends a run early. */
+/** The two ways in which a user can end a run early. */
 export interface StopRequests {
-  /** Finish the iteration, then close. */
+  /** Finish the iteration, then stop. */
   readonly finish: AbortSignal;
   /** Stop now. */
   readonly abort: AbortSignal;
@@ -116,6 +120,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
     versions: { policyloop: version(), node: process.versions.node, ...(head && { commit: head }) },
     environment: environment.id,
     ...(!isBuiltInId(config.environment.id) && { spec: specOf(environment) }),
+    ...policyOf(assembly),
     model: model.id,
     fingerprint: assembly.fingerprint,
     settings: fixedSettings(config),
@@ -128,12 +133,19 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** The description of an environment, kept for a reader of the run who may not have the environment. */
+/** Records the spaces of an environment for readers that don't have the environment. */
 function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
   return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
 }
 
-/** An experiment that continues what the run directory holds (nothing, for a new run). */
+/** Records the description of a module's policy for readers that don't have the module. */
+function policyOf({ family: { description, parameters } }: Assembly): Pick<Manifest, 'policy'> {
+  if (description.kind !== 'module') return {};
+  const { name, text } = description;
+  return { policy: { name, text, parameters } };
+}
+
+/** Continues from the contents of the run directory, which is empty for a new run. */
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
@@ -145,7 +157,7 @@ export function experimentIn(
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
   const ledger = ledgerOf(assembly);
-  // A budget that is shared holds them already.
+  // A shared budget already includes the recorded calls.
   const isHeld = assembly.sharedBudget !== undefined;
   const isControl = findControl(assembly.counted.provider) !== undefined;
   const replies = new Replies(isControl);
@@ -182,6 +194,7 @@ export function experimentIn(
     asked: { isReached: false, isAnswered: false, lastError: undefined },
     ask: isPaid(config) ? (request) => directory.ask(request) : undefined,
     warn: warnOnce(outside.emit, recorded.events),
+    onFault: firstFaults(outside.emit),
     commit: () => directory.commit(),
     learner: undefined,
     feedback: undefined,
@@ -190,14 +203,14 @@ export function experimentIn(
   };
 }
 
-/** Whether calls cost something that must not be spent twice: money, or the time of a machine. */
+/** Whether calls cost money or compute time and so must not be made twice. */
 export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model, feedback?.model].some(
     (one) => one !== undefined && languageModelOf(one) !== undefined,
   );
 
-/** A ledger that has counted nothing yet. */
+/** Creates an empty ledger. */
 export function ledgerOf({
   config,
   counted: model,
@@ -208,7 +221,7 @@ export function ledgerOf({
   return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
 }
 
-/** @param earlier what the run logged so far: its warnings are not given again */
+/** @param earlier the run's log so far, whose warnings are not repeated */
 function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
   const given = new Set<string>();

@@ -1,5 +1,6 @@
 import type { CommandContext } from '../base/context.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatDuration,
@@ -18,8 +19,8 @@ import { formatCaps } from '../runs/facts.js';
 import type { Display } from './session.js';
 
 /**
- * Shows a run as it goes.
- * @param run its name, for machines, where several runs go at once
+ * Shows the progress of a run.
+ * @param run name of the run, added to machine-readable output if several run at once
  */
 export function createDisplay(
   mode: ProgressMode,
@@ -37,7 +38,7 @@ export function createDisplay(
 
 type Of<Kind extends RunEvent['kind']> = Extract<RunEvent, { readonly kind: Kind }>;
 
-/** An event as `--json` prints it: trajectories and messages stay in the run directory. */
+/** An event as `--json` prints it; trajectories and messages stay in the run directory. */
 export type ShownEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'warmup-evaluated' | 'candidate-evaluated' }>
   | {
@@ -80,7 +81,7 @@ class RunDisplay {
   #tally = tallyOf([]);
   #saved = 0;
   #best: Best | undefined;
-  /** The best that the scroll-back tells of. */
+  /** The best score already written to the scroll-back. */
   #kept: Best | undefined;
   #confirmations = 0;
 
@@ -105,7 +106,7 @@ class RunDisplay {
         this.#tally = tallyOf([event], this.#tally);
         break;
       case 'feedback-asked':
-        // A bar would draw over the question.
+        // A progress bar would overwrite the question.
         this.#progress.close();
         this.#progress.say(`iteration ${event.iteration} waits for feedback, here or in policyloop view`);
         break;
@@ -125,7 +126,8 @@ class RunDisplay {
         this.#confirmed(event.confirmation);
         break;
       case 'warning':
-        this.#progress.alert(warningText(event.message));
+      case 'fault':
+        this.#progress.alert(alertText(event));
         break;
       case 'controlled':
         this.#controlled(event);
@@ -134,7 +136,7 @@ class RunDisplay {
         this.#progress.alert(waitingText(event));
         break;
       case 'rate-limited':
-        this.#progress.pause(rateText(event));
+        this.#progress.pause(rateText(event), 1000 * event.seconds);
         break;
       default:
     }
@@ -170,13 +172,16 @@ class RunDisplay {
     this.#iterate();
   }
 
-  /** What overwrites itself on a terminal would take an improvement with it. */
+  /**
+   * On a terminal, lines that overwrite themselves would erase the improvement, so it is printed permanently.
+   */
   #keepBest(): void {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;
     this.#kept = best;
-    const than = before === undefined ? '' : `, before ${formatReturn(before.score)}`;
-    this.#progress.keep(`${placeOf(best)}  best ${formatReturn(best.score)}${than}`);
+    const told = apart([best.score, before?.score]);
+    const than = before === undefined ? '' : `, before ${told(before.score)}`;
+    this.#progress.keep(`${placeOf(best)}  best ${told(best.score)}${than}`);
   }
 
   #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
@@ -213,9 +218,10 @@ class RunDisplay {
   #figures(score: number | undefined): Figure[] {
     const best = this.#best;
     const { better, rejected, revisions } = this.#tally;
-    const bestText = best && `best ${formatReturn(best.score)}`;
+    const told = apart([score, best?.score]);
+    const bestText = best && `best ${told(best.score)}`;
     return [
-      score === undefined ? 'rejected' : `return ${formatReturn(score)}`,
+      score === undefined ? 'rejected' : `return ${told(score)}`,
       ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(rejected === 0 ? [] : [`${rejected} rejected`]),
       ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),
@@ -224,7 +230,7 @@ class RunDisplay {
   }
 }
 
-/** What was said of an episode, or why nothing was. */
+/** The feedback on an episode, or why there is none. */
 function feedbackText(result: FeedbackResult): string {
   return result.result === 'given' ? saidText(result) : resultText[result.result];
 }
@@ -235,14 +241,18 @@ const resultText = {
   unusable: 'no answer that could be used',
 } as const;
 
-/** What a first Ctrl-C waits for. */
+/** A warning, or the first fault of its kind. */
+export const alertText = (event: Of<'warning' | 'fault'>): string =>
+  warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
+
+/** What the run waits for after the first Ctrl-C. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
   const most =
     seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
   return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
-/** What a request waits for that has no turn yet. */
+/** Says that a request waits for the rate limit. */
 export const rateText = ({ seconds }: Extract<RunEvent, { kind: 'rate-limited' }>): string =>
   `waits for the rate, ${formatDuration(1000 * seconds)}`;
 

@@ -1,4 +1,7 @@
-/** The messages of each iteration: what the memory shows, through the templates, in a fresh or a continued conversation. */
+/**
+ * Builds the messages of each iteration: renders the memory through the templates, as a fresh or a continued
+ * conversation.
+ */
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -16,17 +19,17 @@ import { tellingOf } from '../prompting/notation/telling.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 import type { Proposal } from './proposal.js';
 
-/** What a conversation of proposals and scores begins with. */
+/** The user's opening message in the `conversation` layout. */
 const firstTurn = 'Propose parameters.';
 
-/** An exchange that the next iteration goes on with. */
+/** An exchange that the next iteration continues. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** The number of entries of the memory that it has shown. */
+  /** Number of memory entries already shown. */
   readonly shown: number;
   readonly turns: number;
 }
@@ -40,16 +43,16 @@ export class Prompter {
   #task: TaskContext;
   readonly #form: AnswerForm;
   readonly #history: History;
-  /** The first episode of each evaluation, where prompts show trajectories. */
+  /** The first episode of each evaluation, kept if prompts show trajectories. */
   readonly #trajectories = new Map<string, EpisodeRecord>();
   readonly #maximumTurns: number;
   #conversation: Conversation | undefined;
   #context: PromptContext | undefined;
 
-  /** @param recorded what the run holds already, so that a resumed one has the same trajectories and conversation */
+  /** @param recorded what the run directory already holds; restores the trajectories and the conversation */
   constructor(parts: {
     readonly config: Config;
-    /** Who answered the recorded run, in a replay (default: the config's model). */
+    /** In a replay, the model of the recorded run (default: the config's model). */
     readonly counted?: Config['model'];
     readonly environment: EnvironmentSpec;
     readonly family: PolicyFamily;
@@ -78,9 +81,9 @@ export class Prompter {
   }
 
   /**
-   * The prompt of an iteration, which all its candidates answer that go on from the same parent.
-   * @param known the last iteration whose evaluations it may show; left out, all
-   * @param rank of the parent, from 0: the best
+   * The prompt of an iteration, shared by all candidates with the same parent.
+   * @param known the last iteration whose evaluations it may show; defaults to all
+   * @param rank of the parent; 0 is the best
    */
   messages(iteration: number, known?: number, rank = 0): readonly ChatMessage[] {
     this.#context = this.#contextOf(iteration, known, rank);
@@ -90,7 +93,7 @@ export class Prompter {
     return [{ role: 'system', content: this.#prompts.system(this.#context) }, user];
   }
 
-  /** The memory as a conversation in which the model proposed all that was evaluated. */
+  /** Renders the memory as a conversation in which the model proposed everything that was evaluated. */
   #turns(iteration: number, known = iteration): readonly ChatMessage[] {
     const context = this.#context!;
     const shown = this.#shown(known);
@@ -110,34 +113,33 @@ export class Prompter {
     ];
   }
 
-  /** The evaluations that a prompt shows which continues no other. */
+  /** The evaluations shown by a prompt that starts a new conversation. */
   #shown(known: number): readonly BufferEntry[] {
     const { memory } = this.#config;
-    return selectHistory(
-      remembered(knownEntries(this.#buffer.entries, known), memory),
-      memory,
-      this.#history.tokens,
-    );
+    const held = remembered(knownEntries(this.#buffer.entries, known), memory);
+    this.#history.know(held);
+    return selectHistory(held, memory, this.#history.tokens);
   }
 
-  /** The same, with how its answers are corrected, whatever other prompts are made meanwhile. */
+  /** Like `messages`, with a `formatCorrection` that stays valid when other prompts are made later. */
   prompt(iteration: number, known?: number, rank = 0) {
     const messages = this.messages(iteration, known, rank);
     const context = this.#context!;
-    const formatCorrection = (failure: ParseFailure) => this.#prompts.formatCorrection(context, failure);
+    const formatCorrection = (failure: ParseFailure) =>
+      this.#prompts.formatCorrection(context, failure, this.#history.scoreText);
     return { messages, formatCorrection };
   }
 
-  /** What the proposals of an iteration go on from, the best first. */
+  /** The parents of an iteration's proposals, best first. */
   parents(known: number): readonly BufferEntry[] {
     const { memory, proposal } = this.#config;
     return parentsOf(proposal, remembered(knownEntries(this.#buffer.entries, known), memory));
   }
 
-  /** Tells the model what was wrong with its last reply. */
+  /** Renders the message that says what was wrong with the model's last reply. */
   formatCorrection(failure: ParseFailure): string {
     this.#context ??= this.#contextOf(1);
-    return this.#prompts.formatCorrection(this.#context, failure);
+    return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
   /** Keeps the trajectories that a prompt may show. */
@@ -148,13 +150,16 @@ export class Prompter {
     }
   }
 
-  /** Tells of so many iterations from here on. */
+  /** Sets the total number of iterations shown from now on. */
   expect(iterations: number): void {
     this.#config = { ...this.#config, iterations };
     this.#task = { ...this.#task, iterations };
   }
 
-  /** Takes note of a finished iteration: its proposals, and the entries of those that were evaluated. */
+  /**
+   * Updates the conversation after an iteration, from its proposals and the entries of those that were
+   * evaluated.
+   */
   finish(proposals: readonly AskedProposal[], entries: readonly BufferEntry[]): void {
     const before = this.#buffer.entries.length - entries.length;
     this.#advance(proposals, entries, this.#buffer.entries.slice(0, before));
@@ -175,7 +180,10 @@ export class Prompter {
     };
   }
 
-  /** Goes on with the exchange of the best candidate. `before`: the entries that there were when the prompt was made. */
+  /**
+   * Continues the conversation with the best candidate. `before`: the entries that existed when the prompt
+   * was made.
+   */
   #advance(
     proposals: readonly AskedProposal[],
     entries: readonly BufferEntry[],
@@ -197,7 +205,7 @@ export class Prompter {
     };
   }
 
-  /** Brings the conversation of a resumed run to where it stood. */
+  /** Restores the conversation of a resumed run. */
   #restoreConversation({ calls, iteration: last }: Pick<RecordedRun, 'calls' | 'iteration'>): void {
     if (this.#maximumTurns <= 1) return;
     const { entries } = this.#buffer;
@@ -214,7 +222,7 @@ export class Prompter {
       }
     };
     for (const call of calls) {
-      if (call.purpose !== undefined) continue;
+      if (stageOf(call) !== 'proposal') continue;
       finishUntil(call.iteration);
       own.push(call);
     }
@@ -231,7 +239,7 @@ export function knownEntries(entries: readonly BufferEntry[], known: number): re
 const place = ({ iteration, candidate }: { readonly iteration: number; readonly candidate: number }) =>
   `${iteration}/${candidate}`;
 
-/** A reply as later turns quote it: without its thinking, which models are not meant to be shown again. */
+/** A reply as later turns quote it: without its thinking, which models shouldn't see again. */
 function withoutThinking(reply: string): string {
   const { text } = answerText(reply);
   return text.trim() === '' ? reply : text.trim();

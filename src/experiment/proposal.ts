@@ -1,6 +1,7 @@
 /**
- * One prompt, K proposals: render → generate → parse → correct, a bounded number of times. A reply that can't be
- * used is asked again with what was wrong; after the last correction it is rejected, which is data, not an error.
+ * One prompt, K proposals: render → generate → parse → correct. An unusable reply is sent back with the
+ * reason, up to a maximum number of corrections. After that the proposal is rejected, which is data, not an
+ * error.
  */
 import {
   type ChatMessage,
@@ -25,7 +26,7 @@ import { vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, currentFailure, type EndedCall, type LimitName } from '../runs/calls.js';
 import { type AskingRequest, askRound, finalError, type Round } from './budget/asking.js';
 
-/** The calls that one candidate took, in order; the last one decides. */
+/** One candidate's calls, in order; the last one decides. */
 export type Proposal =
   | {
       readonly kind: 'accepted';
@@ -36,28 +37,31 @@ export type Proposal =
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
 export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof Answerer> {
-  /** Who is asked for a candidate. */
+  /** The model that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
   /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
-  /** How models are told of them, and answer; left out, as they are. */
+  /** How parameters are encoded for the model; unchanged if omitted. */
   readonly telling?: Telling | undefined;
   /** The form of answers (default: `freeForm`). */
   readonly form?: AnswerForm;
   readonly candidates: number;
-  /** The number of the first of them; left out, 0. */
+  /** Number of the first candidate (default: 0). */
   readonly first?: number;
   readonly corrections: number;
-  /** Once so many are accepted, none is asked for again; left out, all are to be. */
+  /** Stops correcting once this many are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
-  /** Without an accepted proposal, asks no further once this many replies of a model were rejected; left out, all are asked. */
+  /**
+   * If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if
+   * omitted.
+   */
   readonly mostRejected?: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
-  /** Left out where a repeated proposal is none that is refused. */
+  /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /**
-   * What is wrong with the distance of a proposal to what was tried, or where it is moved; undefined where it is right.
+   * Checks a proposal's distance to earlier ones: refuses it, moves it, or returns undefined if it is fine.
    * @param accepted proposals of this iteration
    */
   readonly placed?: (
@@ -66,19 +70,19 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
     call: EndedCall,
   ) => WrongPlace | undefined;
   readonly formatCorrection: (failure: ParseFailure) => string;
-  /** How the model samples when it has repeated known parameters; left out, as always. */
+  /** Sampling settings after the model has repeated known parameters; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** What a candidate goes on from, in a prompt of its own; left out where all answer `messages`. */
+  /** A candidate's parent, with a prompt of its own; if omitted, all candidates answer `messages`. */
   readonly branch?: (candidate: number) => Branch;
   /** Receives every call as soon as its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** Receives each answer of a round that was cut: it is judged when the iteration goes on. */
+  /** Receives each answer of an interrupted round; it is judged when the iteration resumes. */
   readonly onLeft?: (call: EndedCall) => void;
 }
 
 /**
- * All candidates' proposals. `limit`: a cap refused a call, and some may be missing. `unfinished`: not all was asked that
- * there is to ask, and nothing is to be made of the iteration yet.
+ * The proposals of all candidates. `limit`: a cap refused a call, so some may be missing. `unfinished`: some
+ * requests were never made, so the iteration must not be recorded yet.
  */
 export interface ProposalGroup {
   readonly proposals: readonly Proposal[];
@@ -86,18 +90,18 @@ export interface ProposalGroup {
   readonly unfinished?: true;
 }
 
-/** A proposal that is too close to what was tried, or too far from it. */
+/** A proposal that is too close to an earlier one, or too far from it. */
 export type WrongPlace =
   | { readonly kind: 'refused'; readonly failure: ParseFailure }
   | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
 
-/** The prompt of the candidates that go on from one parent. */
+/** The prompt of the candidates that share one parent. */
 export interface Branch extends Pick<ProposalRequest, 'messages' | 'formatCorrection'> {
-  /** The parameters that changes are added to; absent where parameters are proposed. */
+  /** The parameters that changes are added to; absent if full parameters are proposed. */
   readonly changes?: ParameterVector;
 }
 
-/** A model, and who it is in a portfolio. */
+/** A model and its role in a portfolio. */
 export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isControl'>;
 
 interface Pending {
@@ -108,9 +112,10 @@ interface Pending {
 }
 
 /**
- * Replies of one round arrive concurrently but are judged in candidate order, so that which of two equal proposals
- * counts as the repetition doesn't depend on the network.
- * @throws ModelError of a kind that trying again can't mend, and when aborted.
+ * Requests, parses and corrects the proposals of all candidates. Replies of a round arrive concurrently but
+ * are judged in candidate order, so which of two equal proposals counts as the repeat doesn't depend on the
+ * network.
+ * @throws ModelError if retrying can't help, or if aborted
  */
 export async function propose(request: ProposalRequest): Promise<ProposalGroup> {
   const changes = request.branch?.(0).changes !== undefined;
@@ -161,7 +166,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
         item.sampling = isRepeat ? request.afterRepeat?.(attempt + 1) : undefined;
         item.messages = [
           ...item.messages,
-          // Some servers refuse a message without content.
+          // Some servers reject a message without content.
           { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : noText },
           {
             role: 'user',
@@ -187,7 +192,7 @@ export async function propose(request: ProposalRequest): Promise<ProposalGroup> 
   return { proposals: sorted([...done, ...pending.map(reject)]) };
 }
 
-/** One round: every member is asked for its candidates at the same time. */
+/** One round: asks all members for their candidates concurrently. */
 async function askEach(
   request: ProposalRequest & Pick<AskingRequest, 'grammar'>,
   pending: readonly Pending[],
@@ -229,9 +234,9 @@ const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected',
 const sorted = (proposals: readonly Proposal[]) => proposals.toSorted((a, b) => a.candidate - b.candidate);
 
 /**
- * Leaves a round of which some replies are missing. Those that are there are not judged, for a missing one may come
- * before them.
- * @throws ModelError when calls were aborted
+ * Abandons a round with missing replies. Replies that did arrive are not judged, because a missing one may
+ * precede them.
+ * @throws ModelError if calls were aborted
  */
 function leave(request: ProposalRequest, replies: Round['replies']): ProposalGroup {
   let final: ModelError | undefined;
@@ -249,7 +254,7 @@ function leave(request: ProposalRequest, replies: Round['replies']): ProposalGro
   return { proposals: [], unfinished: true };
 }
 
-/** The record of a call: what its reply means, where there is one. */
+/** The record of a call, with its reply parsed if there is one. */
 function judge(
   request: ProposalRequest,
   call: EndedCall,
@@ -300,7 +305,7 @@ function outcomeOf(
   }
 }
 
-/** A control knows no parent and no prompt: it proposes parameters as they are, whatever the form. */
+/** A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form. */
 function readProposal(
   { branch, by, parameters, telling }: ProposalRequest,
   candidate: number,

@@ -1,4 +1,4 @@
-/** Asks for the candidates of an iteration. */
+/** Requests the candidates of an iteration. */
 import type { Config } from '../config/config.js';
 import { isByControl, languageModelOf } from '../config/model.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
@@ -14,7 +14,7 @@ import type { Experiment, StopRequests } from './parts.js';
 import type { Answerer, Branch, ProposalGroup, ProposalRequest } from './proposal.js';
 import { answering } from './proposer/proposer.js';
 
-/** @param emitCall told of each call, in their order */
+/** @param emitCall receives each call, in order */
 export async function proposeCandidates(
   experiment: Experiment,
   iteration: number,
@@ -26,7 +26,7 @@ export async function proposeCandidates(
   const { formatCorrection, messages } = prompter.prompt(iteration, known);
   const branch = branches(experiment, iteration);
   const behind = iteration - 1 - known;
-  // The answers of iterations that are asked for at once may not decide about each other.
+  // Iterations that are in flight together must not affect each other's outcome.
   const mostRejected =
     (config.pipeline ?? 1) === 1 ? experiment.replies.left(config.limits.rejections) : undefined;
   return askGroup(experiment, iteration, stop, emitCall, {
@@ -48,16 +48,19 @@ export async function proposeCandidates(
   });
 }
 
-/** A local model may repeat known parameters at its own temperature until the iteration is lost. */
+/**
+ * Raises a local model's temperature after a repeat; at its own temperature it might repeat itself until the
+ * iteration is lost.
+ */
 function afterRepeat({ adapt, model }: Config): ProposalRequest['afterRepeat'] {
   const reader = languageModelOf(model);
-  // Learning needs answers of one temperature.
+  // Learning needs all answers sampled at the same temperature.
   if (reader?.provider !== 'local' || !reader.heatAfterRepeat || adapt !== undefined) return undefined;
   const { heatAfterRepeat, temperature = 1 } = reader;
   return (attempt) => ({ temperature: temperature * (1 + heatAfterRepeat * attempt) });
 }
 
-/** The prompt of each candidate, where they go on from parents. */
+/** The prompt of each candidate, if candidates have parents. */
 export function branches(
   { config, prompter }: Pick<Experiment, 'config' | 'prompter'>,
   iteration: number,
@@ -70,7 +73,10 @@ export function branches(
   return made.length === 0 ? undefined : (candidate) => made[candidate % made.length]!;
 }
 
-/** Who is asked for each candidate: the run's model, its control, which sees what a model's memory would, or a member. */
+/**
+ * Who answers for each candidate: the run's model, its baseline (which sees what a model's memory would
+ * show), or a portfolio member.
+ */
 function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const { buffer, config, isControl, model, seed } = experiment;
   const isPortfolio = 'members' in model;
@@ -97,7 +103,7 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
   return (candidate) => members[chosen[candidate]!]!;
 }
 
-/** What becomes of proposals that were made before, or nearly so. */
+/** What happens to proposals that equal earlier ones or nearly do. */
 export function noveltyOf(
   experiment: Pick<Experiment, 'buffer' | 'config'> & {
     readonly setting: Pick<Experiment['setting'], 'family'>;
@@ -114,7 +120,7 @@ export function noveltyOf(
   const { action, distance: least } = novelty;
   const spec = setting.family.parameters;
   return {
-    // What is the same is moved, too.
+    // If repeats are moved, exact repeats are moved too, not refused.
     ...(action === 'ask' && { seen }),
     placed(parameters, accepted, { seed }) {
       const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));

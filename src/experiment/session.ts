@@ -1,6 +1,7 @@
 import type { CommandContext } from '../base/context.js';
 import type { Config } from '../config/config.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { stageOf } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
@@ -15,14 +16,14 @@ import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer/proposer.js';
 import { capsIn, statusAfter } from './stopping.js';
 
-/** Shows a run as it goes. */
+/** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** Runs an experiment in its directory, from wherever it stands, to its end; the report is written apart. */
+/** Runs an experiment in its directory, from wherever it is to its end. The report is written separately. */
 export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
@@ -39,7 +40,7 @@ export async function runInDirectory(
   const control = new Control(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
     answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
-  // What a person is waited for counts for no limit.
+  // Waiting for a person counts towards no limit.
   let askedMs = 0;
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;
@@ -83,7 +84,7 @@ export async function runInDirectory(
     display.close();
     animations?.close();
     feedback?.close();
-    // First what must not be lost: a user's environment or model may not end.
+    // Save what must not be lost first: a user's environment or model may hang on close.
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);
@@ -93,7 +94,7 @@ export async function runInDirectory(
   }
 }
 
-/** What `set` changes of an experiment; see `changeable`. */
+/** What `policyloop set` can change in an experiment; see `changeable`. */
 const steerable = (experiment: Experiment) => ({
   get completed() {
     return experiment.completed;
@@ -107,13 +108,13 @@ const steerable = (experiment: Experiment) => ({
   },
 });
 
-/** Undefined where the model is not trained. */
+/** Undefined if the model isn't trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
   const adapting = adaptingConfig(config);
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
 }
 
-/** The logs are ahead of the manifest after a crash: what it says of them is put right. */
+/** After a crash the logs are ahead of the manifest; this updates the manifest from them. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
   const caps = capsIn(experiment);
@@ -142,9 +143,9 @@ function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number
   const { manifest } = directory;
   switch (event.kind) {
     case 'call-finished': {
-      const { completion, purpose } = event.call;
+      const { completion } = event.call;
       const format = completion?.format;
-      if (purpose === undefined && format !== undefined && format !== manifest.format) {
+      if (stageOf(event.call) === 'proposal' && format !== undefined && format !== manifest.format) {
         directory.update({ format });
       }
       break;

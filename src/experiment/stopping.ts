@@ -1,4 +1,8 @@
-/** Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, a failure. */
+/**
+ * Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, or a
+ * failure.
+ */
+
 import { onAbort } from '../base/abortable.js';
 import { languageModelOf } from '../config/model.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -9,6 +13,7 @@ import type { StopReason } from '../runs/events.js';
 import { rejectionText } from '../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
+import { largest } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 import type { Proposal } from './proposal.js';
 
@@ -26,11 +31,11 @@ export function reasonToStop(experiment: Experiment, stop: StopRequests): StopRe
   return over && { kind: 'limit', limit: over.limit };
 }
 
-/** Evaluations that the limit leaves to a run. */
+/** How many evaluations the limit still allows. */
 export const evaluationsLeft = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>): number =>
   (config.limits.evaluations ?? Number.POSITIVE_INFINITY) - buffer.entries.length;
 
-/** How far each limit of a run is used. */
+/** How much of each of the run's limits is used. */
 export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readonly Cap[] {
   const { evaluations: cap } = config.limits;
   const used = buffer.entries.length;
@@ -40,7 +45,10 @@ export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readon
   ];
 }
 
-/** The number of last iterations in a row whose best candidate reached `target`, in an evaluation of all episodes. */
+/**
+ * How many iterations in a row, up to the last one, had a candidate that reached `target` in a full
+ * evaluation.
+ */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries
@@ -52,7 +60,7 @@ export function heldFor(entries: readonly BufferEntry[], target: number, lastIte
   return held;
 }
 
-/** The limits of wall time, with the milliseconds that are left. */
+/** The wall-time limits, with the milliseconds left. */
 function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   const usedMs = activeMs();
   const left = (limit: 'minutes' | 'total.minutes', minutes: number | undefined, used: number) =>
@@ -63,10 +71,10 @@ function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   ];
 }
 
-/** Timers take no more: about 25 days. */
+/** Maximum delay of a timer: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** When the model may be waited for no longer; undefined without a limit of wall time. */
+/** When to stop waiting for the model; undefined without a wall-time limit. */
 export function deadlineOf(experiment: Experiment) {
   const [next] = minuteLimits(experiment).toSorted((a, b) => a.leftMs - b.leftMs);
   if (next === undefined) return undefined;
@@ -78,7 +86,10 @@ export function deadlineOf(experiment: Experiment) {
   };
 }
 
-/** Notes each request before it is sent, and says what is waited for when the user asks to stop meanwhile. */
+/**
+ * Records each request before it is sent, and reports how long the run may wait for it if the user asks to
+ * stop.
+ */
 export function callsUnderway(
   experiment: Experiment,
   finish: AbortSignal,
@@ -93,11 +104,11 @@ export function callsUnderway(
     1000 * (lowestLimit(ownSeconds, limits.perCall?.seconds) ?? Number.POSITIVE_INFINITY),
     leftMs,
   );
-  /** When each call under way must have ended, on the clock of the run. */
+  /** Deadlines of the calls in flight, on the run's clock. */
   const ends = new Set<{ readonly atMs: number }>();
   const close = onAbort(finish, () => {
     if (ends.size === 0) return;
-    const last = Math.max(...[...ends].map(({ atMs }) => atMs));
+    const last = largest([...ends].map(({ atMs }) => atMs));
     const seconds = Math.max(0, Math.ceil((last - activeMs()) / 1000));
     emit({ kind: 'waiting', ...(Number.isFinite(seconds) && { seconds }) });
   });
@@ -118,23 +129,29 @@ export function callsUnderway(
   };
 }
 
-/** Iterations in a row without a single answer from the model, after which a run gives up. */
+/** A run gives up after this many consecutive iterations without an answer from the model. */
 export const patience = 3;
 
 export const allCallsFailed = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
 
-/** The reason of a run whose model gave no answers, in the words of its last error. */
+/** The stop reason if the model gave no answers, with the message of its last error. */
 export function lastModelError(proposals: readonly Proposal[]): StopReason {
   const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
   const error = outcomes.findLast((outcome) => outcome.kind === 'error');
   return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
 }
 
-/** The reason of a run that would end well, although its model contributed nothing. */
+/**
+ * Replaces the reason of a run that would otherwise count as completed although its model contributed
+ * nothing.
+ */
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
-/** The model answered neither this process nor any other, or not this one up to the last iteration. */
+/**
+ * The model never answered any process, or it never answered this one and the run has reached its last
+ * iteration.
+ */
 function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = asked.lastError !== undefined && !asked.isAnswered;
@@ -146,7 +163,7 @@ function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopR
   return { kind: 'model-error', message };
 }
 
-/** The model answered, but nothing that it proposed could be used, and no control proposed beside it. */
+/** The model answered, but none of its proposals could be used, and no baseline's proposal was accepted. */
 function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason | undefined {
   if (replies.isAnyAccepted || replies.first === undefined) return undefined;
   return {
@@ -156,7 +173,7 @@ function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason 
   };
 }
 
-/** Warns where only the controls of a portfolio contributed. */
+/** Warns if only the baselines of a portfolio contributed. */
 export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   const { first, isModelAccepted, rejected } = replies;
   if (first === undefined || isModelAccepted) return;
@@ -165,7 +182,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   );
 }
 
-/** @throws what is neither an abort nor a failure of the model or of an environment outside this program */
+/** @throws any error that is neither an abort nor a failure of the model or of a remote environment */
 export function failureOf(error: unknown, stop: StopRequests): StopReason {
   if (stop.abort.aborted) return { kind: 'interrupted' };
   if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
@@ -173,7 +190,7 @@ export function failureOf(error: unknown, stop: StopRequests): StopReason {
   return { kind: 'environment-error', failure: error.kind, message: error.message };
 }
 
-/** A run that ends so: only a completed one is confirmed. */
+/** The status of a run that ends for this reason; only a completed run is confirmed. */
 export function statusAfter({ kind }: StopReason): 'completed' | 'interrupted' | 'failed' {
   switch (kind) {
     case 'iterations':

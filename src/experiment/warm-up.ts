@@ -1,4 +1,4 @@
-/** The first stage of a run: policies to begin with. */
+/** The first stage of a run: evaluates the initial policies. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ParameterVector } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
@@ -9,8 +9,9 @@ import { checkBound } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
 
 /**
- * An earlier run's policies and random ones first. All are drawn anew, so that a resumed warm-up goes on with the same
- * ones; imported ones are played on this run's episodes, for scores of others can't be compared with its own.
+ * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the
+ * same. Imported policies are replayed on this run's episodes, because scores on other episodes aren't
+ * comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
@@ -34,7 +35,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   checkBound(experiment, buffer.entries);
 }
 
-/** The policies that a run begins with; they depend on its seed alone, and none is an imported one. */
+/** The random initial policies. They depend only on the run's seed, and none equals an imported one. */
 export function randomPolicies({
   config,
   imported,

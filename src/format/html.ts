@@ -1,14 +1,17 @@
 const markup: unique symbol = Symbol('markup');
 
-/** Markup that is safe to put into a page. Only `html` and the functions below make it. */
+/** Markup that is safe to insert into a page. Only `html` and the functions below create it. */
 export interface Html {
   readonly [markup]: string;
 }
 
-/** What a template may hold. Strings are text and are escaped; `undefined`, `null` (of damaged logs) and `false` leave nothing. */
+/**
+ * What a template may contain. Strings are escaped; `undefined`, `null` (from damaged logs) and `false`
+ * render as nothing.
+ */
 export type Content = string | number | Html | undefined | null | false | readonly Content[];
 
-/** A template whose interpolated text is escaped, in element content and in quoted attributes. */
+/** A template that escapes interpolated text, in element content and in quoted attributes. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return { [markup]: parts.map((part, i) => (i === 0 ? part : render(contents[i - 1]) + part)).join('') };
 }
@@ -39,13 +42,13 @@ const entities: Readonly<Record<string, string>> = {
   '\0': '\u{fffd}',
 };
 
-/** A `pre` that shows the text as it is (a parser drops the first line break after the tag). */
+/** A `pre` element that shows the text unchanged (HTML parsers drop the first line break after the tag). */
 export function preformatted(text: string, className = ''): Html {
   return html`<pre${className !== '' && html` class="${className}"`} tabindex="0">
 ${text}</pre>`;
 }
 
-/** A data block that a script of the page reads by its id. */
+/** A data block that a script on the page reads by its id. */
 export function embedJson(id: string, value: unknown): Html {
   return html`<script type="application/json" id="${id}">${trusted(jsonForScript(value))}</script>`;
 }
@@ -58,7 +61,7 @@ export function jsonForScript(value: unknown): string {
   );
 }
 
-/** For this program's own style and script only. */
+/** Marks text as safe. Only for this program's own styles and scripts. */
 export function trusted(text: string): Html {
   return { [markup]: text };
 }

@@ -1,53 +1,93 @@
-/** How numbers are written for people, on pages and terminals; JSON and CSV hold them as they are. */
+/** Number formats for people, on pages and terminals; JSON and CSV contain unformatted numbers. */
 
-/** Shown in the place of a missing value. */
+/** Shown in place of a missing value. */
 export const missing = '–';
 
-/** About `digits` significant digits, thousands apart by a thin space, a true minus sign. */
+/** About `digits` significant digits, with thin spaces between thousands and a true minus sign. */
 export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missing;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (value === 0) return '0';
   const size = Math.abs(value);
   if (size >= 1e12 || size < 1e-4) return value.toExponential(digits - 1).replaceAll('-', '−');
-  const decimals = Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size))));
+  const decimals = Math.max(0, Math.min(Math.max(6, digits + 2), digits - 1 - Math.floor(Math.log10(size))));
   const [whole = '0', fraction = ''] = size.toFixed(decimals).split('.');
   const trimmed = fraction.replace(/0+$/, '');
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-/** A return or score: four significant digits, zeros kept so that columns line up. */
-export function formatReturn(value: number | undefined): string {
+/**
+ * Formats a number for people, with about `digits` significant digits; the default depends on the kind of
+ * number.
+ */
+export type NumberFormat = (value: number, digits?: number) => string;
+
+/** A return or score with four significant digits; trailing zeros are kept so that columns line up. */
+export function formatReturn(value: number | undefined, digits = 4): string {
   if (value === undefined || !Number.isFinite(value)) return formatNumber(value);
   const size = Math.abs(value);
-  if (size >= 1e9) return formatNumber(value);
-  const decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-  const [whole = '0', fraction] = size.toFixed(decimals).split('.');
-  const sign = value < 0 && Number(size.toFixed(decimals)) > 0 ? '−' : '';
-  return `${sign}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
+  if (size >= 1e9 || (size < 1e-4 && size > 0)) return formatNumber(value, digits);
+  const order = size === 0 ? 0 : Math.floor(Math.log10(size));
+  const rounded = size.toFixed(Math.max(0, digits - 1 - order));
+  const [whole = '0', fraction] = (order < 0 ? rounded.replace(/(\.\d{3}\d*?)0+$/, '$1') : rounded).split(
+    '.',
+  );
+  return `${value < 0 ? '−' : ''}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** With a sign, `+` where it is positive. */
-export const formatSigned = (value: number, format: (value: number) => string = formatReturn): string =>
-  `${value > 0 ? '+' : ''}${format(value)}`;
+/** A single score with five significant digits. */
+export const formatScore: NumberFormat = (value, digits = 5) => formatNumber(value, digits);
 
-/** A share from 0 to 1, as per cent: `62.5 %`. */
+/** Adds a `+` if the value is positive. */
+export const signed =
+  (format: NumberFormat): NumberFormat =>
+  (value, digits) =>
+    `${value > 0 ? '+' : ''}${format(value, digits)}`;
+
+export const formatSigned = signed(formatReturn);
+
+/** Numbers that agree in this many digits differ only by rounding errors. */
+const mostDigits = 15;
+
+/**
+ * A format for numbers shown together, in which different numbers look different. Each has enough digits to
+ * distinguish it from the next lower and the next higher one, so their order is also visible.
+ */
+export function apart(
+  values: Iterable<number | null | undefined>,
+  format: NumberFormat = formatReturn,
+): (value: number) => string {
+  const sorted = [...new Set(values)].filter((value) => Number.isFinite(value)) as number[];
+  sorted.sort((a, b) => a - b);
+  const digitsOf = new Map<number, number>();
+  for (const [i, high] of sorted.entries()) {
+    const low = sorted[i - 1];
+    if (low === undefined || format(low) !== format(high)) continue;
+    let digits = 3;
+    while (digits <= mostDigits && format(low, digits) === format(high, digits)) digits++;
+    if (digits > mostDigits) continue;
+    for (const value of [low, high]) digitsOf.set(value, Math.max(digits, digitsOf.get(value) ?? 0));
+  }
+  return (value) => format(value, digitsOf.get(value));
+}
+
+/** A share in [0, 1] as a percentage: `62.5 %`. */
 export const formatShare = (share: number): string => `${formatNumber(100 * share, 3)} %`;
 
-/** `1.250 … 3.500`, the ends of an interval. */
+/** The ends of an interval: `1.250 … 3.500`. */
 export function formatInterval(
   ends: readonly [number, number] | null | undefined,
-  format: (value: number) => string = formatReturn,
+  format: NumberFormat = formatReturn,
 ): string {
-  return ends ? `${format(ends[0])} … ${format(ends[1])}` : missing;
+  return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
 }
 
-/** A parameter as it was proposed: all of its digits, or those that it is given with. */
+/** A parameter exactly as proposed, with all of its digits. */
 export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }
 
-/** A whole number, thousands apart. */
+/** A whole number, with thousands separated. */
 export function formatCount(value: number): string {
   return `${value < 0 ? '−' : ''}${groupDigits(String(Math.abs(Math.round(value))))}`;
 }
@@ -56,12 +96,12 @@ function groupDigits(digits: string): string {
   return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** `1 call`, `2 calls`. */
+/** `1 call`, `2 calls` */
 export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A large count in few characters: 812, 43.1k, 1.2M. */
+/** A large count in a few characters: 812, 43.1k, 1.2M. */
 export function formatCompact(value: number): string {
   const size = Math.abs(value);
   if (size >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
@@ -95,14 +135,14 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** `2025-11-21 07:04 UTC`; an unreadable time stays as it is. */
+/** `2025-11-21 07:04 UTC`; an invalid time is returned unchanged. */
 export function formatTime(iso: string): string {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return iso;
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A cost in the currency of `model.price`: cents, and three digits of what is below one. */
+/** A cost in the currency of `model.price`: two decimals, or three significant digits below one. */
 export function formatCost(cost: number): string {
   if (cost === 0) return '0';
   return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 3);

@@ -1,11 +1,12 @@
-/** Texts for files that others execute or obey, line by line: scripts, Modelfiles, instructions. */
+/** Texts for files that other programs interpret line by line: scripts, Modelfiles, instructions. */
 import { UserError } from '../base/errors.js';
 
-/** Control characters, and what some readers take for the end of a line. */
+/** Control characters, and characters that some readers treat as line breaks. */
 const breaking = /[\p{Cc}\u2028\u2029]/u;
 
 /**
- * Checks each text in plain data before it is written into such a file: no quotes keep a line break from starting a line.
+ * Checks every text in plain data before it is written to such a file, where quoting can't stop a line break
+ * from starting a new line.
  * @param field of the data, for errors
  * @returns the data
  * @throws UserError for a text with a line break or another control character

@@ -1,30 +1,30 @@
-/** The line of a progress bar, as wide as the terminal has room. */
+/** Fits the line of a progress bar to the width of the terminal. */
 import { formatDuration } from './numbers.js';
 import { displayWidth, shortened } from './width.js';
 
-/** A text beside a bar. One that is to stay is shown on narrow terminals, too, there by its short form. */
+/** A text next to a bar. One with a short form stays on narrow terminals, in that form. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
 
 interface ProgressLine {
-  /** 0 … 1. */
+  /** In [0, 1]. */
   readonly share: number;
   readonly label: string;
-  /** `12/200`. */
+  /** Example: `12/200`. */
   readonly count: string;
   readonly figures: readonly Figure[];
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly elapsed?: number;
-  /** `3 min left`; undefined where it is not known. */
+  /** Example: `3 min left`; undefined if unknown. */
   readonly left?: string | undefined;
 }
 
 const barWidth = 12;
 
 /**
- * The line in at most `width` columns. Where it is too long, first the time so far is left out, then figures take their
- * short form, then those that need not stay are left out from the last one on, then the bar, then the label.
+ * Fits the line into `width` columns. If it is too long, it first drops the elapsed time, then shortens
+ * figures, then drops optional figures starting with the last, then the bar, then the label.
  */
 export function fittedLine(
   { share, label, count, figures, elapsed, left }: ProgressLine,
@@ -40,7 +40,7 @@ export function fittedLine(
   const short = figures.map((figure) =>
     typeof figure === 'string' ? figure : (figure.short ?? figure.text),
   );
-  // Without the last 0, 1, 2, … of the figures that need not stay.
+  // Variants without the last 1, 2, … optional figures.
   const loose = figures.flatMap((figure, i) => (typeof figure === 'string' ? i : [])).toReversed();
   const fewer = loose.map((_, i) => short.filter((_, at) => !loose.slice(0, i + 1).includes(at)));
   const least = fewer.at(-1) ?? short;

@@ -1,4 +1,4 @@
-/** Progress of work: a bar on a terminal, a line now and then elsewhere, JSON lines for machines, or nothing. */
+/** Shows progress: a bar on a terminal, occasional lines elsewhere, JSON lines for machines, or nothing. */
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { MultiBar, type SingleBar } from 'cli-progress';
@@ -10,43 +10,49 @@ import { TimeLeft } from './time-left.js';
 import { wrapped } from './width.js';
 
 export interface ProgressMode {
-  /** One JSON object a record on the standard output, and no display. */
+  /** Writes one JSON object per record to standard output, and shows nothing else. */
   readonly json?: boolean | undefined;
   /** Alerts only. */
   readonly quiet?: boolean | undefined;
 }
 
-/** Work whose end is known. */
+/** Work whose total is known. */
 interface Work {
-  /** What is counted: `iteration`. */
+  /** What is counted, such as `iteration`. */
   readonly label: string;
   readonly total: number;
-  /** Amount done before; 0 by default. */
+  /** Amount done before; default 0. */
   readonly value?: number;
-  /** Seconds between two lines where no bar is drawn, 10 by default; the last value always gets its line. */
+  /** Seconds between lines if there is no bar, default 10; the last value always gets a line. */
   readonly lineEvery?: number;
-  /** Shows the elapsed and the remaining time; true unless the figures tell them. */
+  /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
   readonly timed?: boolean;
-  /** Shows an amount of the work; a whole number by default. */
+  /** Formats an amount of work; a whole number by default. */
   readonly amount?: (value: number) => string;
 }
 
 export interface Progress {
-  /** A record for machines; nothing in the other modes. */
+  /** Writes a record in JSON mode; ignored in the other modes. */
   emit(record: object): void;
-  /** A line for the scroll-back. */
+  /** Adds a line to the scroll-back. */
   say(text: string): void;
-  /** A line for the scroll-back where updates overwrite each other; elsewhere the update itself stays. */
+  /**
+   * Adds a line to the scroll-back if updates overwrite each other; elsewhere, the update itself is
+   * permanent.
+   */
   keep(text: string): void;
-  /** A line for the scroll-back, also when nothing else is shown. */
+  /** Adds a line to the scroll-back even in quiet mode. */
   alert(text: string): void;
-  /** Begins work, in place of the work before. */
+  /** Starts work, replacing any work before it. */
   begin(work: Work): void;
-  /** What is done now, and short texts that go with it. */
+  /** Sets the amount done and the short texts that accompany it. */
   update(value: number, figures?: readonly Figure[]): void;
-  /** Why nothing is done now: shown until the next update on a terminal, now and then as a line elsewhere. */
-  pause(text: string): void;
-  /** Leaves the terminal as it was; a second call does nothing. */
+  /**
+   * Says why nothing happens for the next `forMs` milliseconds: until the next update on a terminal; elsewhere as a
+   * line, if the output would otherwise be silent for ten seconds.
+   */
+  pause(text: string, forMs: number): void;
+  /** Restores the terminal; a second call has no effect. */
   close(): void;
 }
 
@@ -70,11 +76,11 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
   };
 }
 
-/** A warning as it is shown on the stream of notes. */
+/** Formats a warning for the standard error stream. */
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
-/** Between a line and one that says why nothing is done. */
+/** Longest silence without an explanation. */
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
@@ -117,9 +123,9 @@ class ProgressLines implements Progress {
     this.say([`${label} ${amount(value)}/${amount(total)}`, ...texts, ...(left ? [left] : [])].join('  '));
   }
 
-  pause(text: string) {
+  pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
-    if (this.#work === undefined || now - this.#lastLine < pauseMs) return;
+    if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
     this.#lastLine = now;
     this.say(text);
   }
@@ -129,7 +135,7 @@ class ProgressLines implements Progress {
   }
 }
 
-/** Milliseconds between two drawings. */
+/** Milliseconds between redraws. */
 const drawingInterval = 100;
 
 class ProgressBar implements Progress {
@@ -149,7 +155,7 @@ class ProgressBar implements Progress {
   emit() {}
 
   say(text: string) {
-    // A terminal that shows a bar breaks no lines by itself.
+    // While a bar is shown, the terminal doesn't wrap lines by itself.
     const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
     if (this.#bars === undefined) this.#terminal.write(lines);
     else this.#bars.log(lines);
@@ -163,7 +169,7 @@ class ProgressBar implements Progress {
     this.say(text);
   }
 
-  /** One column is left free: a cursor that stands behind the last one would be on the next line. */
+  /** Leaves one column free, because a cursor after the last column would be on the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
   begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {
@@ -189,11 +195,11 @@ class ProgressBar implements Progress {
       hideCursor: true,
       clearOnComplete: true,
       fps: 1000 / drawingInterval,
-      // A logged line overwrites the bar, which must be drawn again even where nothing changed.
+      // A logged line overwrites the bar, which must then be redrawn even if nothing changed.
       forceRedraw: true,
       gracefulExit: false,
     });
-    // A process that ends without closing its display must show the cursor again.
+    // If the process exits without closing its display, the cursor must be shown again.
     process.once('exit', this.#onExit);
     this.#bar = this.#bars.create(total, value);
   }
@@ -203,7 +209,7 @@ class ProgressBar implements Progress {
     this.#bar?.update(value);
     const now = this.#milliseconds();
     this.#left.take(now, value);
-    // A timer draws, too, but not while the work blocks the thread.
+    // A timer also redraws, but not while the work blocks the thread.
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;
     this.#bars?.update();
@@ -218,7 +224,7 @@ class ProgressBar implements Progress {
 
   close() {
     process.removeListener('exit', this.#onExit);
-    // The last drawing writes what was logged since the one before.
+    // The last redraw writes what was logged since the previous one.
     this.#bars?.update();
     this.#bars?.stop();
     this.#bars = undefined;

@@ -1,4 +1,4 @@
-/** A word of a shell command that stands for exactly this text. */
+/** Quotes a text as a single word for the shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,41 +1,46 @@
-/** A table is data: columns tell the cell of each row, and terminal, CSV, Markdown and HTML draw the same table. */
+/**
+ * Tables as data: columns define the cell of each row, and the same table can be rendered for the terminal,
+ * CSV, Markdown and HTML.
+ */
 import { type Html, html } from './html.js';
-import { formatInterval, formatNumber, formatReturn, missing } from './numbers.js';
+import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
 import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
-  /** Header for people; without one the column is for machines only. An empty header is one. */
+  /** Header for people; a column without one appears only in CSV. An empty string counts as a header. */
   readonly title?: string;
-  /** Header in CSV, where an estimate adds `_low` and `_high`; without one the column is for people only. */
+  /** Header in CSV, where an estimate adds `_low` and `_high`; a column without one doesn't appear in CSV. */
   readonly name?: string;
-  /** Numbers, and texts in their columns such as `3 of 20`, stand to the right. An estimate has an interval. */
+  /**
+   * Numbers, and texts in number columns such as `3 of 20`, are right-aligned. An estimate has an interval.
+   */
   readonly kind?: 'text' | 'number' | 'estimate';
-  /** How its numbers read for people; CSV has all of their digits. */
-  readonly format?: (value: number) => string;
-  /** Bold on pages: the column that the table is read for. */
+  /** Number format for people, with enough digits to tell different numbers apart; CSV has all digits. */
+  readonly format?: NumberFormat;
+  /** Bold on pages: the main column of the table. */
   readonly strong?: boolean;
-  /** For people: left out where it repeats the row above, with all grouped columns before it. */
+  /** For people: omits the cell if it and all grouped columns before it repeat the row above. */
   readonly grouped?: boolean;
   readonly cell: (row: Row) => Cell;
 }
 
 export type Cell = string | number | null | undefined | Estimate | Marked;
 
-/** A number with its 95 % interval, where it has one. */
+/** A number, with its 95% interval if there is one. */
 interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-/** A text with what only some media show. */
+/** A text with extras that only some formats show. */
 interface Marked {
   readonly text: string;
-  /** What explains the text: in brackets, on a page below it. */
+  /** Explains the text: in parentheses, or on a page below it. */
   readonly detail?: string | undefined;
   /** Link and class, on pages. */
   readonly href?: string;
   readonly mark?: string;
-  /** Words of a program, in Markdown and on pages. */
+  /** Program text, formatted as code in Markdown and on pages. */
   readonly code?: boolean;
 }
 
@@ -43,7 +48,7 @@ type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
 type Title = string | false;
 type CellOf<Row> = Column<Row>['cell'];
 
-/** A column of words; with `false` for a title, people don't get it. */
+/** A text column; if the title is `false`, it appears only in CSV. */
 export const text = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
   ...(title !== false && { title }),
   cell,
@@ -56,21 +61,22 @@ export const number = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {
   kind: 'number',
 });
 
-/** A column of estimates, of returns unless `format` says otherwise. */
+/** A column of estimates, formatted as returns by default. */
 export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
   format: formatReturn,
   ...text(title, cell, more),
   kind: 'estimate',
 });
 
-/** A column of CSV only. */
+/** A column that appears only in CSV. */
 export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 
 /**
- * Columns padded to their widest cell. Control characters become spaces: they would steer the terminal.
- * @param width columns of the terminal: a wider table breaks its texts, and then goes on below; undefined for no limit
+ * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
+ * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for
+ * no limit
  */
 export function terminalTable<Row>(
   rows: readonly Row[],
@@ -83,7 +89,7 @@ export function terminalTable<Row>(
   );
 }
 
-/** A table of GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
+/** A table in GitHub's Markdown: https://github.github.com/gfm/#tables-extension- */
 export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const whole = columns.map((column) => ({ ...column, grouped: false }));
   const { titles, right, lines } = readable(whole, rows, markdownText, markdownCode);
@@ -93,7 +99,7 @@ export function markdownTable<Row>(rows: readonly Row[], columns: Columns<Row>):
   );
 }
 
-/** Comma-separated values (RFC 4180, with line feeds): numbers with all digits, nothing for a missing value. */
+/** Comma-separated values (RFC 4180, with line feeds): numbers with all digits, empty for a missing value. */
 export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const named = columns.filter(({ name }) => name !== undefined);
   const header = named.flatMap(({ name, kind }) =>
@@ -105,16 +111,18 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** Columns that a phone shows side by side; with more, each row becomes a list of its cells. */
+/** Maximum number of columns side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
 
-/** A table of a page, which scrolls where it is wide, and restacks on a phone; `tall` ones also scroll down. */
+/**
+ * A table for a page. It scrolls if it is wide and restacks on a phone; `tall` ones also scroll vertically.
+ */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
   { tall = false }: { readonly tall?: boolean } = {},
 ): Html {
-  const shown = columns.filter(({ title }) => title !== undefined);
+  const shown = shownColumns(columns, rows);
   const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
   const stacks = shown.length > mostOnPhone;
   return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
@@ -123,7 +131,7 @@ export function htmlTable<Row>(
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
       const cell = htmlCell(column, column.cell(row));
-      // Each list of a restacked table stands for itself.
+      // In a restacked table, each list must be self-contained.
       const content = repeated[c] ? stacks && html`<span class="repeated">${cell}</span>` : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
@@ -134,21 +142,41 @@ export function htmlTable<Row>(
   })}</tbody></table></div>`;
 }
 
-/** The texts of a table for people; an estimate's interval has a column of its own. */
+/** The columns for people. `told` formats a column's numbers so that different ones look different. */
+function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
+  return columns
+    .filter(({ title }) => title !== undefined)
+    .map((column) => ({
+      ...column,
+      told: apart(
+        rows.map((row) => numberIn(column.cell(row))),
+        column.format ?? formatNumber,
+      ),
+    }));
+}
+
+type Shown<Row> = ReturnType<typeof shownColumns<Row>>[number];
+
+function numberIn(cell: Cell): number | undefined {
+  if (typeof cell === 'object' && cell !== null && 'value' in cell) return cell.value;
+  return typeof cell === 'number' ? cell : undefined;
+}
+
+/** The texts of a table for people; the interval of an estimate has a column of its own. */
 function readable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
   plain: (text: string) => string,
   code: (text: string) => string = plain,
 ): TextTable {
-  const shown = columns.filter(({ title }) => title !== undefined);
+  const shown = shownColumns(columns, rows);
   const isEstimate = ({ kind }: Column<Row>) => kind === 'estimate';
   const lines = rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);
     return shown.flatMap((column, c) => {
       const cell = column.cell(row);
       const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
-      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.format));
+      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.told));
       return isEstimate(column) ? [text, formatInterval(intervalOf(cell), column.format)] : [text];
     });
   });
@@ -165,7 +193,7 @@ function readable<Row>(
   };
 }
 
-function cellText(cell: Cell, format: (value: number) => string = formatNumber): string {
+function cellText(cell: Cell, format: (value: number) => string): string {
   if (cell === null || cell === undefined) return missing;
   if (typeof cell === 'string') return cell;
   if (typeof cell === 'number') return format(cell);
@@ -176,18 +204,22 @@ function cellText(cell: Cell, format: (value: number) => string = formatNumber):
 const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
-/** For each column, whether its cell stands above, as those of all grouped columns before it. */
-function repetitions<Row>(columns: Columns<Row>, rows: readonly Row[], r: number): readonly boolean[] {
+/** For each column, whether its cell repeats the row above, along with all grouped columns before it. */
+function repetitions<Row>(
+  columns: readonly Shown<Row>[],
+  rows: readonly Row[],
+  r: number,
+): readonly boolean[] {
   const [above, row] = [rows[r - 1], rows[r]!];
   let same = above !== undefined;
-  return columns.map(({ grouped, cell, format }) => {
+  return columns.map(({ grouped, cell, told }) => {
     if (grouped !== true || above === undefined) return false;
-    same &&= cellText(cell(above), format) === cellText(cell(row), format);
+    same &&= cellText(cell(above), told) === cellText(cell(row), told);
     return same;
   });
 }
 
-/** A pipe would end the cell, and so would one after an escaped backslash. */
+/** Escapes pipes, which would end the cell, and backslashes before them. */
 const markdownText = (text: string) =>
   text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
 
@@ -199,10 +231,13 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
   return 'value' in cell ? [cell.value, ...interval] : [cell.text];
 }
 
-/** Spreadsheets skip what can't be seen before a sign, and take its full-width form for the sign. */
+/** Spreadsheets ignore invisible characters before a sign, and accept its full-width form. */
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
-/** A text that a spreadsheet would take for a formula is marked as text: https://owasp.org/www-community/attacks/CSV_Injection */
+/**
+ * Marks a text that a spreadsheet would interpret as a formula:
+ * https://owasp.org/www-community/attacks/CSV_Injection
+ */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number') return String(value);
@@ -211,9 +246,9 @@ function csvText(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cell: Cell): Html {
+function htmlCell<Row>({ kind, format = formatNumber, strong, told }: Shown<Row>, cell: Cell): Html {
   if (typeof cell !== 'object' || cell === null || 'value' in cell) {
-    const text = cellText(cell, format);
+    const text = cellText(cell, told);
     const bold = text !== '' && (strong || (kind === 'estimate' && text !== missing));
     const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
     return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
@@ -225,7 +260,7 @@ function htmlCell<Row>({ kind, format = formatNumber, strong }: Column<Row>, cel
   return html`${href === undefined ? strongly : html`<a href="${href}">${strongly}</a>`}${detail !== undefined && muted(detail)}`;
 }
 
-const intervalText = ({ interval }: Estimate, format: (value: number) => string) =>
+const intervalText = ({ interval }: Estimate, format: NumberFormat) =>
   interval ? formatInterval(interval, format) : 'no interval';
 
 const muted = (text: string) => html`<br><span class="muted">${text}</span>`;

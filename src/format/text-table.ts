@@ -1,30 +1,32 @@
-/** A table of texts on a terminal of limited width. */
+/** Fits a table of texts to the width of a terminal. */
+
 import { styleText } from 'node:util';
+import { largest } from '../statistics/descriptive.js';
 import { displayWidth, padded, wrapped } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
-  /** Columns that stand to the right. */
+  /** Right-aligned columns. */
   readonly right: readonly boolean[];
-  /** Columns that stay beside the one before, as an interval does. */
+  /** Columns that stay next to the previous one, such as intervals. */
   readonly joined: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
 
 const gap = 2;
 
-/** Columns that a broken text has at least, where it is longer. */
+/** Minimum width of a column whose text is wrapped. */
 const narrowest = 14;
 
 /**
- * Shrinks columns of texts, and titles of numbers, as far as they can be read. Where that is not enough, the table goes on
- * below with the columns that are left, each time beside the first one, which tells what a row is of.
+ * Shrinks text columns and number titles as far as they remain readable. If that isn't enough, the remaining
+ * columns continue below, each block starting with the first column, which identifies the row.
  */
 export function fittedTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) => columnWidth(table, c, displayWidth));
   const least = table.titles.map((title, c) => {
     if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
-    return Math.max(longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!)));
+    return largest([longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!))]);
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
@@ -33,12 +35,12 @@ export function fittedTable(table: TextTable, width: number): string {
 }
 
 function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: string) => number): number {
-  return Math.max(widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!)));
+  return largest([widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!))]);
 }
 
-const longestWord = (text: string) => Math.max(...text.split(' ').map(displayWidth));
+const longestWord = (text: string) => largest(text.split(' ').map(displayWidth));
 
-/** Positions of the columns of each part of the table. */
+/** Column indices of each block of the table. */
 function* blocksOf(
   joined: readonly boolean[],
   least: readonly number[],
@@ -59,7 +61,7 @@ function* blocksOf(
 const sum = (block: readonly number[], widths: readonly number[]) =>
   block.reduce((total, c) => total + widths[c]! + gap, -gap);
 
-/** The widths of a block: natural ones, the widest taken from until all fit. */
+/** Column widths of a block: starts with the natural ones and shrinks the widest until the block fits. */
 function shrunk(
   block: readonly number[],
   natural: readonly number[],
@@ -70,7 +72,7 @@ function shrunk(
   const spare = (c: number) => widths[c]! - least[c]!;
   while (sum(block, widths) > width) {
     const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
-    // On a terminal that is too narrow for anything else the first column gives way.
+    // If the terminal is too narrow for anything else, shrinks the first column.
     const chosen = spare(widest) > 0 ? widest : block[0]!;
     if (widths[chosen]! <= 1) break;
     widths[chosen]!--;
@@ -85,7 +87,7 @@ function drawn(
 ): string {
   const row = (texts: readonly string[]): readonly string[] => {
     const cells = block.map((c) => wrapped(texts[c]!, widths[c]!));
-    const height = Math.max(...cells.map(({ length }) => length));
+    const height = largest(cells.map(({ length }) => length));
     return Array.from({ length: height }, (_, i) =>
       block
         .map((c, at) => padded(cells[at]![i] ?? '', widths[c]!, right[c] ? 'before' : 'after'))

@@ -1,16 +1,20 @@
-/** How many columns of a terminal a text takes, and how it is broken into lines. */
+/** Measures how many terminal columns a text takes, and wraps it. */
+
 import { stripVTControlCharacters } from 'node:util';
+import { append } from '../base/append.js';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Characters of two columns: East Asian Wide and Fullwidth (https://www.unicode.org/reports/tr11/), and emoji. */
+/**
+ * Double-width characters: East Asian Wide and Fullwidth (https://www.unicode.org/reports/tr11/), and emoji.
+ */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{RI}{2}|.\u{FE0F}|[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
 
-/** Marks that combine with what they follow, and characters that are not drawn. */
+/** Combining marks, and characters that aren't drawn. */
 const undrawn = /^[\p{M}\p{Cf}\p{Cc}]+$/u;
 
-/** Columns of a terminal; colours take none. */
+/** Number of terminal columns; colour codes take none. */
 export function displayWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
@@ -23,18 +27,18 @@ function columnsOf(grapheme: string): number {
   return wide.test(grapheme) ? 2 : 1;
 }
 
-/** Spaces after the text, or before it, up to `width` columns. */
+/** Pads the text with spaces to `width` columns, before or after it. */
 export function padded(text: string, width: number, side: 'before' | 'after'): string {
   const spaces = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return side === 'before' ? spaces + text : text + spaces;
 }
 
-/** The beginning of a text in at most `width` columns, with `…` where it is cut. */
+/** Truncates a text to `width` columns, with `…` if it was cut. */
 export function shortened(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${broken(text, Math.max(0, width - 1))[0] ?? ''}…`;
 }
 
-/** The lines of a text in at most `width` columns, broken at spaces, and within words that are longer. */
+/** Wraps a text to `width` columns at spaces, and inside words only if they are longer. */
 export function wrapped(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (displayWidth(line) <= width) return line;
@@ -42,17 +46,17 @@ export function wrapped(text: string, width: number): readonly string[] {
     for (const word of line.split(/(?<=\S)(?= )/)) {
       const joined = lines.at(-1)! + word;
       if (displayWidth(joined) <= width) lines[lines.length - 1] = joined;
-      else lines.push(...broken(word.trimStart(), width));
+      else append(lines, broken(word.trimStart(), width));
     }
     return lines.filter((part, i) => i > 0 || part !== '');
   });
 }
 
-/** A text for people, broken where the terminal ends; as it is where there is no terminal. */
+/** Wraps a text at the width of the terminal; unchanged if there is no terminal. */
 export const fitted = (text: string, width: number | undefined): string =>
   width === undefined ? text : wrapped(text, width).join('\n');
 
-/** Pieces of at most `width` columns; a single character may be wider. */
+/** Splits into pieces of at most `width` columns, unless a single character is wider. */
 function broken(text: string, width: number): readonly string[] {
   const pieces = [''];
   for (const { segment } of graphemes.segment(text)) {

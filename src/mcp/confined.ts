@@ -5,14 +5,15 @@
 import { z } from 'zod';
 import { isControl } from '../search/controls.js';
 
+/** What begins with a hyphen would be an option to a program that is given it. */
 const isConfined = (path: string) =>
-  !/^[/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
+  !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
 const path = z
   .string()
   .min(1)
   .max(500)
-  .refine(isConfined, 'has to lie below the working directory, without ..');
+  .refine(isConfined, 'has to lie below the working directory, without .., and may not begin with a hyphen');
 
 /** By name, or by a path below the working directory. */
 export const confinedRun = path;

@@ -42,7 +42,7 @@ export async function launchRun(
   const path = claimDirectory(resolve(outside.cwd, runsDir), `${stem}-${day}-${time}`);
   const isBegun = () => readdirSync(path).length > 0;
   try {
-    return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, outside);
+    return await launch(['run', '--run-dir', path], [config, ...overrides], path, isBegun, outside);
   } finally {
     if (existsSync(path) && !isBegun()) rmdirSync(path);
   }
@@ -57,7 +57,7 @@ export async function launchResumption(
   const path = findRun(run, { cwd: outside.cwd, runsDir });
   const from = outside.now().getTime();
   const isBegun = () => outside.now().getTime() > from + 1000;
-  return launch(['resume', path, ...overrides], path, isBegun, outside);
+  return launch(['resume'], [path, ...overrides], path, isBegun, outside);
 }
 
 /** Milliseconds: a model may have to be loaded before a run begins. */
@@ -66,6 +66,7 @@ const longestStart = 60_000;
 /** @throws UserError with what the process said where it ends without a run */
 async function launch(
   words: readonly string[],
+  given: readonly string[],
   path: string,
   isBegun: () => boolean,
   { cwd, env }: Outside,
@@ -76,7 +77,8 @@ async function launch(
   // Pipes to this server would end the run with it.
   const child = spawn(
     process.execPath,
-    [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
+    // Nothing that a client gave can be read as an option.
+    [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet', '--', ...given],
     {
       ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },
     },

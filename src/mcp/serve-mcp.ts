@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { RunPlaces } from '../archive/listing.js';
+import { requireWithin } from '../archive/names.js';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -109,7 +111,7 @@ function answerSchema(command: string): Record<string, unknown> {
 }
 
 /** Never throws: what goes wrong is an answer, too. */
-async function answered(
+export async function answered(
   tool: Tool,
   given: Record<string, unknown>,
   request: McpRequest,
@@ -117,6 +119,7 @@ async function answered(
   context: CommandContext,
 ): Promise<CallToolResult> {
   try {
+    requirePathsWithin(given, { cwd: context.cwd, runsDir: request.runsDir });
     const answer = await (tool.launches
       ? launch(tool, given, request, context)
       : execute(tool, given, request, load, context));
@@ -130,6 +133,13 @@ async function answered(
   } catch (error) {
     return { content: [{ type: 'text', text: messageOf(error) }], isError: true };
   }
+}
+
+/** @throws UserError for a name that is a link out of the directories of the server */
+function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
+  const { config, configs, run, runs } = given;
+  for (const name of [config, run, configs, runs].flat())
+    if (typeof name === 'string') requireWithin(name, places);
 }
 
 async function launch(

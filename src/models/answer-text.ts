@@ -1,3 +1,5 @@
+import { jsonIn } from '../storage/json-depth.js';
+
 /** The answer in a model's text: without its thinking, the marks of its chat template, and its channels. */
 
 const names = (text: string) => new Set(text.split(' '));
@@ -86,10 +88,4 @@ function finalMessage(reply: string): { readonly text: string; readonly unclosed
   };
 }
 
-function isJson(reply: string): boolean {
-  try {
-    return /^\s{0,40}\{/.test(reply) && typeof JSON.parse(reply) === 'object';
-  } catch {
-    return false;
-  }
-}
+const isJson = (reply: string): boolean => /^\s{0,40}\{/.test(reply) && typeof jsonIn(reply) === 'object';

@@ -1,4 +1,5 @@
 import { harmlessLine } from '../base/terminal-text.js';
+import { smallest } from '../statistics/descriptive.js';
 
 /** Numbers in plain decimal notation: digits and a point, no exponent, no plus sign. */
 export interface NumberKind {
@@ -176,6 +177,8 @@ export interface GenerateOptions {
   readonly finish?: AbortSignal;
   /** Told that a try waits for its turn, for about so many milliseconds. */
   readonly onWait?: Turn['onWait'];
+  /** Told of each try that failed, as soon as it has. */
+  readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
   /** Receives more text of the completion with this index, where the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }
@@ -183,7 +186,7 @@ export interface GenerateOptions {
 /** The lowest of the limits that are set. */
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
   const set = limits.filter((limit) => limit !== undefined);
-  return set.length === 0 ? undefined : Math.min(...set);
+  return set.length === 0 ? undefined : smallest(set);
 }
 
 /** How much a model can read and write. */

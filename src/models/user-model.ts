@@ -1,6 +1,7 @@
 /** Models of users: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
+import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import {
@@ -67,7 +68,12 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         const given = Promise.resolve(generate.call(made, messages, options));
         reply = await abortable(given, options.signal);
       } catch (error) {
-        if (error instanceof ModelError) throw error;
+        if (error instanceof ModelError || error instanceof EnvironmentError) throw error;
+        // One that a module threw has come from another thread.
+        if (error instanceof Error && error.name === 'ModelError') {
+          const { kind, message, ...detail } = error as ModelError;
+          throw new ModelError(kind, message, Object.assign({ retries: 0, latencyMs: 0 }, detail));
+        }
         if (options.signal?.aborted) throw failed('aborted', `${origin}: the call was aborted`);
         const { line } = file === undefined ? {} : thrownIn(file, error);
         const where = line === undefined ? origin : `${origin}:${line}`;

@@ -1,11 +1,14 @@
 /** Modules of users: files that a config names in the place of a built-in environment, policy, model, … */
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
+import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/paths.js';
-
-export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
+import type { ModuleKind } from './host-messages.js';
+import { hostsModules, stackOf } from './hosting.js';
+import { moduleThread, usualSeconds } from './module-thread.js';
+import { enter } from './pulse.js';
 
 /** The checked default export of a module. */
 export interface UserModule {
@@ -28,14 +31,63 @@ export interface UserModule {
 /** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
+/** What is read of the object that `create` returns: everything, where nothing is named. */
+export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefined>> = {
+  environment: [
+    ...['observationSpace', 'actionSpace', 'maxSteps', 'stepSeconds', 'reset', 'step', 'frame', 'close'],
+    ...['name', 'id', 'description', 'observationNames', 'actionNames'],
+  ],
+  policy: ['parameters', 'description', 'build', 'initial'],
+  model: ['id', 'givesSeveral', 'seesImages', 'generate', 'open', 'context', 'close'],
+  reward: [],
+  helpers: undefined,
+};
+
 /**
- * Imports a module; Node does that once for each file and thread.
+ * Loads a module in the thread of users' modules; Node imports each file once a thread.
  * @param field of the config that names it
- * @throws UserError that names the file, and what its default export lacks
+ * @param seconds longest wait for a call
+ * @throws UserError that names the file, and what its default export lacks; EnvironmentError where the module does not
+ *   return in time or ends the thread
  */
-export async function loadModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
+export async function loadModule(
+  path: string,
+  kind: ModuleKind,
+  field: string,
+  seconds = usualSeconds,
+): Promise<UserModule> {
+  if (hostsModules()) return importModule(path, kind, field);
+  const setting = { origin: basename(path), seconds, later: kind === 'model' };
+  return moduleThread().load({ path: resolve(path), as: kind, field }, setting);
+}
+
+/** @throws UserError for a file of TypeScript that this version of Node can't run */
+export function requireRunnable(file: string, field: string): void {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  // From sources, this program is run by a loader of TypeScript itself.
+  if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
+  throw new UserError({
+    field,
+    message: `Node ${process.version} can't run TypeScript`,
+    value: file,
+    remedy: 'use Node 22.18 or newer, or write the module in JavaScript: .mjs',
+  });
+}
+
+/** What to do where a file's syntax is of the other kind of modules than its name and package.json say. */
+function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
+  const stem = basename(file, extname(file));
+  if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
+    return { remedy: `name it ${stem}.mjs, or set "type": "module" in package.json` };
+  if (/(module|exports|require) is not defined/.test(message))
+    return { remedy: `name it ${stem}.cjs, or write export default { … }` };
+  return {};
+}
+
+/** As `loadModule`, in this thread. */
+export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} ${basename(path)} writes one)`;
+  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} writes one)`;
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new UserError({
       field,
@@ -44,14 +96,25 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
       remedy: `give the path of a JavaScript file; policyloop init ${kind} ${basename(path)} writes one`,
     });
   }
+  requireRunnable(file, field);
   const problem = (message: string, more: Partial<Problem> = {}) => new UserError({ file, message, ...more });
   let exported: Readonly<Record<string, unknown>>;
   try {
+    enter('the top level');
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new UserError({ ...thrownIn(file, error), message: `can't be imported: ${messageOf(error)}` });
+    const message = messageOf(error);
+    throw new UserError({
+      ...thrownIn(file, error),
+      message: `can't be imported: ${message}`,
+      ...remedyOf(file, message),
+    });
+  } finally {
+    enter('nothing');
   }
-  const record = exported.default;
+  // Compilers write `exports.default` for `export default`.
+  const compiled = isRecord(exported.default) && exported.default.__esModule === true;
+  const record = compiled ? (exported.default as { readonly default?: unknown }).default : exported.default;
   if (record === undefined) {
     throw problem('has no default export', { alternatives: Object.keys(exported), remedy: shape });
   }
@@ -70,9 +133,12 @@ export async function loadModule(path: string, kind: ModuleKind, field: string):
     async create(options, optionsField, ...rest) {
       const parsed = schema === undefined ? options : parseWith(schema, options, file, optionsField);
       try {
+        enter('create');
         return await create(parsed, ...rest);
       } catch (error) {
         throw new UserError({ ...thrownIn(file, error), message: `create threw: ${messageOf(error)}` });
+      } finally {
+        enter('nothing');
       }
     },
   };
@@ -97,7 +163,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
 
 /** The file, with line and column where the error's trace tells them. */
 export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
-  const trace = error instanceof Error ? (error.stack ?? '') : '';
+  const trace = stackOf(error);
   const place = [pathToFileURL(file).href, file]
     .map((name) => trace.split(name)[1])
     .map((rest) => /^(?:\?[^:\s]*)?:(\d+)(?::(\d+))?/.exec(rest ?? ''))

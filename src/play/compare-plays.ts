@@ -1,11 +1,15 @@
-/** Players against each other: means of their games, and differences over the games that both played. */
+/** Compares players: mean results, and differences over the games that both played. */
 import { resolve } from 'node:path';
 import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { nothingLeft } from '../comparison/compare.js';
+import type { LeftOut } from '../comparison/run-comparison.js';
+import { leftOutText } from '../comparison/table.js';
 import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
 import type { GameRecord } from '../runs/events.js';
+import { describeReason } from '../runs/facts.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
 import { type Judged, verdicts } from '../statistics/verdict.js';
@@ -16,23 +20,24 @@ import { type PlayResult, percent, playResult } from './play-result.js';
 import { isPlay } from './played.js';
 
 interface ComparedPlay extends PlayResult {
-  /** What tells it from the others. */
+  /** A unique name. */
   readonly name: string;
 }
 
-/** The difference of two players, first minus second, over the games that start alike. */
+/** The difference between two players, first minus second, over games with the same seed. */
 type PlayDifference = PairedDifference &
   Judged & {
     readonly first: string;
     readonly second: string;
-    /** The score where both have one, else the return. */
+    /** The score if both have one, otherwise the return. */
     readonly measure: 'score' | 'return';
   };
 
-/** What `compare --json` prints of plays. */
+/** Output of `compare --json` for plays. */
 export interface PlayComparison {
   readonly plays: readonly ComparedPlay[];
   readonly differences: readonly PlayDifference[];
+  readonly leftOut: readonly LeftOut[];
 }
 
 interface Request {
@@ -47,8 +52,9 @@ interface Request {
 }
 
 /**
- * What is to be printed; undefined where the names mean no plays.
- * @throws UserError for plays of different games, plays among runs, and options that plays don't have
+ * The text to print; undefined if the names refer to no plays.
+ * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to
+ * plays
  */
 export function comparePlays(
   request: Request,
@@ -63,26 +69,24 @@ export function comparePlays(
       message: 'games of an agent can only be compared with games of another one',
     });
   refuseOptions(request);
-  requireSameGames(plays, cwd);
-  const results = plays.map((path) => playResult(path, cwd));
-  const unfinished = results.find(({ status }) => status !== 'completed');
-  if (unfinished !== undefined && !request.unfinished)
-    throw new UserError({
-      ...{ field: 'runs', value: unfinished.run },
-      message: `this play is not complete: ${unfinished.games} of ${unfinished.of} games`,
-      remedy: 'policyloop resume finishes it; --unfinished compares the games that there are',
-    });
+  const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
+  const kept = read.filter((play) => 'result' in play);
+  const leftOut = read.filter((play) => 'reason' in play);
+  if (kept.length === 0) throw nothingLeft(leftOut, request.unfinished);
+  requireSameGames(kept);
+  const results = kept.map(({ result }) => result);
   const names = namesOf(results);
   const compared = results.map((result, i): ComparedPlay => ({ ...result, name: names[i]! }));
   const differences = differencesOf(
-    plays.map((path) => gamesOf(openLogs(path, true))),
+    kept.map(({ games }) => games),
     names,
   );
   if (request.csv !== undefined)
     replaceFile(resolve(cwd, request.csv), csvTable(compared, playColumns(compared)));
-  if (request.json) return JSON.stringify({ plays: compared, differences } satisfies PlayComparison);
+  if (request.json) return JSON.stringify({ plays: compared, differences, leftOut } satisfies PlayComparison);
   const table = terminalTable(compared, playColumns(compared), columns);
-  return [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)].join('\n\n');
+  const texts = [`${compared[0]!.environment}`, table, ...differenceText(differences, columns)];
+  return [...texts, ...leftOutText(leftOut)].join('\n\n');
 }
 
 function refuseOptions({ by, html, target }: Request): void {
@@ -96,23 +100,43 @@ function refuseOptions({ by, html, target }: Request): void {
   }
 }
 
-/** @throws UserError where the games differ in more than who plays them */
-function requireSameGames(paths: readonly string[], cwd: string): void {
-  const games = paths.map((path) => {
-    const { environment, seed } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
-    return { environment: JSON.stringify(environment), seed };
-  });
-  const [first] = games;
-  const other = games.findIndex(({ environment }) => environment !== first!.environment);
-  if (other < 0) return;
+interface ReadPlay {
+  readonly result: PlayResult;
+  readonly games: readonly GameRecord[];
+  readonly environment: string;
+}
+
+/** Reads a play; a damaged or unfinished one is left out, with the reason. */
+function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
+  const run = shownPath(path, cwd);
+  try {
+    const result = playResult(path, cwd);
+    if (result.status !== 'completed' && !unfinished)
+      return {
+        run,
+        reason: `${describeReason(result)} after ${result.games} of ${plural(result.of, 'game')}`,
+      };
+    const { environment } = loadPlayConfig(resolve(path, runFiles.config), [], cwd, true).config;
+    return { result, games: gamesOf(openLogs(path, true)), environment: JSON.stringify(environment) };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { run, reason: messageOf(error).split('\n', 1)[0]! };
+  }
+}
+
+/** @throws UserError if the games differ in more than their player */
+function requireSameGames(plays: readonly ReadPlay[]): void {
+  const [first] = plays;
+  const other = plays.find(({ environment }) => environment !== first!.environment);
+  if (other === undefined) return;
   throw new UserError({
-    ...{ field: 'runs', value: shownPath(paths[other]!, cwd) },
-    message: `it plays ${games[other]!.environment}, and ${shownPath(paths[0]!, cwd)} plays ${first!.environment}`,
+    ...{ field: 'runs', value: other.result.run },
+    message: `it plays ${other.environment}, and ${first!.result.run} plays ${first!.environment}`,
     remedy: 'name plays of one environment with the same options',
   });
 }
 
-/** The player, or the model; with the run's name where that does not tell them apart. */
+/** The player or the model, plus the run's name if that isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>
@@ -120,7 +144,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
   );
 }
 
-/** Each against each, over the games whose seeds both have. */
+/** Compares each pair, over the games whose seeds both have. */
 function differencesOf(
   all: readonly (readonly GameRecord[])[],
   names: readonly string[],

@@ -1,4 +1,7 @@
-/** Asks the model of a play: on record before a call is sent, within the limits, and no call twice. */
+/**
+ * Calls the model of a play: each call is recorded before it is sent, stays within the limits, and is never
+ * made twice.
+ */
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
@@ -20,7 +23,7 @@ export class StopError extends Error {
   }
 }
 
-/** A reply of a model, and what it is read from. */
+/** A model's reply, with the call that it came from. */
 export interface ModelReply extends Reply {
   readonly call?: CallRecord;
 }
@@ -28,28 +31,28 @@ export interface ModelReply extends Reply {
 export interface ModelSpeakerSettings
   extends Pick<
     AskingRequest,
-    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait'
+    'ledger' | 'signal' | 'now' | 'ask' | 'recorded' | 'arrived' | 'concurrency' | 'onWait' | 'onFault'
   > {
   readonly model: LanguageModel;
   readonly agent: Agent;
   readonly policy: PlayConfig['policy'];
-  /** Number of the games that are played side by side. */
+  /** Number of the batch of concurrent games. */
   readonly wave: number;
   readonly finish: AbortSignal;
-  /** The limit of time that aborts calls, where it has. */
+  /** The time limit that aborted the calls, if one did. */
   readonly timeUp: () => LimitName | undefined;
   readonly isReached: () => boolean;
   readonly onCall: (call: CallRecord) => void;
   readonly count?: Speaker['count'];
 }
 
-/** Rounds in a row in which every call failed, after which a play gives up. */
+/** A play gives up after this many consecutive rounds in which every call failed. */
 const patience = 3;
 
-/** @throws StopError at a limit, at a request to stop, and for a model that gives no answers */
+/** @throws StopError at a limit, at a stop request, and if the model gives no answers */
 export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
   const { model, policy, wave } = settings;
-  // Conversations differ, so that none shares a call with another.
+  // Every conversation is different, so none shares a call with another.
   const asking = {
     ...settings,
     iteration: wave,
@@ -94,7 +97,7 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
   };
 }
 
-/** What a call says of the actions that are possible. */
+/** The options that restrict a call to the possible actions. */
 function amongChoices({ act }: PlayConfig['policy'], { choices }: Conversation) {
   const texts = choices?.map(({ text }) => text);
   if (act === 'scored') return { score: texts };
@@ -107,14 +110,14 @@ function silence(calls: readonly (CallRecord | undefined)[]): ModelError {
   return new ModelError('server', message, { retries: 0, latencyMs: 0 });
 }
 
-/** What a reply says, or the action that the scores chose: a call that failed says nothing. */
+/** The text of a reply, or of the action selected by scores; empty for a failed call. */
 function textOf({ completion, outcome }: CallRecord, { choices }: Conversation): string {
   const chosen = outcome.kind === 'accepted' && outcome.scored !== undefined ? outcome.action : undefined;
   if (chosen === undefined) return completion?.text ?? '';
   return choices!.find(({ action }) => JSON.stringify(action) === JSON.stringify(chosen))!.text;
 }
 
-/** The record of a call: the action that its reply names, where it names one. */
+/** The record of a call, with the action named in its reply if there is one. */
 function judge(
   { completion, cost, outcome, ...base }: EndedCall,
   { choices, seed }: Conversation,

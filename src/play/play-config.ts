@@ -1,4 +1,4 @@
-/** The only definition of a config of games. */
+/** The single definition of a config of games. */
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -16,7 +16,10 @@ import { longestPart } from '../storage/names.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** Who may play: a model; the commands that win; any action that is possible, or the first one; a person at the terminal. */
+/**
+ * Possible players: a model; `expert`, which plays the winning commands; `random`; `first`, which takes the
+ * first possible action; a person at the terminal.
+ */
 const players = ['model', 'expert', 'random', 'first', 'human'] as const;
 export type PlayerName = (typeof players)[number];
 
@@ -113,16 +116,16 @@ export const playKind: SettingsKind<Written> = {
 
 export interface LoadedPlay {
   readonly config: PlayConfig;
-  /** Name of its file, without the extension. */
+  /** Name of its file without the extension. */
   readonly stem: string;
   readonly notes: readonly string[];
   readonly locate: Settings['locate'];
 }
 
 /**
- * Reads a config of games by its path, or by the name of a ready one.
- * @param asWritten leaves relative paths as they are: in a run directory they are absolute
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ * Loads a config of games by its path or by the name of a bundled one.
+ * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
+ * @throws UserError with the place, value, alternatives and remedy of every problem
  */
 export function loadPlayConfig(
   file: string,
@@ -151,7 +154,7 @@ export function loadPlayConfig(
   };
 }
 
-/** @throws UserError for limits of what no call is made for */
+/** @throws UserError for `limits.total`, which has no meaning for a single run */
 function refuseUnused({ limits }: PlayConfig, { where }: Settings): void {
   if (limits.total === undefined) return;
   throw new UserError({
@@ -162,7 +165,7 @@ function refuseUnused({ limits }: PlayConfig, { where }: Settings): void {
   });
 }
 
-/** A config as YAML, which `loadPlayConfig` reads back to the same config. */
+/** A config as YAML; `loadPlayConfig` is the inverse. */
 export function playYaml(config: PlayConfig): string {
   const sections = Object.keys(settings.shape) as (keyof PlayConfig)[];
   const ordered = sections

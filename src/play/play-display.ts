@@ -1,8 +1,8 @@
-/** Shows a play as it goes: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+/** Shows the progress of a play: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import type { CommandContext } from '../base/context.js';
-import { rateText } from '../experiment/progress.js';
+import { alertText, rateText } from '../experiment/progress.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
-import { createProgress, type ProgressMode, warningText } from '../format/progress.js';
+import { createProgress, type ProgressMode } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
 import { controlledText } from '../runs/control.js';
@@ -41,10 +41,11 @@ export function createPlayDisplay(
           progress.alert(controlledText(event));
           break;
         case 'rate-limited':
-          progress.pause(rateText(event));
+          progress.pause(rateText(event), 1000 * event.seconds);
           break;
         case 'warning':
-          progress.alert(warningText(event.message));
+        case 'fault':
+          progress.alert(alertText(event));
           break;
         default:
       }
@@ -55,7 +56,7 @@ export function createPlayDisplay(
 
 const callsBetween = 20;
 
-/** An event as `--json` prints it: what was said stays in the run directory. */
+/** An event as `--json` prints it; conversations stay in the run directory. */
 export type ShownPlayEvent =
   | Exclude<RunEvent, { readonly kind: 'call-finished' | 'game-finished' }>
   | { readonly kind: 'game-finished'; readonly game: Omit<GameRecord, 'last' | 'turns'> }

@@ -1,32 +1,34 @@
-/** What the games of a play say together. */
+/** Summary figures of a play's games. */
 import type { GameRecord } from '../runs/events.js';
 import { unbounded } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
+import { largest, mean } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
 
 export interface PlayFigures {
   readonly games: number;
   /** Null before the first game. */
   readonly meanReturn: number | null;
-  /** 95 % interval of the mean; null for fewer than two games. */
+  /** 95% interval of the mean; null for fewer than two games. */
   readonly returnCi95: readonly [number, number] | null;
-  /** Null where the environment has no score. */
+  /** Null if the environment has no score. */
   readonly meanScore: number | null;
   readonly scoreCi95: readonly [number, number] | null;
-  /** Mean score of games that are won; null where that is not known. */
+  /** Mean of the maximum scores; null if unknown. */
   readonly maxScore: number | null;
-  /** Shares of the games; null where the environment knows neither. */
+  /** Shares of the games; null if the environment reports neither. */
   readonly won: number | null;
   readonly lost: number | null;
-  /** Mean number of steps. */
+  /** In steps. */
   readonly meanLength: number | null;
-  /** Games that a limit of steps cut. */
+  /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of the replies that named no action; null without a model. */
+  /** Share of replies that named no action; null without a model. */
   readonly unclear: number | null;
 }
 
-/** The means alone, for a play that goes on: intervals of hundreds of games take longer than the games. */
+/**
+ * Only the means, for a play in progress: intervals over hundreds of games would take longer than the games.
+ */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {
@@ -39,9 +41,9 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
   const scored = games.flatMap(({ score }) => score ?? []);
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
-  // A score lies between nothing and that of a game that is won.
+  // A score is between 0 and the maximum score.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
-  const score = summarize(scored, isBounded ? [0, Math.max(...most)] : unbounded);
+  const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
   const share = (of: (game: GameRecord) => boolean | undefined) => {
     const known = games.map(of).filter((value) => value !== undefined);
     return known.length === 0 ? null : known.filter(Boolean).length / known.length;

@@ -1,4 +1,4 @@
-/** Plays the games of a run directory, from wherever it stands, to the last one. */
+/** Plays the games of a run directory, from wherever it is to the last one. */
 import { type Game, type GameSetting, playGames } from '../agents/player.js';
 import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
@@ -9,7 +9,7 @@ import { statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
-import type { GameRecord, RunEvent, StopReason } from '../runs/events.js';
+import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '../runs/events.js';
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
@@ -25,7 +25,7 @@ export interface PlayDisplay {
   close(): void;
 }
 
-/** The games that a run directory holds. */
+/** The games recorded in a run directory. */
 export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
   ...(recorded.episodes as Iterable<GameRecord>),
 ];
@@ -46,7 +46,7 @@ export async function playInDirectory(
   } finally {
     control.close();
     display.close();
-    // First what must not be lost: a user's environment or model may not end.
+    // Save what must not be lost first: a user's environment or model may hang on close.
     await directory.close();
     await setup.arena.close();
     await setup.model?.close?.();
@@ -66,7 +66,8 @@ class Play {
   readonly #unfinished: readonly CallRecord[];
   readonly #arrived: readonly EndedCall[];
   readonly #warned = new Set<string>();
-  /** Number of the games that are played now. */
+  readonly #onFault = firstFaults((event) => this.#emit(event));
+  /** Number of the current batch of concurrent games. */
   #wave: number;
   #isReached = false;
 
@@ -143,7 +144,7 @@ class Play {
     };
   }
 
-  /** @throws StopError when the user has asked to stop, or the time is up */
+  /** @throws StopError if the user has asked to stop or time is up */
   #requireTime(): void {
     const { finish, abort } = this.#outside.stop;
     if (finish.aborted || abort.aborted) throw new StopError({ kind: 'interrupted' });
@@ -155,7 +156,7 @@ class Play {
     return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
   }
 
-  /** @throws what is neither a stop nor a failure of the model or of an environment */
+  /** @throws any error that is neither a stop nor a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
     if (error instanceof StopError) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
@@ -243,8 +244,9 @@ class Play {
         now: this.#outside.now,
         isReached: () => this.#isReached,
         ask: (request) => this.#directory.ask(request),
+        onFault: this.#onFault,
         onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-        // A failed call is made anew, unless another one followed it already.
+        // Retry a failed call unless another call already followed it.
         recorded: (...place) =>
           this.#unfinished.findLast(
             (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
@@ -256,7 +258,7 @@ class Play {
   }
 
   #onCall(call: CallRecord): void {
-    // What an earlier process was answered is counted.
+    // Answers received by an earlier process are already counted.
     if (!this.#arrived.some((answer) => callKey(answer) === callKey(call))) this.#setup.ledger.record(call);
     this.#isReached ||= call.completion !== undefined || faultsOf(call).some((fault) => fault !== 'network');
     this.#emit({ kind: 'call-finished', call });
@@ -298,7 +300,7 @@ const noIntervals = { returnCi95: null, scoreCi95: null };
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;
 
-/** First spawn key of what is sampled, beside those of `random/seeds.ts`. */
+/** First spawn key of the sampling stream, distinct from those in `random/seeds.ts`. */
 const samplingStream = 5;
 
 function recordOf(

@@ -1,5 +1,4 @@
-/** The page of a play: how it went, and every game to be read. */
-import { readFileSync } from 'node:fs';
+/** The page of a play: its results, and a transcript of every game. */
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
@@ -18,6 +17,7 @@ import { describeReason, factsOf, formatCaps, formatFaults, formatUsage } from '
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/files.js';
+import { readOwnText } from '../storage/regular-file.js';
 import { type PlayFigures, playFigures } from './play-figures.js';
 import { gamesOf } from './play-games.js';
 import { percent } from './play-result.js';
@@ -30,7 +30,7 @@ export function writePlayPage(path: string): string {
   return file;
 }
 
-/** What is to be said of the play at `path`. */
+/** The content of the page for the play at `path`. */
 export function playPage(path: string): Page {
   const { manifest, status } = factsOf(path);
   const recorded = openLogs(path, true);
@@ -51,7 +51,7 @@ export function playPage(path: string): Page {
     {
       id: 'config',
       title: 'Config',
-      content: preformatted(readFileSync(join(path, runFiles.config), 'utf8')),
+      content: preformatted(readOwnText(join(path, runFiles.config))),
     },
     { id: 'reproduce', title: 'Reproduce', content: reproduction(manifest) },
   ];

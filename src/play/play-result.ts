@@ -1,4 +1,4 @@
-/** The result of a play, for machines and in words. */
+/** The result of a play, as JSON and as text. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -20,20 +20,20 @@ export interface PlayResult extends PlayFigures {
   readonly environment: string;
   readonly player: string;
   readonly model: string;
-  /** Games that were to be played. */
+  /** Number of games in the config. */
   readonly of: number;
   readonly usage: UsageTotals;
   readonly caps?: readonly Cap[];
   readonly report: string;
 }
 
-/** The last line of `--json` where games end in an error. */
+/** The last line of `--json` if games end with an error. */
 export interface FailedPlay extends Omit<PlayResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;
 }
 
-/** @param cwd what paths are given relative to */
+/** @param cwd directory to which paths are relative */
 export function playResult(path: string, cwd: string): PlayResult {
   const { manifest, status } = factsOf(path);
   return {
@@ -78,7 +78,7 @@ export function playText(result: PlayResult, cwd: string): string {
   return lines.join('\n');
 }
 
-/** A mean with its 95 % interval, where there is one. */
+/** A mean, with its 95% interval if there is one. */
 function average(value: number | null, interval: readonly [number, number] | null): string {
   if (value === null) return '–';
   return `${formatReturn(value)}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;

@@ -1,4 +1,7 @@
-/** Composition of a play: config → environments, agent, model, and what its run directory begins with. */
+/**
+ * Composition root of a play: config → environments, agent, model, and the initial content of its run
+ * directory.
+ */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/arena.js';
@@ -24,16 +27,16 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { requirePlayer } from './players.js';
 
-/** Everything that a config of games names, made and checked. */
+/** Everything that a config of games names, created and checked. */
 export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
   readonly agent: PromptedAgent;
-  /** Undefined for players that are none. */
+  /** Undefined for players without a model. */
   readonly model: LanguageModel | undefined;
-  /** Counts for the limits. */
+  /** Counts calls for the limits. */
   readonly ledger: Ledger;
-  /** Where each game starts. */
+  /** Seed of each game. */
   readonly starts: readonly number[];
   readonly fingerprint: string;
   readonly prompts: { readonly hash: string };
@@ -42,8 +45,8 @@ export interface PlaySetup {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param own in the place of the config's model
- * @throws UserError with what is wrong
+ * @param own replaces the config's model
+ * @throws UserError with all problems
  */
 export async function setUpPlay(
   config: PlayConfig,
@@ -98,12 +101,12 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose calls are counted: of a cassette, the one that answered. */
+/** The model whose calls are counted; in a replay, the one that answered. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
 
-/** @throws UserError for a directory that holds no play of a model */
+/** @throws UserError for a directory that doesn't contain a play by a model */
 function recordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
@@ -132,24 +135,24 @@ async function openModel(
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
-  // Scored texts are recorded as replies are.
+  // Scored texts are recorded like replies.
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
 }
 
-/** Games side by side are answered in one batch, where nothing else is said. */
+/** By default, concurrent games are answered in one batch. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
   model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
 
-/** What a local model takes at most. */
+/** Maximum batch size of a local model. */
 const mostInBatch = 64;
 
-/** Calls that are made at the same time. */
+/** Maximum number of concurrent calls. */
 export function callsAtOnce({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;
   return 'concurrency' in model ? model.concurrency : parallel;
 }
 
-/** @throws UserError for a way to act, or a fallback, that model or environment lack */
+/** @throws UserError for a way to act or a fallback that the model or environment doesn't support */
 async function requireWays(
   { policy: { act, fallback }, environment: { id } }: PlayConfig,
   { batch }: Arena,

@@ -1,4 +1,4 @@
-/** Plays among the directories that names on a command line mean. */
+/** Finds plays among the directories named on a command line. */
 
 import { findRun } from '../archive/names.js';
 import type { CommandContext } from '../base/context.js';
@@ -11,7 +11,7 @@ import { gamesOf } from './play-games.js';
 import { playResult, playText } from './play-result.js';
 import { actionText, ending } from './transcript-view.js';
 
-/** Whether the directory holds games of an agent. */
+/** Whether the directory contains a play. */
 export function isPlay(path: string): boolean {
   try {
     return readManifest(path).play !== undefined;
@@ -21,7 +21,7 @@ export function isPlay(path: string): boolean {
   }
 }
 
-/** Path of the play that a name means; undefined where it means none. */
+/** Path of the play with this name; undefined if it isn't a play. */
 export function findPlay(
   args: { readonly run: string; readonly runsDir: string },
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -36,8 +36,8 @@ export function findPlay(
 }
 
 /**
- * What `show` prints of a play: its result, or one of its games.
- * @param number of the game, from 1
+ * Output of `show` for a play: its result or one of its games.
+ * @param number of the game, 1-based
  * @throws UserError for a game that was not played
  */
 export function shownPlay(

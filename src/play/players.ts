@@ -1,4 +1,7 @@
-/** Who plays beside a model: commands that win, any action or the first one, a person at the terminal. */
+/**
+ * Players other than a model: an expert that plays winning commands, a random or first action, a person at
+ * the terminal.
+ */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Agent } from '../agents/agent.js';
 import type { Arena } from '../agents/arena.js';
@@ -13,21 +16,21 @@ export interface Player<R extends Reply = Reply> {
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
   readonly fallback: Fallback;
-  /** How often it is asked again in a row. */
+  /** How many times in a row it is asked again. */
   readonly asks: number;
 }
 
-/** Plays the commands that win the present games. */
+/** Plays the commands that win the current games. */
 export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const known = new Map<number, readonly string[]>();
   return {
     ...{ fallback: 'end', asks: 0 },
-    // A command may stand within another one.
+    // The default parser might find another command inside the text of this one.
     agent: { ...agent, extractAction: (reply) => (reply === '' ? undefined : reply) },
     speaker: {
       async reply(conversations) {
         await yieldToEventLoop();
-        // Games are those of one wave, so that their numbers are their places.
+        // All games belong to one batch, so their numbers equal their slots.
         for (const { game, turn } of conversations)
           if (turn === 0) known.set(game, (await batch.gold?.(game)) ?? []);
         return conversations.map(({ game, turn }) => ({ text: known.get(game)?.[turn] ?? '' }));
@@ -36,7 +39,7 @@ export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   };
 }
 
-/** Takes an action at random, or the first one. */
+/** Takes a random action, or the first one. */
 export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
     ...{ fallback, asks: 0 },
@@ -50,15 +53,15 @@ export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Play
   };
 }
 
-/** A person gave up. */
+/** Thrown when a person gives up. */
 export class QuitError extends Error {
   override readonly name = 'QuitError';
 }
 
 /**
- * Asks a person for each action. Games are played one after the other.
- * @param ask shows a text and returns the line that is typed; undefined at the end of the input
- * @throws QuitError where the person ends it
+ * Asks a person for each action. Games are played one after another.
+ * @param ask shows a text and returns the line typed; undefined at the end of the input
+ * @throws QuitError if the person quits
  */
 export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {
   return {
@@ -75,7 +78,7 @@ export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string 
   };
 }
 
-/** @throws UserError for a player that can't play in this environment, with those that can */
+/** @throws UserError for a player that can't play in this environment; lists those that can */
 export async function requirePlayer(
   player: PlayerName,
   { actionSpace, batch, id }: Arena,

@@ -1,4 +1,4 @@
-/** Plays a config of games in a run directory, and goes on with one. */
+/** Plays a config of games in a run directory, and resumes plays. */
 import { basename, join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
 import { goOn, refuseChanges } from '../archive/steer-runs.js';
@@ -28,7 +28,7 @@ interface PlayArguments {
   readonly runsDir: string;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Whether the page is opened at the end. */
+  /** Whether to open the page at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function playConfig(
   });
 }
 
-/** Goes on with a play. @returns the exit code */
+/** Resumes a play. @returns the exit code */
 export async function resumePlay(
   args: PlayArguments & { readonly run: string },
   context: CommandContext,
@@ -102,7 +102,7 @@ export async function resumePlay(
   });
 }
 
-/** What is wrong with the config is reported where it stands there, also when only the setup finds out. */
+/** Adds places in the config file to errors, even those found only during setup. */
 async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -126,7 +126,7 @@ const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
   return `${config.name ?? stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 };
 
-/** Prompts that a server is told to make room for are no longer than this. */
+/** Maximum prompt length, in tokens, that a server is asked to allow for. */
 const mostExpected = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {
@@ -170,7 +170,7 @@ async function finish(
   return report(path, args, context);
 }
 
-/** Writes the page of a play that has ended, and prints its result. @returns the exit code */
+/** Writes the page of a finished play and prints its result. @returns the exit code */
 async function report(
   path: string,
   { json, open = false }: PlayArguments,

@@ -1,10 +1,10 @@
-/** The games of a play as a person reads them: what was to be seen, what was said, what was done, what it earned. */
+/** Transcripts of a play's games: observations, replies, actions and rewards. */
 import { type Html, html, preformatted } from '../format/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 
-/** Characters of all transcripts together, so that a page opens quickly. */
+/** Maximum number of characters of all transcripts together, so that the page opens quickly. */
 const mostCharacters = 4_000_000;
 
 export function transcripts(games: readonly GameRecord[], calls: readonly CallRecord[], run: string): Html {
@@ -36,7 +36,7 @@ const placeOf = ({ iteration, candidate }: { readonly iteration: number; readonl
 function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
   const { episode, last, length, score, turns } = game;
   const unclear = turns.filter(({ valid }) => valid === false).length;
-  // The later of two calls for one turn counts: a resumed play asked again.
+  // The later of two calls for the same turn counts, because a resumed play asked again.
   const callOf = new Map(calls.map((call) => [call.attempt, call]));
   return html`<details class="proposal" id="game-${episode + 1}">
 <summary><span class="where">${episode + 1}</span>
@@ -76,14 +76,14 @@ ${said !== undefined && html`<h5>Reply</h5>${said === '' ? html`<p class="muted"
 </article>`;
 }
 
-/** An action in words, or its number or numbers; undefined where no step was taken. */
+/** An action in words, or its numbers; undefined if no step was taken. */
 export function actionText({ action, words }: GameTurn): string | undefined {
   if (action === undefined) return undefined;
   if (words !== undefined) return words;
   return typeof action === 'object' ? action.map((value) => formatNumber(value)).join(', ') : String(action);
 }
 
-/** Choices that are shown of those that were scored. */
+/** Maximum number of scored choices to show. */
 const mostScored = 4;
 
 function callText({ completion, outcome }: CallRecord): Html {

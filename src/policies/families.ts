@@ -16,11 +16,11 @@ import {
 } from './settings.js';
 
 interface PolicyRecord {
-  /** As `policy.kind` has it. */
+  /** The value of `policy.kind`. */
   readonly name: BuiltInPolicyConfig['kind'];
-  /** The section `policy` of a config. */
+  /** The `policy` section of a config. */
   readonly schema: z.ZodType;
-  /** @throws UserError when the policies don't fit the environment */
+  /** @throws UserError if the policies don't fit the environment */
   create(config: { readonly kind: string }, environment: EnvironmentSpec): PolicyFamily;
 }
 
@@ -39,8 +39,8 @@ export const policySchema = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * The built-in policies that `config` names, for the spaces of `environment`.
- * @throws UserError when the two don't go together.
+ * Creates the built-in policy family that `config` names, for the spaces of `environment`.
+ * @throws UserError if the two don't fit together
  */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
@@ -52,7 +52,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** What a task is searched by unless a config says otherwise: linear on vectors, a table on discrete states. */
+/** The policy used if the config names none: linear for vectors, a table for discrete states. */
 export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
@@ -60,7 +60,7 @@ export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): Bu
   return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
 }
 
-/** As `createPolicyFamily`, and the policies of a module. @throws UserError */
+/** Like `createPolicyFamily`, but also opens policies from a module. @throws UserError */
 export async function openPolicyFamily(
   config: PolicyConfig,
   environment: EnvironmentSpec,

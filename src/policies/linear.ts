@@ -16,10 +16,10 @@ import type { LinearConfig } from './settings.js';
 import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /**
- * Linear policies: outputs = s·W + b, with weights W[i][a] at `i * outputs + a` (i an observation dimension) and
- * then, with a bias, b[a] at `observations * outputs + a`. A discrete action is the argmax (the first on ties); a
- * continuous action is the output vector itself, not clipped, as in Prompted Policy Search (arXiv:2511.21928). The
- * parameters are the weights, or the coordinates of weights in a random subspace.
+ * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a` (i is an observation dimension);
+ * with a bias, b[a] follows at `observations * outputs + a`. A discrete action is the argmax (the first if
+ * tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
+ * (arXiv:2511.21928). The parameters are the weights, or their coordinates in a random subspace.
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;
@@ -54,11 +54,11 @@ function buildLinear(values: ParameterVector, shape: Shape): Policy {
     return sums;
   };
   if (!discrete) return (observation) => outputsFor(observation as readonly number[], []);
-  const sums: number[] = []; // for every step the same one: allocation would take a third of the time
+  const sums: number[] = []; // reused for every step: allocating it would take a third of the time
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Normal(0, 3) with a bias and Uniform(−3, 3) without one in a range of ±6, scaled to the range there is. */
+/** For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. Scaled to the actual range. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;
@@ -68,7 +68,7 @@ function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerat
   });
 }
 
-/** The allowed value nearest to `value`: within the range, with no more decimals than allowed; never -0. */
+/** The allowed value nearest to `value`: within the range, with at most `decimals` decimals, and never -0. */
 export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpec, 'choices'>): number {
   const scale = 10 ** decimals;
   const first = Math.ceil(low * scale - 1e-6);
@@ -85,7 +85,7 @@ function weightNames(shape: Shape): readonly string[] {
   return [...weights.flat(), ...(bias ? targets.map((target) => `bias of ${target}`) : [])];
 }
 
-/** Items that belong to the weights, row by row, as the parameters stand. */
+/** Reorders items given per weight, row by row, into parameter order. */
 function ordered<T>(items: readonly T[], places: readonly number[] | undefined): readonly T[] {
   if (places === undefined) return items;
   const moved = [...items];

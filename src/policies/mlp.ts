@@ -16,29 +16,33 @@ import {
 import type { MlpConfig } from './settings.js';
 import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
-/** More are proposed by nobody: a prompt line holds them all, and CMA-ES their covariances. */
+/**
+ * Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances.
+ */
 const maxParameters = 5000;
-/** The basis of a projection has a row for each weight. */
+/** A projection's basis has one row per weight. */
 const maxWeights = 20_000;
 
-/** A layer of a network: `units = f(inputs · W + b)`, f the activation, or nothing in the last layer. */
+/**
+ * A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer.
+ */
 export interface Layer {
   readonly inputs: number;
   readonly units: number;
-  /** Place of W[0][0] among the weights; W[i][j] stands at `weights + i * units + j`. */
+  /** Index of W[0][0] among all weights; W[i][j] is at `weights + i * units + j`. */
   readonly weights: number;
-  /** Place of b[0] among the weights. */
+  /** Index of b[0] among all weights. */
   readonly biases: number;
 }
 
 type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
 
 /**
- * Multilayer perceptrons: each hidden layer computes f(inputs · W + b), the last one its outputs without f. A discrete
- * action is the argmax (the first on ties); a continuous action is the output vector itself, not clipped, as for linear
- * policies. Parameters stand layer by layer: the weights row by row (a row an input), then the biases; or they are the
- * coordinates of all of them in a random subspace.
- * @throws UserError where the spaces don't fit, or the weights are too many to be proposed
+ * Multilayer perceptrons: each hidden layer computes f(inputs · W + b), the last layer omits f. A discrete
+ * action is the argmax (the first if tied). A continuous action is the output vector itself, not clipped, as
+ * for linear policies. Parameters are ordered by layer: the weights row by row (one row per input), then the
+ * biases. With a projection, they are the coordinates of all of these in a random subspace.
+ * @throws UserError if the spaces don't fit, or there are too many weights to propose
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
   const { activation, hidden } = config;
@@ -63,7 +67,7 @@ export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): Po
   };
 }
 
-/** The layers of a network, from the observation on. */
+/** The layers of a network, from the observation to the outputs. */
 export function layersOf({
   observations,
   hidden,
@@ -82,7 +86,7 @@ export function layersOf({
 const weightsOf = (layers: readonly Layer[]): number =>
   layers.reduce((sum, { inputs, units }) => sum + (inputs + 1) * units, 0);
 
-/** All weights and biases, layer by layer: the parameters, or what a projection makes of them. */
+/** All weights and biases by layer: the parameters themselves or their projection. */
 export const networkWeights = (
   { projection }: Pick<Network, 'projection'>,
   parameters: ParameterVector,
@@ -103,7 +107,7 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
   });
 }
 
-/** Negative inputs of `leaky-relu` are multiplied by this, as in LLM-RL-finetune. */
+/** Slope of `leaky-relu` for negative inputs, as in LLM-RL-finetune. */
 const leak = 0.2;
 
 const activations: Readonly<Record<Network['activation'], (x: number) => number>> = {
@@ -120,7 +124,7 @@ function buildNetwork(
   const weights = Float64Array.from(values);
   const activate = activations[activation];
   const last = layers.length - 1;
-  // The same arrays for every step, as in linear policies.
+  // Reused for every step, as in linear policies.
   const units = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;
@@ -140,11 +144,11 @@ function buildNetwork(
   return (observation) => firstLargest(forward(observation as readonly number[])) + firstAction;
 }
 
-/** Uniform over the range, as LLM-RL-finetune draws the weights of its networks. */
+/** Uniform over the range, like the initial weights of LLM-RL-finetune. */
 const initialNetwork = (spec: ParameterSpec, random: RandomGenerator): ParameterVector =>
   Array.from({ length: spec.count }, () => toGrid(random.uniform(spec.low, spec.high), spec));
 
-/** `layer 1: weight of observation[0] for unit 3`, …, `layer 2: bias of action 1`. */
+/** Examples: `layer 1: weight of observation[0] for unit 3`, `layer 2: bias of action 1`. */
 function weightNames(layers: readonly Layer[], shape: VectorShape): readonly string[] {
   const targets = outputNames(shape);
   return layers.flatMap(({ inputs, units }, l) => {

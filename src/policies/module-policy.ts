@@ -1,28 +1,69 @@
-/** Policies that a user's module makes. */
+/** Policies created by a user's module. */
 import { basename } from 'node:path';
 import { z } from 'zod';
+import { EnvironmentError } from '../base/environment-error.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
+import { type UserCall, watched } from '../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../modules/user-module.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { toGrid } from './linear.js';
 import type { ParameterSpec, ParameterVector, PolicyFamily } from './policy.js';
 import type { ModulePolicyConfig } from './settings.js';
 
-/** A family of policies as a user may write it. */
+/** A policy family as a user's module returns it. */
 export interface UserPolicyFamily {
   readonly parameters: Pick<ParameterSpec, 'count' | 'low' | 'high' | 'choices' | 'names'> & {
     /** Default: 1; 0 for integers. */
     readonly decimals?: number;
   };
-  /** How parameters become actions, as prompts tell it. */
+  /** How parameters become actions, as described in prompts. */
   readonly description?: string;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): (observation: Observation) => Action;
-  /** A random start (default: each parameter uniform over its range). */
+  /** Draws a random initial vector (default: each parameter uniform over its range). */
   initial?(random: RandomGenerator): ParameterVector;
 }
+
+/** What a run records about the policies of a module or program, so that it can be displayed without them. */
+export const recordedPolicy = z.object({
+  name: z.string(),
+  text: z.string(),
+  parameters: z.object({
+    count: z.int().min(1).max(1e7),
+    kind: z.enum(['float', 'integer']),
+    low: z.number(),
+    high: z.number(),
+    decimals: z.int().min(0).max(6),
+    choices: z.array(z.number()).min(2).optional(),
+    names: z.array(z.string()).optional(),
+  }),
+});
+
+export interface RecordedPolicy {
+  readonly name: string;
+  /** How parameters become actions, as described in prompts. */
+  readonly text: string;
+  readonly parameters: ParameterSpec;
+}
+
+/** A policy family for display only; its policies can't be built. */
+export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
+  const refuse = () => {
+    throw new UserError({ message: 'policies of a module are not made to be looked at' });
+  };
+  const { name, parameters, text } =
+    'name' in recorded
+      ? recorded
+      : { ...{ name: 'policy of a module', text: '' }, parameters: { ...bare, count: recorded.count } };
+  return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
+}
+
+const bare = {
+  ...{ kind: 'float' as const, decimals: 6 },
+  ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+};
 
 const parametersShape = z
   .object({
@@ -36,7 +77,7 @@ const parametersShape = z
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'names must be as many as count says');
 
-/** @throws UserError that names the file, and what is missing or wrong */
+/** @throws UserError that names the file and what is missing or wrong */
 export async function modulePolicies(
   { path, options }: ModulePolicyConfig,
   environment: EnvironmentSpec,
@@ -60,10 +101,11 @@ export async function modulePolicies(
     ...(choices && { choices }),
     ...(names && { names }),
   };
-  const guarded = <T>(what: string, call: () => T): T => {
+  const guarded = <T>(what: UserCall, call: () => T): T => {
     try {
-      return call();
+      return watched(what, call);
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       throw new UserError({ ...thrownIn(file, error), message: `${what} threw: ${messageOf(error)}` });
     }
   };
@@ -77,7 +119,7 @@ export async function modulePolicies(
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
         throw wrong(
-          `the policy returned ${JSON.stringify(action) ?? 'nothing'}, which is no action of ${id}`,
+          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is no action of ${id}`,
         );
       };
     },

@@ -1,7 +1,10 @@
 import { createGenerator, shuffled } from '../random/generator.js';
 import type { LinearOrder } from './settings.js';
 
-/** Sizes of the matrix of weights: a row an observation and, with a bias, one more; a column an output. */
+/**
+ * Dimensions of the weight matrix: one row per observation, plus one for the bias if present; one column per
+ * output.
+ */
 interface Shape {
   readonly observations: number;
   readonly outputs: number;
@@ -9,8 +12,8 @@ interface Shape {
 }
 
 /**
- * Where each weight stands among the parameters, the weights counted row by row and the biases after them; undefined
- * where that is their own order.
+ * The parameter index of each weight, with weights counted row by row and biases last; undefined if that is
+ * already the order of the parameters.
  */
 export function placesOf(
   { observations, outputs, bias }: Shape,

@@ -5,8 +5,8 @@ import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
 /**
- * What a parameter vector may be: the one definition that warm-up, prompt wording, parser, validation,
- * constrained decoding and the dataset builder read.
+ * Which values a parameter vector may have. Warm-up, prompt wording, parser, validation, constrained decoding
+ * and the dataset builder all read this one definition.
  */
 export interface ParameterSpec {
   /** Length of the vector. */
@@ -18,26 +18,26 @@ export interface ParameterSpec {
   readonly high: number;
   /** Digits after the decimal point (0 for integers). */
   readonly decimals: number;
-  /** The allowed values, where they are not all the numbers of the range. */
+  /** The allowed values, if not every number of the range is allowed. */
   readonly choices?: readonly number[];
-  /** What each parameter is, e.g. `weight of cart position for action 0`. */
+  /** The meaning of each parameter, e.g. `weight of cart position for action 0`. */
   readonly names?: readonly string[];
 }
 
 export type ParameterVector = readonly number[];
 
-/** A fixed policy. New parameters make a new policy. */
+/** A policy with fixed parameters. */
 export type Policy = (observation: Observation) => Action;
 
-/** What a policy that computes outputs from a vector reads and computes, and what becomes of it. */
+/** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
 export interface VectorShape {
   /** Length of the observation vector. */
   readonly observations: number;
   /** Number of outputs: discrete actions, or dimensions of a continuous action. */
   readonly outputs: number;
-  /** argmax over the outputs (discrete action), or the output vector itself (continuous action). */
+  /** If true, the action is the argmax over the outputs; otherwise the output vector itself. */
   readonly discrete: boolean;
-  /** First action number (argmax 0 means this action). */
+  /** The action that output 0 stands for. */
   readonly firstAction: number;
 }
 
@@ -46,34 +46,37 @@ export type PolicyDescription =
   | ({
       readonly kind: 'linear';
       readonly bias: boolean;
-      /** Present where the parameters are not the weights themselves. */
+      /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-      /** Where each weight, row by row, stands among the parameters; absent where that is their own order. */
+      /** The parameter index of each weight, row by row; absent if the two orders are the same. */
       readonly places?: readonly number[];
     } & VectorShape)
   | ({
       readonly kind: 'mlp';
       /** Widths of the hidden layers. */
       readonly hidden: readonly number[];
-      /** What the hidden layers apply to their sums. */
+      /** Activation function of the hidden layers. */
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
-      /** Present where the parameters are not the weights themselves. */
+      /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
     } & VectorShape)
   | {
       readonly kind: 'q-table';
-      /** One action a state, or a value for every state and action with greedy choice. */
+      /** `actions`: one action per state. `values`: a value per state and action, with greedy choice. */
       readonly form: 'actions' | 'values';
       readonly states: number;
-      /** What an action index stands for, as text: `0`, `1`, … or a vector such as `[-1]`. */
+      /** The action that each index stands for, as text: `0`, `1`, … or a vector such as `[-1]`. */
       readonly actions: readonly string[];
-      /** Bins per observation dimension, where a continuous observation was discretised. */
+      /** Bins per observation dimension, if a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
     }
-  /** What a user's module says of its policies. */
+  /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
-/** Inner edges of the bins of one observation dimension: `edges.length + 1` bins, bin i holds edges[i-1] ≤ x < edges[i]. */
+/**
+ * Inner bin edges of one observation dimension. There are `edges.length + 1` bins; bin i holds edges[i-1] ≤ x
+ * < edges[i].
+ */
 export interface BinEdges {
   readonly edges: readonly number[];
 }
@@ -84,29 +87,29 @@ export interface PolicyFamily {
   readonly description: PolicyDescription;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): Policy;
-  /** A random start, as the reference draws it. */
+  /** Draws a random initial vector, with the same distribution as the reference implementation. */
   initial(random: RandomGenerator): ParameterVector;
 }
 
-/** Makes many weights of few parameters: weights = scale · B · parameters. */
+/** Maps a few parameters to many weights: weights = scale · B · parameters. */
 export interface Projection {
   readonly seed: number;
   /** Number of parameters. */
   readonly rank: number;
   /**
-   * √(weights / rank): it makes the root mean square of the weights that of the parameters, so that a range means the
-   * same for both.
+   * √(weights / rank). With it, the weights have the same root mean square as the parameters, so a range
+   * means the same for both.
    */
   readonly scale: number;
-  /** B, a row for each weight; its columns are orthonormal. */
+  /** B, with one row per weight and orthonormal columns. */
   readonly basis: readonly ParameterVector[];
 }
 
 /**
- * A random subspace of the space of all weights, as in "Measuring the Intrinsic Dimension of Objective Landscapes"
- * (Li et al. 2018, arXiv:1804.08838), through the origin. The same seed gives the same one.
+ * A random subspace of weight space through the origin, as in "Measuring the Intrinsic Dimension of Objective
+ * Landscapes" (Li et al. 2018, arXiv:1804.08838). The same seed gives the same subspace.
  * @param weights number of weights
- * @throws UserError where the rank is above it
+ * @throws UserError if the rank exceeds it
  */
 export function createProjection({ rank, seed }: ProjectionConfig, weights: number): Projection {
   if (rank > weights) {
@@ -121,8 +124,9 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
 }
 
 /**
- * Q of a Gaussian matrix's QR decomposition, with R's diagonal made positive: then all subspaces, and all bases of
- * one, are equally likely (Mezzadri 2007, "How to generate random matrices from the classical compact groups").
+ * Q of a Gaussian matrix's QR decomposition, with signs chosen so that R's diagonal is positive. This makes
+ * the distribution uniform over all orthonormal bases (Mezzadri 2007, "How to generate random matrices from
+ * the classical compact groups").
  */
 function orthonormalBasis(rows: number, columns: number, seed: number): readonly ParameterVector[] {
   const random = createGenerator(seed);
@@ -132,12 +136,12 @@ function orthonormalBasis(rows: number, columns: number, seed: number): readonly
   return decomposition.orthogonalMatrix.to2DArray().map((row) => row.map((value, j) => value * signs[j]!));
 }
 
-/** The weights that the parameters make. */
+/** Maps parameters to weights. */
 export function project({ basis, scale }: Projection, parameters: ParameterVector): ParameterVector {
   return basis.map((row) => scale * row.reduce((sum, value, j) => sum + value * parameters[j]!, 0));
 }
 
-/** @throws UserError for texts, which no policy of numbers reads or writes */
+/** @throws UserError for a text space, which numeric policies can't handle */
 export function numericSpace(space: Space, id: string): NumericSpace {
   if (space.kind !== 'text') return space;
   throw new UserError({
@@ -155,7 +159,7 @@ export function tupleActions(id: string): UserError {
   });
 }
 
-/** The weights of a linear policy, row by row: its parameters in that order, or what a projection makes of them. */
+/** The weights of a linear policy, row by row: its parameters in that order, or their projection. */
 export function linearWeights(
   { places, projection }: Pick<Extract<PolicyDescription, { kind: 'linear' }>, 'places' | 'projection'>,
   parameters: ParameterVector,

@@ -21,13 +21,13 @@ import type { QTableConfig } from './settings.js';
 interface Discretizer {
   readonly states: number;
   readonly index: (observation: Observation) => number;
-  /** Present where bins were used. */
+  /** Present if the observation is binned. */
   readonly bins?: readonly BinEdges[];
 }
 
 /**
- * The states of a table. A discrete observation is its own state; the parts of a tuple and the bins of a vector are
- * combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
+ * Defines the states of a table. A discrete observation is its own state. The parts of a tuple or the bins of
+ * a vector are combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
  */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = numericSpace(environment.observationSpace, environment.id);
@@ -71,14 +71,14 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
 
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
-/** Inner edges of equal bins, or the edges that were given. */
+/** Inner edges of equal-width bins, or the edges given explicitly. */
 function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinEdges {
   if ('edges' in config) return { edges: config.edges };
   const { low, high, bins } = config;
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
 }
 
-/** The number of edges at or below x. */
+/** The number of edges at or below x; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
   const above = edges.findIndex((edge) => !(x >= edge));
   return above < 0 ? edges.length : above;
@@ -90,13 +90,13 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** No prompt holds a larger table. */
+/** A larger table would not fit into any prompt. */
 const maxParameters = 20_000;
 
 /**
- * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s. Form
- * `values`: parameter `s * actions + a` is the value of action a in state s, and the action with the highest value
- * is taken (the first on ties).
+ * Tables over discrete (or discretised) states. Form `actions`: parameter s is the action taken in state s.
+ * Form `values`: parameter `s * actions + a` is the value of action a in state s, and the policy takes the
+ * action with the highest value (the first if tied).
  */
 export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpec): PolicyFamily {
   const discretizer = createDiscretizer(config, environment);
@@ -125,7 +125,7 @@ type Table = Omit<PolicyFamily, 'description'>;
 
 function actionTable(_config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
   const { states } = discretizer;
-  // A number of the table is the action itself where that is a number, else its position in the list.
+  // A table entry is the action itself if actions are numbers, otherwise an index into the list of actions.
   const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
   const first = choices[0]!;
   return {

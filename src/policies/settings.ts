@@ -1,4 +1,4 @@
-/** The section `policy` of a config. */
+/** The `policy` section of a config. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -1,11 +1,11 @@
-/** The spaces of policies that compute outputs from a vector: linear ones and networks. */
+/** Spaces of policies that compute outputs from a vector: linear policies and networks. */
 import { UserError } from '../base/errors.js';
 import { dimensionsOf, type EnvironmentSpec } from '../environments/environment.js';
 import { numericSpace, type ParameterSpec, tupleActions, type VectorShape } from './policy.js';
 
 /**
- * @param kind as `policy.kind` has it
- * @throws UserError where the observation is no vector, or the action is a tuple or a text
+ * @param kind the value of `policy.kind`
+ * @throws UserError if the observation is not a vector, or the action is a tuple or a text
  */
 export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
@@ -33,7 +33,7 @@ export function vectorShape(
   }
 }
 
-/** What each output is for: `action 1` (a score), or `action[1]` (a dimension). */
+/** The meaning of each output: `action 1` (a score) or `action[1]` (a dimension). */
 export const outputNames = ({
   outputs,
   discrete,
@@ -41,7 +41,10 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/** Parameters that are weights, by these names; or their coordinates in a random subspace of some rank. */
+/**
+ * The spec of parameters that are weights with these names, or their coordinates in a random subspace of rank
+ * `rank`.
+ */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
   names: readonly string[],

@@ -1,16 +1,19 @@
 /** What the model itself says before a run. */
 
+import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { contextOf } from '../experiment/open-models.js';
 import { createModel } from '../experiment/proposer/create-model.js';
 import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
-import { type Completion, type ModelContext, ModelError } from '../models/language-model.js';
+import { type Completion, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/notation/grammar.js';
 import { emptyPicture } from '../render/png.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
+import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
 import { firstProposal } from './first-proposal.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
@@ -25,7 +28,7 @@ export async function contextsOf(
   signal?: AbortSignal,
 ): Promise<Contexts> {
   const own = async (section: ModelConfig | undefined, other: Proposer | undefined) =>
-    section && contextOf({ section, model: other }, ask, signal);
+    section && contextOf(section, other, ask, signal);
   const ofRun = await own(config.model, model);
   return {
     model: ofRun,
@@ -33,24 +36,6 @@ export async function contextsOf(
     feedback:
       config.feedback?.model === undefined ? ofRun : await own(config.feedback.model, feedback?.model),
   };
-}
-
-async function contextOf(
-  { model, section }: { readonly section: ModelConfig; readonly model: Proposer | undefined },
-  ask: boolean,
-  signal?: AbortSignal,
-): Promise<ModelContext | undefined> {
-  const config = languageModelOf(section);
-  const tokens = config?.provider === 'ollama' ? config.contextTokens : undefined;
-  const stated = tokens === undefined ? undefined : { tokens };
-  if (config?.provider === 'ollama' && !ask) return stated;
-  try {
-    return await (model && languageModelIn(model))?.context?.(signal);
-  } catch (error) {
-    // Asking for an answer will say the same.
-    if (error instanceof ModelError) return stated;
-    throw error;
-  }
 }
 
 /** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
@@ -65,7 +50,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   // What no other model is asked, it is asked itself.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
-  await contextOf({ section: assembly.config.model, model }, true, signal);
+  await contextOf(assembly.config.model, model, true, signal);
 }
 
 /** A call that only shows whether there is an answer. */
@@ -109,12 +94,12 @@ export async function askModel(
       : [{ ...seers, field: 'feedback.model', bound: feedback?.bound ?? 0, isShown: true }]),
   ];
   const findings: Finding[] = [];
-  for (const one of all) findings.push(...(await askOne(one, env, signal)));
+  for (const one of all) append(findings, await askOne(one, env, signal));
   return findings;
 }
 
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
-  Math.max(...bounds.map((bound) => bound ?? 0));
+  largest(bounds.map((bound) => bound ?? 0));
 
 /** A model that is to be asked, and the section of the config that names it. */
 interface Probed {

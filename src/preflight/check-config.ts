@@ -28,7 +28,8 @@ export async function checkConfig(
       await openParts(loaded.config, env, isBuiltInId(loaded.config.environment.id));
       return [...notesOf(loaded), ...located(loaded, unchecked)];
     }
-    const assembly = await assemble(loaded.config, env, undefined, offline ? standIns(loaded.config) : {});
+    const own = offline ? standIns(loaded.config) : { ask: stop.abort };
+    const assembly = await assemble(loaded.config, env, undefined, own);
     try {
       const findings = preflight(assembly, await contextsOf(assembly, !offline, stop.abort));
       const sampling = samplingFindings(loaded.config.model);

@@ -1,4 +1,5 @@
 /** The checks of `policyloop doctor`, each of one thing. */
+
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +13,7 @@ import { formatBytes, plural } from '../format/numbers.js';
 import { readHost } from '../models/hosted/ollama.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { hfCache, hfModels } from '../models/local/stores/hf-cache.js';
+import { parseJson } from '../storage/json-depth.js';
 
 /** `missing`: something is not there that nobody needs to have. `problem`: what is there is broken, or too little. */
 export interface Check {
@@ -131,7 +133,9 @@ export async function ollama({ env, fetch }: Surroundings): Promise<Check> {
       signal: AbortSignal.timeout(answerMs),
       ...(username !== '' && { headers: { authorization: `Basic ${login}` } }),
     });
-    const { models = [] } = (await tags.json()) as { readonly models?: readonly { readonly name: string }[] };
+    const { models = [] } = parseJson(await tags.text()) as {
+      readonly models?: readonly { readonly name: string }[];
+    };
     const shown = models.slice(0, 6).map((model) => model.name);
     if (models.length === 0)
       return {
@@ -259,7 +263,7 @@ export async function network({ fetch, offline }: Surroundings): Promise<Check> 
     return {
       ...{ name, status: 'missing', found: 'huggingface.co does not answer' },
       remedy:
-        'only models pull and hosted models need it; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY',
+        'only models pull and hosted models need it; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY (Node 24)',
     };
   }
 }

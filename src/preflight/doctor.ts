@@ -1,5 +1,7 @@
 /** What is there and works on this machine, and what to do where it isn't. */
+
 import { styleText } from 'node:util';
+import { largest } from '../statistics/descriptive.js';
 import {
   type Check,
   cachedModels,
@@ -48,7 +50,7 @@ const marks = {
 
 /** A line a check, its remedy below it. */
 export function examinationText({ checks }: Examination): string {
-  const width = Math.max(...checks.map(({ name }) => name.length));
+  const width = largest(checks.map(({ name }) => name.length));
   return checks
     .flatMap(({ found, name, remedy, status }) => [
       `${marks[status]()}  ${name.padEnd(width)}  ${found}`,

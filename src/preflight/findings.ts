@@ -1,5 +1,7 @@
 /** What the check of a config found. */
+
 import { formatProblem, type Problem } from '../base/errors.js';
+import { largest } from '../statistics/descriptive.js';
 
 /** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
 export interface Finding extends Problem {
@@ -18,7 +20,7 @@ export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
 
 /** A line for each; value, alternatives and remedy of what is not in order are indented below it. */
 export function describeFindings(findings: readonly Finding[]): string {
-  const width = Math.max(0, ...findings.map(({ field }) => (field ?? '').length));
+  const width = largest([0, ...findings.map(({ field }) => (field ?? '').length)]);
   return findings
     .map(({ level, field = '', ...problem }) => {
       const [first, ...details] = formatProblem(problem).split('\n');

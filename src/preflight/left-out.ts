@@ -2,6 +2,7 @@
  * What a config names that is code or a program. A check without them starts and imports nothing, and says what it
  * could therefore not check.
  */
+import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
@@ -123,7 +124,7 @@ export async function openParts(
       await open();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
     }
   }
   if (problems.length > 0) throw new UserError(problems);

@@ -4,6 +4,7 @@ import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic/parts.js';
+import { historyWithin } from '../experiment/proposer/run-defaults.js';
 import { type Finding, found } from './findings.js';
 import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 
@@ -49,6 +50,8 @@ function readsOf(
   const reads: Read[] = [];
   if (proposes !== undefined) {
     const steps = demonstrations === undefined ? '' : ', demonstrations.steps';
+    const tokens = contexts.model && historyWithin(contexts.model.tokens);
+    const less = tokens !== undefined && tokens < (config.memory.tokens ?? 0) ? `=${tokens}` : '';
     reads.push({
       model: proposes,
       section: 'model',
@@ -57,7 +60,7 @@ function readsOf(
       prompt: { ...forecast.longest, answer: forecast.answer },
       field: 'memory.tokens',
       what: 'the longest prompt',
-      remedy: `show less (memory.tokens, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
+      remedy: `show less (memory.tokens${less}, memory.best, memory.recent${steps}), allow fewer corrections or turns, or use a model with a longer context`,
     });
   }
   if (revises !== undefined && forecast.critic !== undefined) {

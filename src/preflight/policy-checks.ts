@@ -1,7 +1,9 @@
 /** Whether a policy that can be built can also do what its environment asks for. */
+
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { BinEdges, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import { type Finding, warning } from './findings.js';
 
 /** What is odd about the actions and the states that a policy can tell apart. */
@@ -63,7 +65,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
   return space.low.flatMap((low, d): Finding | readonly Finding[] => {
     const high = space.high[d]!;
     const values = actions.map((action) => action[d]!);
-    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const [least, most] = [smallest(values), largest(values)];
     const name = `action[${d}]`;
     if (least < low || most > high) {
       return warning({

@@ -34,7 +34,7 @@ export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly
     ...promptFindings(assembly, forecast),
     ...notationFindings(assembly.config),
     ...demonstrationFindings(assembly, forecast.first),
-    ...(reader !== undefined ? memoryFindings(assembly, forecast) : []),
+    ...(reader !== undefined ? memoryFindings(assembly, forecast, contexts.model?.tokens) : []),
     ...lengthFindings(assembly, forecast, contexts),
     ...thoughtFindings(reader, contexts.model?.thinks),
     ...contextFindings(contexts),
@@ -206,6 +206,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
 function memoryFindings(
   { config, imported }: Assembly,
   { entryTokens, room }: PromptForecast,
+  context: number | undefined,
 ): readonly Finding[] {
   const { iterations, memory, warmup } = config;
   const { best, ofGroup, recent, tokens } = memory;
@@ -215,12 +216,16 @@ function memoryFindings(
   const shown = Math.min(last, wanted);
   // That it holds less than two is told elsewhere.
   if (room >= shown || room < 2) return [];
+  const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
+  const doubt = context === undefined ? ", where the model's context takes that" : '';
+  const fits = enough < (context ?? Number.POSITIVE_INFINITY);
+  const all = fits ? `memory.tokens=${enough} shows them all${doubt}; ` : '';
   return [
     warning({
       field: 'memory.tokens',
       value: tokens,
       message: `holds about ${room} of the ${shown} evaluations that the last prompt would show: the others are hidden, the oldest first`,
-      remedy: `memory.tokens=${Math.ceil((shown * entryTokens) / 1000) * 1000} shows them all, where the model's context takes that; memory.best and memory.recent say which to show instead`,
+      remedy: `${all}memory.best and memory.recent say which to show instead`,
     }),
   ];
 }

@@ -1,4 +1,5 @@
 /** How long the prompts of a run will be, by prompts of two made-up runs. */
+
 import { framesOf } from '../config/feedback.js';
 import { criticPrompter } from '../experiment/critic/parts.js';
 import { questionsOn } from '../experiment/feedback-parts.js';
@@ -10,6 +11,7 @@ import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
+import { largest } from '../statistics/descriptive.js';
 
 import {
   episodeOf,
@@ -94,7 +96,7 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
   const means = conversations.map(({ asked }) => mean(asked.map(most)));
   const prompts = conversations.flatMap(({ asked }) => asked);
   const lengths = prompts.map(estimatePromptTokens);
-  const longest = prompts[lengths.indexOf(Math.max(...lengths))]!;
+  const longest = prompts[lengths.indexOf(largest(lengths))]!;
   const { correction } = conversations[0]!;
   const corrected = [...longest, ...corrections(wide.reply, correction, maximumCorrections)];
   const critic = criticForecast(parts, runs, contexts.critic?.count);
@@ -104,7 +106,7 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
     first: conversations[0]!.asked[0]!,
     longest: {
       messages: longest,
-      tokens: { most: most(longest), fewest: Math.max(...terse.map(fewest)) },
+      tokens: { most: most(longest), fewest: largest(terse.map(fewest)) },
       corrected: most(corrected),
       bound: mostTokens(corrected),
     },

@@ -1,4 +1,4 @@
-/** The sections of a config that say what prompts show. */
+/** The config sections that determine what prompts show. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -85,7 +85,7 @@ export const memorySchema = z.strictObject({
   tokens: count(1)
     .optional()
     .describe(
-      'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000; without `best` and `recent`, at most half the context of a local model)',
+      'Budget of the history part, in estimated tokens; the oldest evaluations go first. `check` and `run` say where it hides evaluations (default: 24,000; without `best` and `recent`, at most half the context of the model, where that is known)',
     ),
   digits: z
     .int()
@@ -93,7 +93,7 @@ export const memorySchema = z.strictObject({
     .max(12)
     .optional()
     .describe(
-      'Significant digits of scores below 1, so that the model can tell small scores apart; larger scores have two decimals (default: 3)',
+      'Least significant digits of scores below 1. Other scores have two decimals, and as many more as it takes to tell different scores apart (default: 3)',
     ),
   trajectories: z
     .enum(['none', 'rows', 'summary'])
@@ -118,5 +118,7 @@ export type PromptsConfig = z.output<typeof promptsSchema>;
 export type DemonstrationsConfig = z.output<typeof demonstrationsSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
 
-/** `memory.tokens` by default: a context of 32,768 then has room for the task and an answer of 4,096 tokens. */
+/**
+ * Default of `memory.tokens`: leaves room in a context of 32,768 for the task and an answer of 4,096 tokens.
+ */
 export const historyTokens = 24_000;

@@ -1,17 +1,17 @@
 import type { ChatMessage } from '../models/language-model.js';
 
-/** Tokens that a chat template adds to each message, at most. */
+/** Maximum number of tokens that a chat template adds per message. */
 const messageTokens = 8;
 
-/** Estimated tokens of a whole prompt, on the high side. */
+/** Estimated number of tokens of a whole prompt, erring on the high side. */
 export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'content'>[]): number {
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
 /**
- * A count of tokens that errs on the high side, without any model's tokenizer: a token for every digit, mark and
- * line, one for every four letters begun, one for every other character beyond ASCII, and one for a space before
- * a digit (many vocabularies hold no number with its space). Linear in the length.
+ * Estimates the number of tokens without a tokenizer, erring on the high side: one per digit, punctuation
+ * mark and line; one per four letters or part thereof; one per other non-ASCII character; and one for a space
+ * before a digit (many vocabularies have no token for a number with its space). Runs in linear time.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

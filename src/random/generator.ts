@@ -1,6 +1,6 @@
 /**
- * Seeded random numbers that equal NumPy's: `createGenerator(seed)` draws what
- * `numpy.random.Generator(PCG64(SeedSequence(seed)))` draws (checked against NumPy 2.4.6).
+ * Seeded random numbers identical to NumPy's: `createGenerator(seed)` draws the same as
+ * `numpy.random.Generator(PCG64(SeedSequence(seed)))` (checked against NumPy 2.4.6).
  */
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../base/errors.js';
@@ -14,23 +14,23 @@ export interface RandomGenerator {
   uniform(low: number, high: number): number;
   /**
    * An integer in [low, high).
-   * @throws UserError where `low < high` does not hold or a bound is not a safe integer
+   * @throws UserError if `low < high` doesn't hold or a bound is not a safe integer
    */
   integers(low: number, high: number): number;
   /**
-   * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, 0 where none does
-   * (as in Gymnasium).
+   * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, or 0 if
+   * none does (as in Gymnasium).
    */
   categorical(probabilities: readonly number[]): number;
-  /** One item, each equally likely. @throws UserError where there is none */
+  /** One item, drawn uniformly. @throws UserError if there are none */
   choice<T>(items: readonly T[]): T;
-  /** A normal deviate; mean 0 and standard deviation 1 unless given. Within 1e-14 (relative) of NumPy's. */
+  /** A normal deviate with mean 0 and standard deviation 1 by default. Within 1e-14 (relative) of NumPy's. */
   normal(mean?: number, standardDeviation?: number): number;
 }
 
 /**
- * @param seed a non-negative integer of any size; without one the operating system gives 128 random bits
- * @param spawnKey NumPy's `spawn_key`: streams with different keys below one seed are independent
+ * @param seed a non-negative integer of any size; defaults to 128 random bits from the operating system
+ * @param spawnKey NumPy's `spawn_key`: streams with different keys below the same seed are independent
  * @throws UserError for a negative, fractional or non-finite seed
  */
 export function createGenerator(
@@ -40,7 +40,10 @@ export function createGenerator(
   return new Generator(new Pcg64(seedWords(seed, spawnKey, 8)));
 }
 
-/** `count` different 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats. */
+/**
+ * `count` distinct 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`,
+ * without repeats.
+ */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
   let seeds = new Set<number>();
   for (let words = 0; seeds.size < count; ) {
@@ -50,16 +53,38 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
+/**
+ * State of a generator from this file, used to continue it in another thread; undefined for any other value.
+ */
+export function stateOf(random: unknown): readonly number[] | undefined {
+  return random instanceof Generator ? random.state : undefined;
+}
+
+/** Sets the state of `random`. */
+export function continueAt(random: RandomGenerator, state: readonly number[]): void {
+  (random as Generator).state = state;
+}
+
 const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** Upper half of an output whose lower half is used up: an output serves two 32-bit draws. */
+  /** Upper half of an output whose lower half has been used; an output serves two 32-bit draws. */
   #half = 0;
   #hasHalf = false;
 
   constructor(bits: Pcg64) {
     this.#bits = bits;
+  }
+
+  get state(): readonly number[] {
+    return [this.#half, Number(this.#hasHalf), ...this.#bits.words];
+  }
+
+  set state([half, hasHalf, ...words]: readonly number[]) {
+    this.#half = half!;
+    this.#hasHalf = hasHalf === 1;
+    this.#bits.words = words;
   }
 
   random(): number {
@@ -114,12 +139,15 @@ class Generator implements RandomGenerator {
     return this.#bits.low >>> 0;
   }
 
-  /** Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), 1 < range < 2^32. */
+  /**
+   * Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), for 1 <
+   * range < 2^32.
+   */
   #bounded32(range: number): number {
     for (;;) {
       const draw = this.#next32();
       const fraction = Math.imul(draw, range) >>> 0;
-      // The threshold 2^32 mod range is below the range, so the division is seldom needed.
+      // The threshold 2^32 mod range is below the range, so the division is rarely needed.
       if (fraction >= range || fraction >= 2 ** 32 % range) {
         return Math.floor((draw * range - fraction) * 2 ** -32 + 0.5);
       }
@@ -141,7 +169,7 @@ class Generator implements RandomGenerator {
     const bits = this.#bits;
     for (;;) {
       bits.next();
-      // From the lowest bit: 8 bits choose the strip, 1 the sign, 52 the magnitude.
+      // From the lowest bit: 8 bits select the strip, 1 the sign, 52 the magnitude.
       const strip = bits.low & 0xff;
       const negative = (bits.low & 0x100) !== 0;
       const magnitude = (bits.high & 0x1fffffff) * 2 ** 23 + (bits.low >>> 9);
@@ -155,7 +183,7 @@ class Generator implements RandomGenerator {
     }
   }
 
-  /** Marsaglia's method beyond the base strip; a bit of the magnitude gives the sign. */
+  /** Marsaglia's method beyond the base strip; one bit of the magnitude gives the sign. */
   #tail(magnitude: number): number {
     for (;;) {
       const x = -Math.log1p(-this.random()) / tailStart;
@@ -167,7 +195,7 @@ class Generator implements RandomGenerator {
   }
 }
 
-/** The items in random order, every order equally likely (Fisher and Yates 1938). */
+/** The items in uniformly random order (Fisher and Yates 1938). */
 export function shuffled<T>(items: Iterable<T>, random: RandomGenerator): T[] {
   const order = [...items];
   for (let i = order.length - 1; i > 0; i--) {

@@ -1,6 +1,6 @@
 /**
- * PCG64 (O'Neill's PCG XSL-RR 128/64): a 128-bit linear congruential generator with a permuted 64-bit output, as NumPy
- * has it. Numbers of 128 bits are four 32-bit words, least significant first.
+ * PCG64 (O'Neill's PCG XSL-RR 128/64) as in NumPy: a 128-bit linear congruential generator with a permuted
+ * 64-bit output. 128-bit numbers are stored as four 32-bit words, least significant first.
  */
 
 /** The multiplier 0x2360ed051fc65da44385df649fccf645. */
@@ -10,28 +10,28 @@ const m2 = 0x1fc65da4;
 const m3 = 0x2360ed05;
 const inverseWord = 2 ** -32;
 
-/** The bit stream of one generator. After `next` the 64 bits lie in `high` and `low`. */
+/** The bit stream of one generator. `next` puts its 64 bits into `high` and `low`. */
 export class Pcg64 {
   /** Upper 32 bits of the last output, as a signed integer. */
   high = 0;
   /** Lower 32 bits of the last output, as a signed integer. */
   low = 0;
-  // Signed 32-bit integers: V8 keeps these unboxed in the object.
+  // Signed 32-bit integers, which V8 keeps unboxed in the object.
   #s0 = 0;
   #s1 = 0;
   #s2 = 0;
   #s3 = 0;
-  readonly #i0: number;
-  readonly #i1: number;
-  readonly #i2: number;
-  readonly #i3: number;
+  #i0: number;
+  #i1: number;
+  #i2: number;
+  #i3: number;
 
   /**
-   * @param words eight words of a seed sequence. NumPy reads them as four 64-bit numbers, low word first: the upper and
-   *   lower half of the initial state, then those of the stream number.
+   * @param words eight words of a seed sequence. NumPy reads them as four 64-bit numbers, low word first: the
+   * upper and lower half of the initial state, then those of the stream number.
    */
   constructor(words: readonly number[]) {
-    // The increment is 2 · stream + 1: it must be odd.
+    // The increment is 2 · stream + 1, because it must be odd.
     this.#i0 = (words[6]! << 1) | 1;
     this.#i1 = (words[7]! << 1) | (words[6]! >>> 31);
     this.#i2 = (words[4]! << 1) | (words[7]! >>> 31);
@@ -48,13 +48,24 @@ export class Pcg64 {
     this.next();
   }
 
+  /** State and increment. */
+  get words(): readonly number[] {
+    return [this.#s0, this.#s1, this.#s2, this.#s3, this.#i0, this.#i1, this.#i2, this.#i3];
+  }
+
+  set words(words: readonly number[]) {
+    [this.#s0, this.#s1, this.#s2, this.#s3] = words as [number, number, number, number];
+    [this.#i0, this.#i1, this.#i2, this.#i3] = words.slice(4) as [number, number, number, number];
+  }
+
   /** Advances the state by one step and puts the output into `high` and `low`. */
   next(): void {
     const s0 = this.#s0 >>> 0;
     const s1 = this.#s1 >>> 0;
     const s2 = this.#s2 >>> 0;
     const s3 = this.#s3;
-    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words and is therefore exact in a double.
+    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words and is therefore exact
+    // in a double.
     const low00 = Math.imul(s0, m0) >>> 0;
     const low01 = Math.imul(s0, m1) >>> 0;
     const low10 = Math.imul(s1, m0) >>> 0;
@@ -86,7 +97,7 @@ export class Pcg64 {
     this.#s1 = r1;
     this.#s2 = r2;
     this.#s3 = r3;
-    // Output: the two halves xored, rotated right by the six top bits.
+    // Output: the two halves xored, then rotated right by the top six bits.
     const high = r3 ^ r1;
     const low = r2 ^ r0;
     const rotation = r3 >>> 26;
@@ -95,32 +106,33 @@ export class Pcg64 {
     const swapped = rotation >= 32;
     const upper = swapped ? low : high;
     const lower = swapped ? high : low;
-    // A shift by 32 is a shift by 0 in JavaScript, so `back` is applied in two steps.
+    // In JavaScript, a shift by 32 is a shift by 0, so `back` is applied in two steps.
     this.high = (upper >>> shift) | ((lower << 1) << (back - 1));
     this.low = (lower >>> shift) | ((upper << 1) << (back - 1));
   }
 }
 
 /**
- * Upper word of the 64-bit product of two words whose lower word is `low`. The double product errs by less than 2^11,
- * so that the difference to `low` is a multiple of 2^32 but for that error, which adding one half rounds away.
+ * Upper word of the 64-bit product of two words whose lower word is `low`. The double product is off by less
+ * than 2^11, so after subtracting `low` the quotient by 2^32 is nearly an integer; adding one half and
+ * flooring rounds the error away.
  */
 function highWord(a: number, b: number, low: number): number {
   return Math.floor((a * b - low) * inverseWord + 0.5);
 }
 
-// Tables of the ziggurat method for the standard normal (J. A. Doornik, "An Improved Ziggurat Method to Generate Normal
-// Random Samples", 2005) in NumPy's layout: 256 strips of equal area under f(x) = exp(-x²/2), 52-bit magnitudes.
-// Strip 0 is the base with the tail; strip i ≥ 1 spans 0 … x_i and x_255 is where the tail starts.
+// Tables of the ziggurat method for the standard normal (J. A. Doornik, "An Improved Ziggurat Method to
+// Generate Normal Random Samples", 2005) in NumPy's layout: 256 strips of equal area under f(x) = exp(-x²/2),
+// 52-bit magnitudes. Strip 0 is the base with the tail; strip i ≥ 1 spans 0 … x_i. The tail starts at x_255.
 
 /** Start of the tail. */
 export const tailStart = 3.6541528853610088;
 const strips = 256;
 const scale = 2 ** 52;
 
-/** Width of a strip for each unit of the magnitude. */
+/** Width of a strip per unit of the magnitude. */
 export const stripWidth = new Float64Array(strips);
-/** Magnitudes below this lie under the curve whatever their height. */
+/** Magnitudes below this are under the curve at any height. */
 export const stripCore = new Float64Array(strips);
 /** f(x_i), the height of the curve at the right end of a strip. */
 export const stripHeight = new Float64Array(strips);

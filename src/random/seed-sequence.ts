@@ -1,7 +1,8 @@
 /**
- * NumPy's SeedSequence: hashes a seed of any size, and a path of spawn keys below it, into independent streams.
- * The algorithm is Melissa O'Neill's seed_seq_fe with a pool of four words; the constants are hers.
+ * NumPy's SeedSequence: hashes a seed of any size, and a path of spawn keys below it, into independent
+ * streams. The algorithm and constants are those of Melissa O'Neill's seed_seq_fe, with a pool of four words.
  */
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 
 const poolSize = 4;
@@ -14,8 +15,8 @@ const mixRight = 0x4973f715;
 const word = 2 ** 32;
 
 /**
- * 32-bit words as `SeedSequence(entropy, spawn_key=spawnKey).generate_state(count)` gives them. More words begin with the
- * same ones.
+ * The 32-bit words of `SeedSequence(entropy, spawn_key=spawnKey).generate_state(count)`. A larger `count`
+ * extends the same sequence.
  * @param entropy a non-negative integer of any size
  * @param spawnKey non-negative integers
  * @throws UserError for a negative, fractional or non-finite number
@@ -28,9 +29,9 @@ export function seedWords(entropy: number | bigint, spawnKey: readonly number[],
 function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]): readonly number[] {
   const words = toWords(entropy, 'seed');
   if (spawnKey.length === 0) return words;
-  // Padding keeps the children of a short seed apart from a longer seed that happens to hold the same words.
+  // Padding distinguishes the children of a short seed from a longer seed with the same words.
   while (words.length < poolSize) words.push(0);
-  for (const key of spawnKey) words.push(...toWords(key, 'spawnKey'));
+  for (const key of spawnKey) append(words, toWords(key, 'spawnKey'));
   return words;
 }
 

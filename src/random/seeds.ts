@@ -3,27 +3,28 @@ import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.
 /** First spawn key of each independent stream below a run's root seed. Changing one changes every result. */
 const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
 
-/** Root seed of each repeat. The first is `seed` itself, so that `repeats: 1` and a lone run agree. */
+/**
+ * Root seed of each repeat. The first is `seed` itself, so that a single run equals the first of several
+ * repeats.
+ */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
   return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
 }
 
-/** The stream that draws the warm-up policies. */
+/** The stream for drawing the warm-up policies. */
 export function warmupGenerator(seed: number): RandomGenerator {
   return createGenerator(seed, [streams.warmup]);
 }
 
-/**
- * Episode seeds of an evaluation, all below 2^31. Without `iteration` they are the common ones of the run.
- */
+/** Episode seeds of an evaluation, all below 2^31. Without `iteration`, the ones shared by the whole run. */
 export function evaluationSeeds(seed: number, episodes: number, iteration?: number): readonly number[] {
   const key = iteration === undefined ? [streams.evaluation] : [streams.evaluation, iteration];
   return lowerHalf(seed, key, episodes);
 }
 
 /**
- * Episode seeds of a confirmation stage, all at or above 2^31: no evaluation can have used one, and no two stages
- * share one.
+ * Episode seeds of a confirmation stage, all at least 2^31, so that no evaluation can have used them. No two
+ * stages share a seed.
  */
 export function confirmationSeeds(
   seed: number,
@@ -39,12 +40,12 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
-/** Seed of what the model of a run learns: the first values of a fresh adapter, and how rewards are shuffled. */
+/** Seed for training a run's model: the initial values of the adapter, and how rewards are shuffled. */
 export function learningSeed(seed: number): number {
   return lowerHalf(seed, [streams.learning], 1)[0]!;
 }
 
-/** `count` different seeds below 2^31. */
+/** `count` distinct seeds below 2^31. */
 function lowerHalf(seed: number, spawnKey: readonly number[], count: number): readonly number[] {
   for (let drawn = count; ; drawn += count) {
     const seeds = [...new Set(deriveSeeds(seed, spawnKey, drawn).map((value) => value >>> 1))];

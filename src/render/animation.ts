@@ -1,48 +1,50 @@
-/** An episode as pictures one after another, before anything is known of a file format. */
+/** An episode as a sequence of pictures, independent of any file format. */
 import type { Frame, Point } from '../environments/frame.js';
 
-/** File formats that an animation can be written in. */
+/** Available file formats. */
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
 /** A state of the episode. */
 export interface Moment {
   readonly frame: Frame;
-  /** Steps taken. */
+  /** Number of steps taken. */
   readonly step: number;
   /** Sum of the rewards so far. */
   readonly return: number;
 }
 
 export interface Animation {
-  /** E.g. `CartPole-v1 · iteration 12`. */
+  /** For example, `CartPole-v1 · iteration 12`. */
   readonly title: string;
-  /** At least one, oldest first; all but the last are equally far apart. */
+  /** At least one, oldest first; evenly spaced except for the last. */
   readonly moments: readonly Moment[];
   readonly pace: Pace;
 }
 
 export interface Pace {
-  /** Steps from one moment to the next. */
+  /** Number of steps between moments. */
   readonly stride: number;
-  /** How long a moment is shown. */
+  /** Display time of a moment. */
   readonly seconds: number;
-  /** Times the task's own speed, where it has one and this differs. */
+  /** Playback speed as a multiple of the task's own; absent without one or if equal to it. */
   readonly speed?: number;
 }
 
-/** How long the last moment stays before the episode begins anew. */
+/** How long the last moment is held before the animation repeats. */
 export const holdSeconds = 1.2;
 
-const highestRate = 30; // pictures a second: more are not seen
-const longestSeconds = 20; // what runs longer is sped up
-const longestTurns = 10; // s, of tasks without a time of their own
+const highestRate = 30; // pictures per second; more would not be noticed
+const longestSeconds = 20; // anything longer is sped up
+const longestTurns = 10; // s, for tasks without a time scale
 const turnSeconds = 0.7;
 
 /**
- * Which moments of an episode to show, and how fast: at the task's own speed while that takes at most 20 s.
- * @param stepSeconds simulated seconds of a step; without them every step is a turn of at most 0.7 s
- * @param options `maxFrames`: the most moments, at least 2; `fps`: a rate instead, of every step where that many fit
+ * Selects which moments of an episode to show and how fast: at the task's own speed if that takes at most 20
+ * s.
+ * @param stepSeconds simulated seconds per step; without it, each step is a turn of at most 0.7 s
+ * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step
+ * if they fit
  */
 export function paceOf(
   steps: number,
@@ -59,18 +61,18 @@ export function paceOf(
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
-/** Whether a moment is shown at this step of an episode of `steps`. */
+/** Whether this step of an episode with `steps` steps is shown. */
 export function isShown(step: number, steps: number, { stride }: Pace): boolean {
   return step % stride === 0 || step === steps;
 }
 
-/** The text above the picture, beside the title. */
+/** The text above the picture, next to the title. */
 export interface Caption {
   readonly return: string;
   readonly step: string;
 }
 
-/** The captions of all moments, with the same digits after the point, so that they don't jump. */
+/** The captions of all moments, with the same number of decimals so that they don't jump. */
 export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Caption[] {
   const decimals = moments.every((moment) => Number.isInteger(moment.return))
     ? 0
@@ -84,41 +86,41 @@ export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Ca
   }));
 }
 
-/** Seconds from the first moment until the episode begins anew. */
+/** Duration of one loop in seconds. */
 export function durationOf({ moments, pace }: Pick<Animation, 'moments' | 'pace'>): number {
   return (moments.length - 1) * pace.seconds + Math.max(pace.seconds, holdSeconds);
 }
 
-/** `2.5× speed`; undefined at the task's own. */
+/** Example: `2.5× speed`; undefined at the task's own speed. */
 export function speedText({ speed }: Pace): string | undefined {
   if (speed === undefined) return undefined;
   return `${speed >= 10 ? Math.round(speed) : Number(speed.toPrecision(2))}× speed`;
 }
 
-/** Where things are in a picture; lengths in its units, y downwards. */
+/** Positions in a picture, in its own units, with y pointing down. */
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** The view of the frames. What reaches beyond it is cut off. */
+  /** The view of the frames; anything beyond it is clipped. */
   readonly scene: {
     readonly left: number;
     readonly top: number;
     readonly width: number;
     readonly height: number;
   };
-  /** Units of the picture to one of the frame. */
+  /** Picture units per frame unit. */
   readonly scale: number;
   readonly caption: {
     readonly margin: number;
     /** Baselines and sizes of the two lines. */
     readonly title: { readonly baseline: number; readonly size: number };
     readonly figures: { readonly baseline: number; readonly size: number };
-    /** Where the figures begin: name and value of the return, then of the step. */
+    /** x positions of the columns: name and value of the return, then of the step. */
     readonly columns: readonly [number, number, number, number];
   };
 }
 
-/** The caption above the scene, in a picture `width` wide whose scene is at most as high as it is wide. */
+/** Puts the caption above the scene, in a picture `width` wide whose scene is at most as high as wide. */
 export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
   const [across, up] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
   const scale = width / Math.max(across, up);
@@ -144,7 +146,7 @@ export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
   };
 }
 
-/** A point of a frame in the scene, from its top left corner. */
+/** Converts a point of a frame to scene coordinates, relative to the top left corner. */
 export function placeIn(view: Frame['view'], { scale }: Layout, [x, y]: Point): Point {
   return [(x - view.min[0]) * scale, (view.max[1] - y) * scale];
 }

@@ -1,12 +1,15 @@
 import type { Role, Shape } from '../environments/frame.js';
 
-/** The paints of a picture: those of the page and its writing, and one a role. */
+/** The colours of a picture: for the page, its text, and each role. */
 export type Paint = Role | 'page' | 'writing' | 'note';
 
 /** Red, green and blue, each 0 … 255. */
 export type Rgb = readonly [number, number, number];
 
-/** Each paint on a light and on a dark page. Roles that meet in one picture differ in lightness too, not in hue alone. */
+/**
+ * Each colour on a light and on a dark page. Roles that occur in the same picture differ in lightness too,
+ * not just in hue.
+ */
 export const colours: Readonly<Record<Paint, { readonly light: string; readonly dark: string }>> = {
   page: { light: '#fbfbfa', dark: '#1a1c20' },
   writing: { light: '#1b1d21', dark: '#e9eaed' },
@@ -21,7 +24,7 @@ export const colours: Readonly<Record<Paint, { readonly light: string; readonly 
   guide: { light: '#d6dade', dark: '#363c44' },
 };
 
-/** The paint of a shape. Guides are faint, but their text must be readable. */
+/** The colour of a shape. Guides are faint, but their text must be readable. */
 export function paintOf({ kind, role }: Shape): Paint {
   return kind === 'text' && role === 'guide' ? 'note' : role;
 }
@@ -31,10 +34,10 @@ export function rgbOf(hex: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** The colours of a picture and, for its edges, the shades between any two of them: at most `size` in all. */
+/** The colours of a picture plus, for its edges, blends between any two of them: at most `size` in all. */
 export interface Blends {
   readonly palette: readonly Rgb[];
-  /** Index of the colour where `share` (0 … 1) of a pixel of colour `under` is covered by `over`. */
+  /** Palette index of colour `under` with a share (0 … 1) of the pixel covered by `over`. */
   mix(under: number, over: number, share: number): number;
 }
 
@@ -50,7 +53,10 @@ export function createBlends(colours: readonly Rgb[], size: number): Blends {
       for (let level = 1; level < levels; level++) palette.push(between(one, other, level / levels));
     }
   }
-  /** Mixed colours by `under`, `over` and level; colours over a shade are rounded to the nearest of the palette. */
+  /**
+   * Cache of blends by `under`, `over` and level; blends over another blend are rounded to the nearest
+   * palette colour.
+   */
   const known = new Map<number, number>();
   return {
     palette,

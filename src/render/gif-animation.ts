@@ -1,4 +1,4 @@
-/** An animation as a GIF: frames and captions painted on a raster. */
+/** Renders an animation as a GIF, with frames and captions drawn on a raster. */
 import { createRequire } from 'node:module';
 import { unreachable } from '../base/errors.js';
 import type { Frame, Point, Shape } from '../environments/frame.js';
@@ -22,13 +22,13 @@ interface Encoder {
     width: number,
     height: number,
     options: {
-      /** The colours of the whole picture; given with the first frame. */
+      /** Palette of the whole picture; passed with the first frame. */
       readonly palette?: readonly (readonly number[])[];
-      /** Milliseconds; GIF keeps hundredths of a second. */
+      /** Milliseconds; GIF stores hundredths of a second. */
       readonly delay: number;
       readonly transparent?: boolean;
       readonly transparentIndex?: number;
-      /** 1: the next frame is painted over this one. */
+      /** 1: the next frame is drawn over this one. */
       readonly dispose: number;
     },
   ): void;
@@ -36,14 +36,14 @@ interface Encoder {
   bytes(): Uint8Array;
 }
 
-// The package has no types, and names its exports to bundlers only.
+// The package has no types, and its exports work only with bundlers.
 const { GIFEncoder } = createRequire(import.meta.url)('gifenc') as { GIFEncoder: () => Encoder };
 
-/** Index of the palette that stands for "as in the frame before". */
+/** Palette index that means "unchanged since the previous frame". */
 const unchanged = 255;
-const shortestDelayMs = 20; // browsers slow down what is quicker
+const shortestDelayMs = 20; // browsers slow down anything faster
 
-/** A picture file that moves. */
+/** An animated picture file. */
 export interface Gif {
   readonly bytes: Uint8Array;
   readonly width: number;
@@ -51,9 +51,9 @@ export interface Gif {
 }
 
 /**
- * A GIF that repeats forever, in the colours of a light page.
- * @param width pixels
- * @param onFrame called after each frame with the number of frames that are drawn
+ * A GIF that loops forever, in the colours of a light page.
+ * @param width in pixels
+ * @param onFrame called after each frame with the number of frames drawn so far
  */
 export function gifAnimation(
   animation: Animation,
@@ -90,9 +90,9 @@ export function gifAnimation(
   return { bytes: encoder.bytes(), width, height };
 }
 
-/** Paints pictures of one animation. */
+/** Draws the pictures of one animation. */
 export class Painter {
-  /** Indices of the palette, row by row; the same array each time. */
+  /** Palette indices, row by row; the same array every time. */
   readonly pixels: Uint8Array;
   readonly palette: readonly Rgb[];
   readonly #animation: Animation;
@@ -100,7 +100,7 @@ export class Painter {
   readonly #paints: readonly Paint[];
   readonly #raster: Raster;
 
-  /** @param size the most colours that the palette may have */
+  /** @param size maximum number of palette colours */
   constructor(animation: Animation, layout: Layout, size: number) {
     this.#animation = animation;
     this.#layout = layout;
@@ -114,7 +114,7 @@ export class Painter {
     this.palette = blends.palette;
   }
 
-  /** Paints a whole picture. */
+  /** Draws a whole picture. */
   paint({ view, shapes }: Frame, caption: Caption): void {
     const { width, height, scene } = this.#layout;
     this.#raster.clip(0, 0, width, height);
@@ -133,7 +133,7 @@ export class Painter {
     return this.#paints.indexOf(paint);
   }
 
-  /** @param place where its baseline begins */
+  /** @param place start of the text's baseline */
   #write(text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void {
     const strokes = strokesOf(text, height).strokes.map((stroke) =>
       stroke.map(([dx, dy]): Point => [x + dx, y + dy]),
@@ -187,7 +187,7 @@ export class Painter {
   }
 }
 
-/** Lists only what occurs: the fewer paints, the finer their edges. */
+/** Only the colours that occur: the fewer there are, the finer the edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

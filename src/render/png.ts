@@ -1,15 +1,15 @@
-/** Still pictures as PNG files, in the colours of a palette. */
+/** Still pictures as PNG files with a palette. */
 import { crc32, deflateSync } from 'node:zlib';
 import { type Animation, captionsOf, layoutOf } from './animation.js';
 import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
 
-/** The most colours that a palette of one byte a pixel may have. */
+/** Maximum palette size at one byte per pixel. */
 const mostColours = 256;
 
 /**
- * Moments of an animation, each as a PNG with its caption, in the colours of a light page.
- * @param width pixels
+ * Renders moments of an animation, each as a PNG with its caption, in the colours of a light page.
+ * @param width in pixels
  */
 export function pngFrames(
   animation: Animation,
@@ -25,13 +25,13 @@ export function pngFrames(
   });
 }
 
-/** A white square that any model takes. */
+/** A white square that any model accepts. */
 export const emptyPicture = (): Uint8Array =>
   png(new Uint8Array(64 * 64), [[255, 255, 255]], { width: 64, height: 64 });
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** @param pixels indices of the palette, row by row */
+/** @param pixels palette indices, row by row */
 function png(
   pixels: Uint8Array,
   palette: readonly Rgb[],
@@ -40,9 +40,9 @@ function png(
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // Eight bits a pixel, which are indices of a palette.
+  // Eight bits per pixel, colour type palette.
   header.set([8, 3, 0, 0, 0], 8);
-  // Each row begins with its filter: none.
+  // Each row starts with its filter type: none.
   const rows = Buffer.alloc(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   return Buffer.concat([

@@ -1,11 +1,11 @@
-/** Anti-aliased shapes on a raster of palette indices. */
+/** Draws anti-aliased shapes on a raster of palette indices. */
 import type { Point } from '../environments/frame.js';
 import type { Blends } from './colours.js';
 
-/** Scan lines within a row of pixels. */
+/** Scan lines per row of pixels. */
 const subRows = 4;
 
-/** In whole pixels; `right` and `bottom` lie outside. */
+/** In whole pixels; `right` and `bottom` are exclusive. */
 interface Area {
   readonly left: number;
   readonly top: number;
@@ -13,14 +13,14 @@ interface Area {
   readonly bottom: number;
 }
 
-/** Pixels of a picture, x to the right and y downwards, from the top left corner; a pixel's middle lies at +0.5. */
+/** The pixels of a picture: x points right and y down from the top left corner; pixel centres are at +0.5. */
 export class Raster {
-  /** One palette index a pixel, row by row. */
+  /** One palette index per pixel, row by row. */
   readonly pixels: Uint8Array;
   readonly #width: number;
   readonly #height: number;
   readonly #blends: Blends;
-  /** How much of each pixel the present shape covers, 0 … 1. */
+  /** How much of each pixel the current shape covers, 0 … 1. */
   readonly #cover: Float32Array;
   #bounds: Area;
 
@@ -33,12 +33,12 @@ export class Raster {
     this.#bounds = { left: 0, top: 0, right: width, bottom: height };
   }
 
-  /** Paints everything, within the clip too. */
+  /** Fills the whole raster, ignoring the clip. */
   clear(colour: number): void {
     this.pixels.fill(colour);
   }
 
-  /** From here on only pixels within are painted. */
+  /** From now on, only pixels inside this rectangle are drawn. */
   clip(left: number, top: number, right: number, bottom: number): void {
     this.#bounds = {
       left: Math.max(0, left),
@@ -48,7 +48,10 @@ export class Raster {
     };
   }
 
-  /** Goes through the points of each stroke, with round ends and joints; a stroke of one point is a disc. */
+  /**
+   * Draws a line through the points of each stroke, with round caps and joins; a stroke with one point is a
+   * disc.
+   */
   strokes(strokes: readonly (readonly Point[])[], thickness: number, colour: number): void {
     const radius = Math.max(thickness, 1) / 2;
     for (const points of strokes) {
@@ -88,7 +91,7 @@ export class Raster {
     };
   }
 
-  /** Paints what is covered, and forgets it. */
+  /** Draws the covered pixels and resets the coverage. */
   #paint(area: Area, colour: number): void {
     const cover = this.#cover;
     for (let y = area.top; y < area.bottom; y++) {
@@ -101,7 +104,7 @@ export class Raster {
     }
   }
 
-  /** Measures distance from the segment, so that a pixel whose middle lies on the edge is half covered. */
+  /** Uses the distance from the segment, so a pixel whose centre is on the edge is half covered. */
   #coverSegment(from: Point, to: Point, radius: number): void {
     const [[x0, y0], [x1, y1]] = [from, to];
     const cover = this.#cover;
@@ -131,10 +134,10 @@ export class Raster {
   }
 }
 
-/** Where the outline of a polygon crosses each scan line from `first` up to, not including, `end`. */
+/** Where the outline of a polygon crosses each scan line from `first` up to but excluding `end`. */
 function crossingsOf(points: readonly Point[], first: number, end: number): readonly number[][] {
   const lines = Array.from({ length: Math.max(0, end - first) }, (): number[] => []);
-  /** The first scan line at or below y; line n lies in the middle of its share of a pixel. */
+  /** The first scan line at or below y; each line is in the middle of its share of a pixel. */
   const lineAt = (y: number) => Math.ceil(y * subRows - 0.5);
   for (let i = 0; i < points.length; i++) {
     const [x0, y0] = points[i]!;

@@ -1,10 +1,12 @@
 /**
- * A font of strokes, for pictures that can't have a real one. Its grid: the baseline at y = 2, small letters up to 6,
- * capitals and digits up to 8, descenders down to 0.
+ * A stroke font, for pictures that can't embed a real one. Its grid: baseline at y = 2, lower-case letters up
+ * to 6, capitals and digits up to 8, descenders down to 0.
  */
 import type { Point } from '../environments/frame.js';
 
-/** Width, then each stroke as its points, two digits x and y each. A point given twice is a dot. */
+/**
+ * The width, then each stroke as its points, with two digits x and y per point. A repeated point is a dot.
+ */
 const glyphs: Readonly<Record<string, string>> = {
   ' ': '1',
   '0': '4 030718384743321203',
@@ -98,18 +100,18 @@ const glyphs: Readonly<Record<string, string>> = {
   '°': '1 0708181707',
 };
 
-/** Stands for characters without a glyph. */
+/** Replaces characters without a glyph. */
 const box = '4 0208484202';
 
 const capital = 6; // height of a capital on the grid
-const gap = 2; // between two letters
-/** Height of a capital where the font's is 1, as in common fonts. */
+const gap = 2; // between letters
+/** Height of a capital relative to the font height, as in common fonts. */
 const capitalHeight = 0.72;
 
-/** Thickness of a stroke where the font's height is 1. */
+/** Thickness of a stroke relative to the font height. */
 export const strokeWidth = { regular: 0.085, bold: 0.12 } as const;
 
-/** A text as strokes from its beginning on the baseline, y downwards. */
+/** A text as strokes, starting at the origin on the baseline, with y pointing down. */
 export interface StrokeText {
   readonly strokes: readonly (readonly Point[])[];
   readonly width: number;
@@ -133,7 +135,7 @@ export function strokesOf(text: string, height: number): StrokeText {
   return { strokes, width: Math.max(0, left - gap) * unit };
 }
 
-/** How far the baseline is below the middle of a text. */
+/** Distance from the middle of a text down to its baseline. */
 export function baselineBelowMiddle(height: number): number {
   return (height * capitalHeight) / 2;
 }

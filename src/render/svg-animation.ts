@@ -1,3 +1,4 @@
+import { append } from '../base/append.js';
 import type { Point } from '../environments/frame.js';
 import {
   type Animation,
@@ -12,15 +13,15 @@ import { colours, type Paint } from './colours.js';
 import { escapeXml, painted, type SvgShape, svgShapes } from './svg-shape.js';
 import { type Clock, lasting, motion, movingOrStill, type Track, tracksOf } from './svg-tracks.js';
 
-/** Units across a picture: whole ones are exact enough, and short to write. */
+/** Width of a picture in units; whole units are exact enough and short to write. */
 const across = 1000;
-/** A caption more often than this can't be read. */
+/** A caption that changes faster than this can't be read. */
 const captionSeconds = 0.12;
 
 /**
- * One SVG that repeats forever without a script, in colours for light and dark pages. A system set to
- * reduced motion shows the last moment, as does a viewer without animation.
- * @param width pixels, where nothing else decides
+ * An SVG that loops forever without a script, with colours for light and dark pages. With reduced motion, or
+ * in a viewer without animation, it shows the last moment.
+ * @param width in pixels, unless the page overrides it
  */
 export function svgAnimation(animation: Animation, width: number): string {
   const { moments, pace, title } = animation;
@@ -49,7 +50,7 @@ const style = [
 function caption(animation: Animation, layout: Layout, clock: Clock): string {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
-  // A letter is about 0.58 of its height wide.
+  // A letter is about 0.58 times as wide as its height.
   const room = layout.width - 3 * margin - (speed?.length ?? 0) * figures.size * 0.58;
   const size = Math.min(title.size, room / (animation.title.length * 0.58));
   const note = `${painted('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
@@ -64,7 +65,7 @@ function caption(animation: Animation, layout: Layout, clock: Clock): string {
     .join('\n');
 }
 
-/** All figures one below the other, behind a window that shows one line. */
+/** All figures stacked vertically, behind a window that shows one line. */
 function captionFigures(animation: Animation, layout: Layout, clock: Clock): string {
   const { figures, columns, title } = layout.caption;
   const captions = captionsOf(animation);
@@ -93,7 +94,7 @@ function captionFigures(animation: Animation, layout: Layout, clock: Clock): str
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
-/** The elements of the scene, what lies behind first. */
+/** The elements of the scene, background first. */
 function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
   const views = moments.map(({ frame }) => frame.view);
   const origin: Point = [views[0]!.min[0], views[0]!.max[1]];
@@ -114,7 +115,11 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
     let end = i + 1;
     while (end < tracks.length && tracks[end]!.motion === kind) end++;
     const group = tracks.slice(i, end);
-    if (kind === 'moving') elements.push(...group.map((track) => movingElement(track, clock)));
+    if (kind === 'moving')
+      append(
+        elements,
+        group.map((track) => movingElement(track, clock)),
+      );
     else if (kind === 'in view') elements.push(fixedElements(group, 'inView', camera, 'moving'));
     else elements.push(scenery(group, camera));
     i = end;
@@ -131,7 +136,7 @@ interface Camera {
 
 interface DescribedTrack {
   readonly track: Track;
-  /** Its look, and its place if it does not move. */
+  /** Its appearance, and its position if it doesn't move. */
   readonly shape: SvgShape;
   readonly motion: 'moving' | 'in view' | 'in world';
 }
@@ -144,7 +149,7 @@ function describe(track: Track, cameraMoves: boolean): DescribedTrack {
   return { track, shape, motion: stays('inView') ? 'in view' : 'moving' };
 }
 
-/** Shapes that rest in the world, which the camera passes. */
+/** Shapes at rest in the world that the camera passes. */
 function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
   const { offsets, clock } = camera;
   const values = lasting(
@@ -160,8 +165,8 @@ function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
 }
 
 /**
- * Shapes that rest, in the view or in the world. Neighbours that are always there and look alike become one path where
- * they can; a shape that comes and goes is shown and hidden.
+ * Shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
+ * are joined into one path if possible; a shape that comes and goes is shown and hidden.
  */
 function fixedElements(
   tracks: readonly DescribedTrack[],
@@ -180,7 +185,7 @@ function fixedElements(
   for (const { track, shape } of tracks) {
     const isThere = (moment: number) => track[moment] !== undefined;
     const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // Out of sight it may as well be drawn.
+    // It can also be drawn while out of sight.
     const always = offsets.every(
       (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
     );
@@ -206,7 +211,7 @@ function isVisible({ middle }: SvgShape, [dx, dy]: Point, { scene }: Layout): bo
   return x > 0 && x < scene.width && y > 0 && y < scene.height;
 }
 
-/** A place where nothing is seen: a path without a line, a text far away. */
+/** An invisible position: an empty path, or a text far away. */
 const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
@@ -219,7 +224,7 @@ function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
   );
 }
 
-/** A shape at a place; `inside` goes into the element, before its text. */
+/** A shape at a position; `inside` is inserted into the element before its text. */
 function element(shape: SvgShape, place: string, inside = '', attributes = ''): string {
   if (shape.kind === 'text') {
     return `<text ${shape.attributes}${attributes} transform="translate(${place})">${inside}${shape.content}</text>`;

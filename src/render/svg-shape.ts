@@ -1,25 +1,29 @@
 import type { Frame, Point, Shape } from '../environments/frame.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import type { Layout } from './animation.js';
 import { colours, type Paint, paintOf } from './colours.js';
 import { baselineBelowMiddle } from './stroke-font.js';
 
-/** A shape of one moment as SVG: what it looks like, and where it is. */
+/** A shape at one moment as SVG: its appearance and its position. */
 export interface SvgShape {
   readonly kind: 'path' | 'text';
-  /** Attributes beside the place; shapes with the same ones look alike. */
+  /** All attributes except the position; shapes with equal attributes look alike. */
   readonly attributes: string;
   readonly content: string;
-  /** Path data, or where the text begins, from the top left corner of the first moment's view. */
+  /** Path data, or the start of a text, relative to the top left corner of the first moment's view. */
   readonly inWorld: string;
-  /** The same, from the top left corner of this moment's view. */
+  /** The same, relative to the top left corner of this moment's view. */
   readonly inView: string;
-  /** The middle of its bounds, as in `inWorld`. */
+  /** Centre of its bounds, in the coordinates of `inWorld`. */
   readonly middle: Point;
-  /** Strokes can be joined into one path; areas can't, for they may overlap. */
+  /** Strokes can be joined into one path; areas can't, because they may overlap. */
   readonly joinable: boolean;
 }
 
-/** Colour by attribute, so that nothing depends on the style sheet, and by class, so that a dark page can change it. */
+/**
+ * Sets the colour by attribute, so that nothing depends on the style sheet, and by class, so that a dark page
+ * can change it.
+ */
 export function painted(paint: Paint): string {
   return `class="${paint}" color="${colours[paint].light}"`;
 }
@@ -33,7 +37,7 @@ export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Lay
   return shapes.map((shape): SvgShape => {
     const { points, look, data } = partsOf(shape, scale);
     const placed = points.map(toWorld);
-    const middleOf = (values: readonly number[]) => (Math.min(...values) + Math.max(...values)) / 2;
+    const middleOf = (values: readonly number[]) => (smallest(values) + largest(values)) / 2;
     return {
       kind: shape.kind === 'text' ? 'text' : 'path',
       attributes: `${painted(paintOf(shape))} ${look}`,
@@ -46,7 +50,7 @@ export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Lay
   });
 }
 
-/** Where a point of the frame is in the picture. */
+/** Maps a point of the frame to the picture. */
 type Place = (point: Point) => Point;
 
 const filled = 'fill="currentColor" stroke="none"';
@@ -66,7 +70,7 @@ function partsOf(
       return { points, look: filled, data: (to) => `M${joined(points.map(to))}z` };
     }
     case 'circle': {
-      // A line without length, whose round ends are the circle.
+      // A line of zero length, whose round caps form the circle.
       const data = (to: Place) => `M${joined([to(shape.centre)])}h0`;
       return { points: [shape.centre], look: stroked(2 * shape.radius), data };
     }
@@ -89,12 +93,12 @@ function partsOf(
   }
 }
 
-/** A minus sign separates two numbers as well as a space does. */
+/** A minus sign separates two numbers just as a space does. */
 function joined(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }
 
-/** To one decimal, at least 1: thinner lines could not be seen. */
+/** Rounds to one decimal, at least 1: thinner lines would be invisible. */
 function rounded(length: number): number {
   return Math.max(1, Math.round(length * 10) / 10);
 }
@@ -107,7 +111,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for element content and attributes; characters that XML has no place for become U+FFFD. */
+/** Escapes text for element content and attributes; characters that XML doesn't allow become U+FFFD. */
 export function escapeXml(text: string): string {
   return (
     text

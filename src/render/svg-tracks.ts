@@ -1,13 +1,14 @@
-/** Values that change from moment to moment, as SVG's own animation (SMIL): it needs no script. */
+/** Values that change over time, as SVG's own animation (SMIL), which needs no script. */
+import { append } from '../base/append.js';
 import type { SvgShape } from './svg-shape.js';
 
 export interface Clock {
-  /** Moments of the whole loop. */
+  /** Number of moments in the loop. */
   readonly moments: number;
   readonly seconds: number;
 }
 
-/** `animate` or `animateTransform`: the value of each moment, jumping from one to the next. */
+/** An `animate` or `animateTransform` element that jumps from the value of one moment to the next. */
 export function motion(
   target: { readonly attribute: string } | { readonly transform: 'translate' },
   values: readonly string[],
@@ -20,7 +21,7 @@ export function motion(
   return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortest(values, moments)}/>`;
 }
 
-/** All values at equal distances, or each change with its time: whichever is shorter. */
+/** Writes either all values at equal intervals or each change with its time, whichever is shorter. */
 function shortest(values: readonly string[], moments: number): string {
   const changes = [...values.keys()].filter((i) => i === 0 || values[i] !== values[i - 1]);
   const times = changes.map(
@@ -35,20 +36,20 @@ function shortest(values: readonly string[], moments: number): string {
   return sparse.length < all.length ? sparse : all;
 }
 
-/** Moving elements, and their last moment for systems set to reduced motion. */
+/** The moving elements, and their last moment for systems set to reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
-/** The last value goes on until the loop begins anew. */
+/** Repeats the last value until the loop restarts. */
 export function lasting<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
-/** One shape through all moments; undefined where it is not there. At least one is. */
+/** One shape through all moments; undefined where it is absent. Present at least once. */
 export type Track = readonly (SvgShape | undefined)[];
 
 interface OpenTrack {
-  /** Its last look. */
+  /** Its latest appearance. */
   shape: SvgShape;
   readonly shapes: (SvgShape | undefined)[];
   /** Whether it has moved in the world, and how often it was seen. */
@@ -57,10 +58,10 @@ interface OpenTrack {
 }
 
 /**
- * Finds out which shape of a moment is which of the moment before, so that each is written once with its places. A
- * shape that rests in the world or in the view is recognised by its place, the rest by their looks. Any answer draws the
- * same pictures; a good one is short.
- * @returns the tracks in an order in which they can be drawn: no moment's shapes change theirs
+ * Matches the shapes of each moment with those of the moment before, so that each is written once with its
+ * positions. A shape at rest in the world or in the view is recognised by its position, the others by their
+ * appearance. Any matching draws the same pictures; a good one gives a short file.
+ * @returns the tracks in a valid drawing order: the order of shapes within each moment is preserved
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves: boolean): readonly Track[] {
   let tracks: OpenTrack[] = [];
@@ -72,7 +73,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
       const track = found[i] ?? { shape, shapes: Array.from({ length: moment }), moved: false, seen: 0 };
       if (found[i] !== undefined) {
         const position = tracks.indexOf(track, passed);
-        next.push(...tracks.slice(passed, position));
+        append(next, tracks.slice(passed, position));
         passed = position + 1;
       }
       if (track.shape.inWorld !== shape.inWorld) track.moved = true;
@@ -81,7 +82,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
       track.shapes[moment] = shape;
       next.push(track);
     }
-    next.push(...tracks.slice(passed));
+    append(next, tracks.slice(passed));
     tracks = next;
   }
   return tracks.map(({ shapes }) => Array.from({ length: moments.length }, (_, moment) => shapes[moment]));
@@ -115,7 +116,7 @@ function matchesOf(
           candidate > before &&
           candidate < limit &&
           keyOf(track.shape) === keyOf(shape) &&
-          // A shape that rests in the world can't have moved: another one has come into view.
+          // A shape at rest in the world can't have moved, so this must be another one that came into view.
           !(cameraMoves && !track.moved && (track.seen > 1 || track.shapes[moment - 1] === undefined)),
       );
       if (position >= 0) found[i] = position;

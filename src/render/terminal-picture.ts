@@ -1,14 +1,17 @@
-/** Moments of an episode beside each other on a terminal: two pixels a character, in colours or in shades of letters. */
+/**
+ * Draws moments of an episode side by side in a terminal: two pixels per character, in colours or in shades
+ * of characters.
+ */
 import { type Animation, captionsOf, layoutOf } from './animation.js';
 import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
 
-/** Columns of a moment, at least and at most, and those between two. */
+/** Minimum and maximum width of a moment in columns, and the gap between two. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
 
-/** Colours that a picture may have. */
+/** Maximum number of colours in a picture. */
 const mostColours = 256;
 
 /** From an empty page to the darkest line. */
@@ -17,9 +20,9 @@ const shades = ' .:-=+*#%@';
 const escapeCharacter = '\u001b';
 
 /**
- * The picture's lines, as wide as `columns` allows.
- * @param moments those to show, oldest first; fewer where the terminal is narrow, the last one always
- * @param depth bits of a colour that the terminal shows: 1 is none
+ * The lines of the picture, at most `columns` wide.
+ * @param moments to show, oldest first; a narrow terminal shows fewer, but always the last one
+ * @param depth colour depth of the terminal in bits; 1 means no colours
  */
 export function terminalPicture(
   animation: Animation,
@@ -45,7 +48,7 @@ export function terminalPicture(
   );
 }
 
-/** Some of a list, evenly spaced, the first and the last among them. */
+/** Evenly spaced items of a list, including the first and the last. */
 export function spread<T>(list: readonly T[], count: number): readonly T[] {
   if (count >= list.length) return list;
   if (count === 1) return list.slice(-1);
@@ -58,7 +61,7 @@ function linesOf(
   depth: number,
 ): readonly string[] {
   const lines: string[] = [];
-  // The caption above the scene would be too small to be read.
+  // Skips the caption above the scene, which would be too small to read.
   for (let y = scene.top; y < height; y += 2) {
     let line = '';
     let style = '';
@@ -78,13 +81,13 @@ function linesOf(
   return lines;
 }
 
-/** A page is nearly white, and a line on it darker. */
+/** Maps brightness to a character; a page is almost white, and lines on it are darker. */
 function shadeOf(...pixels: readonly Rgb[]): string {
   const brightness = pixels.flat().reduce((sum, part) => sum + part, 0) / (3 * 255 * pixels.length);
   return shades[Math.min(shades.length - 1, Math.floor((1 - brightness) * 1.6 * shades.length))]!;
 }
 
-/** @param place 38: of the character, 48: behind it */
+/** @param place 38 for the foreground, 48 for the background */
 function colour(place: 38 | 48, [red, green, blue]: Rgb, depth: number): string {
   if (depth >= 24) return `${escapeCharacter}[${place};2;${red};${green};${blue}m`;
   const level = (part: number) => Math.round((part / 255) * 5);

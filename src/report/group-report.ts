@@ -1,10 +1,12 @@
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
+  formatInterval,
   formatReturn,
   formatTime,
   plural,
@@ -13,7 +15,7 @@ import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunFacts } from '../runs/facts.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
-import { mean } from '../statistics/descriptive.js';
+import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
@@ -22,7 +24,7 @@ import type { RunData } from './data/run-data.js';
 import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
-/** One repeat, and where its own report stands relative to the group's. */
+/** One repeat, with the link from the group's report to its own. */
 export interface RepeatData {
   readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
@@ -30,11 +32,11 @@ export interface RepeatData {
 
 const height = 320;
 
-/** `report.html` of the repeats of one experiment: what they say together, with links to each. */
+/** Renders `report.html` for the repeats of one experiment: combined results, with links to each. */
 export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
   page(groupPage(repeats, faults));
 
-/** What is to be said of repeats. */
+/** The page content for repeats. */
 export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
@@ -68,12 +70,12 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
   };
 }
 
-/** What can't be read of the repeats. */
+/** Lists the unreadable parts of the repeats. */
 const faultList = (faults: readonly string[]) =>
   faults.length > 0 && html`<ul class="warnings">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
-  // `compare` gives the same interval.
+  // Same interval as in `compare`.
   const confirmed = summarize(confirmedMeans(repeats), rangeOf(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
@@ -81,9 +83,11 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
     repeats.reduce((sum, repeat) => sum + value(repeat.data), 0);
   const tokens = total((data) => data.tokens);
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
+  const ends = [smallest(observed), largest(observed)];
+  const told = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', formatReturn(mean(observed)), `mean over repeats, from ${formatReturn(Math.min(...observed))} to ${formatReturn(Math.max(...observed))}; each the highest of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', told(mean(observed)), `mean over repeats, from ${ends.map(told).join(' to ')}; each the highest of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
@@ -102,20 +106,20 @@ function confirmedTile(confirmed: Summary | undefined): Html {
   const interval =
     meanInterval === null
       ? 'one confirmed repeat has no interval'
-      : html`<b>${meanInterval.map(formatReturn).join(' … ')}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
+      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
-/** What an episode can return; the repeats differ in their seed alone. */
+/** Range of an episode's return; the repeats differ only in their seed. */
 const rangeOf = ([first]: readonly RepeatData[]): Interval =>
   first === undefined ? unbounded : returnRange(first.data.config.environment, first.data.config.evaluation);
 
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
   repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
-/** Best so far of each repeat over its iterations, their mean, and the 95 % interval of the mean. */
+/** Best so far of each repeat by iteration, their mean, and the 95% interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
-  const last = Math.max(...repeats.map(({ data: { manifest } }) => manifest.iterations.done));
+  const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const curves = repeats
     .map((repeat) => bestByIteration(repeat.data, last))
     .filter((curve) => curve.length > 0);
@@ -147,7 +151,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     columns: summary.map((point, i) => ({
       at: i,
       width: 1,
-      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${point.interval.map(formatReturn).join(' … ')}, ${plural(point.count, 'repeat')}`,
+      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${formatInterval(point.interval)}, ${plural(point.count, 'repeat')}`,
     })),
   });
   const caption = html`<ul class="legend">
@@ -160,8 +164,8 @@ ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed m
 }
 
 /**
- * The highest score up to each iteration, from iteration 0. It ends where the repeat ended, but goes on unchanged to
- * `last` where the repeat stopped because it had reached its target.
+ * The highest score up to each iteration, starting at 0. Ends where the repeat ended, except that it
+ * continues unchanged to `last` if the repeat stopped at its target.
  */
 export function bestByIteration(
   { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,
@@ -176,7 +180,7 @@ export function bestByIteration(
       highest = Math.max(highest, entries[next]!.score);
     }
     if (Number.isFinite(highest)) best.push(highest);
-    // Without a warm-up there is no score before the first evaluation: the curve starts level with it.
+    // Without a warm-up there is no score before the first evaluation, so the curve starts at its level.
     else if (next < entries.length) best.push(entries[next]!.score);
   }
   return best;
@@ -191,7 +195,7 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     text('status', ({ data: { ended, status, stoppedEarly } }) => ({
       text: status,
       mark: `status ${status}`,
-      // The terminal says why a repeat came to no regular end.
+      // The detail says why a repeat didn't end normally.
       ...((status !== 'completed' || stoppedEarly) && ended !== status && { detail: ended }),
     })),
     number('iterations', (repeat) => manifest(repeat).iterations.done),
@@ -207,7 +211,7 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
   ]);
 }
 
-/** A path below the page as a link that can't be anything else, such as a script. */
+/** Encodes a path below the page as a relative link, which can't be anything else, such as a script. */
 export function relativeLink(path: string): string {
   return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -1,14 +1,14 @@
-/** One iteration of a run as it went: prompts, replies and evaluations, from the logs. */
+/** One iteration of a run in detail: prompts, replies and evaluations, from the logs. */
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
-import { formatReturn, plural } from '../format/numbers.js';
+import { apart, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 
-/** What `show --iteration --json` prints. */
+/** Output of `show --iteration --json`. */
 export interface IterationFigures {
   readonly iteration: number;
   readonly evaluations: readonly BufferEntry[];
@@ -16,8 +16,8 @@ export interface IterationFigures {
 }
 
 /**
- * @param candidate from 1; undefined for all
- * @throws UserError for an iteration that the run does not have
+ * @param candidate 1-based; undefined for all
+ * @throws UserError for an iteration that the run doesn't have
  */
 export function iterationFigures(
   { recorded }: Pick<OpenedRun, 'recorded'>,
@@ -38,7 +38,7 @@ export function iterationFigures(
   });
 }
 
-/** The same for people. The candidates of an iteration share their prompt, which is shown once. */
+/** The same as text. If candidates share a prompt, it is shown once. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let shown = '';
@@ -64,22 +64,27 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
         iteration === 0
           ? 'warm-up policy'
           : `iteration ${iteration}, ${own.some(({ purpose }) => purpose === 'critic') ? 'revision as candidate' : 'candidate'}`;
+      const told = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
-          : `mean return ${formatReturn(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(formatReturn).join(', ')})`;
+          : `mean return ${told(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(told).join(', ')})`;
       return [styleText('bold', `${name} ${candidate + 1}: ${score}`), ...own.flatMap(callText)].join('\n');
     })
     .join('\n\n');
 }
 
-/** Indented, so that no line of it can pass for one of this program. */
+/** Indented, so that none of its lines can be mistaken for output of this program. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
-function outcomeText({ attempt, behind, member, outcome, purpose }: CallRecord): string {
+function outcomeText(call: CallRecord): string {
+  const { attempt, behind, member, outcome } = call;
+  const stage = stageOf(call);
   const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
   const late = behind === undefined ? '' : `, without the ${plural(behind, 'iteration')} before`;
-  const who = [purpose, member].filter((name) => name !== undefined).map((name) => `${harmlessLine(name)}, `);
+  const who = [stage === 'proposal' ? undefined : stage, member]
+    .filter((name) => name !== undefined)
+    .map((name) => `${harmlessLine(name)}, `);
   const ask = `${who.join('')}${which}${late}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
   return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;

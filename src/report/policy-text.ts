@@ -1,4 +1,4 @@
-/** A policy on a terminal. */
+/** Formats a policy for the terminal. */
 import { formatParameter } from '../format/numbers.js';
 import { terminalTable, text } from '../format/table.js';
 import { layersOf, networkWeights } from '../policies/mlp.js';
@@ -11,10 +11,10 @@ import {
 import { outputNames } from '../policies/vector-spaces.js';
 import { formatParameters } from '../prompting/notation/written.js';
 
-/** Decimals of weights that follow from parameters; parameters have decimals of their own. */
+/** Decimals of derived weights; parameters have their own number of decimals. */
 const weightDecimals = 3;
 
-/** The weights that parameters make, where those span a random subspace of them; undefined elsewhere. */
+/** Maps parameters to weights if they span a random subspace; undefined otherwise. */
 export function projectedWeights(
   policy: PolicyDescription,
 ): ((parameters: ParameterVector) => ParameterVector) | undefined {
@@ -29,7 +29,7 @@ const weightsOf = (
 ): ParameterVector =>
   policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
 
-/** A table of weights for each layer, or the parameters as an answer has them. */
+/** A table of weights for each layer, or the parameters in the answer format. */
 export function policyLines(
   policy: PolicyDescription,
   spec: ParameterSpec,
@@ -68,11 +68,11 @@ interface Matrix {
   readonly title: string;
   readonly rows: readonly string[];
   readonly columns: readonly string[];
-  /** Place of its first weight. */
+  /** Index of its first weight. */
   readonly start: number;
 }
 
-/** The matrices of weights, each with its biases as the last row. */
+/** The weight matrices, each with its biases as the last row. */
 function matricesOf(policy: PolicyDescription & { kind: 'linear' | 'mlp' }): readonly Matrix[] {
   const observed = Array.from({ length: policy.observations }, (_, i) => `observation[${i}]`);
   const outputs = outputNames(policy);

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { formatReturn, formatTime, plural } from '../format/numbers.js';
+import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/facts.js';
@@ -8,7 +8,7 @@ import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures } from './data/feedback.js';
 import { memberFigures } from './data/members.js';
-import { loggedProposals } from './data/proposals.js';
+import { loggedProposals, onlyProposals } from './data/proposals.js';
 import { revisionFigures } from './data/revisions.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { CallKeeper } from './data/shown-calls.js';
@@ -26,10 +26,13 @@ import { predictionView } from './views/prediction-view.js';
 import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
-/** `report.html`: a run in one file that opens from disk. The same data give the same bytes. */
+/**
+ * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the
+ * same bytes.
+ */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-/** What is to be said of a run. */
+/** The page content for a run. */
 export function runPage(data: RunData): Page {
   const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);
@@ -60,7 +63,7 @@ export function runPage(data: RunData): Page {
     { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
     learning && { id: 'learning', title: 'Learning', content: learning },
     { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },
-    { id: 'log', title: 'Log', content: callLog(data, shown, proposals.length) },
+    { id: 'log', title: 'Log', content: callLog(data, shown, onlyProposals(proposals).length) },
     { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
     { id: 'reproduce', title: 'Reproduce', content: reproduction(data) },
   ];
@@ -72,7 +75,7 @@ export function runPage(data: RunData): Page {
   };
 }
 
-/** The policy with the highest confirmed mean; where none was confirmed, the one with the highest score. */
+/** The policy with the highest confirmed mean or, if none was confirmed, the highest score. */
 function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
@@ -92,7 +95,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 <details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }
 
-/** The episodes side by side; undefined where there are no pictures. */
+/** The episodes side by side; undefined if there are no pictures. */
 function animationView(
   { episodes, files }: Animations,
   config: Pick<Config, 'candidates' | 'render'>,
@@ -109,14 +112,15 @@ ${files.length > 0 && html`<p class="note">Drawn as the run went, the best candi
 function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
   const { name, score, length, recorded, svg } = episode;
   const place = placeName(episode, config);
-  const outcome = `return ${formatReturn(episode.return)} in ${plural(length, 'step')}`;
+  const told = apart([episode.return, recorded, score]);
+  const outcome = `return ${told(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
 <img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
-<figcaption><b>${name}</b>, ${place}: ${outcome}; its mean over the evaluation is ${formatReturn(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${formatReturn(recorded)} for this episode: the environment is not what it was then.</span>`}</figcaption>
+<figcaption><b>${name}</b>, ${place}: ${outcome}; its mean over the evaluation is ${told(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${told(recorded)} for this episode: the environment is not what it was then.</span>`}</figcaption>
 </figure>`;
 }
 
-/** An image of the document: nearly as short, and without a character that HTML would have to escape. */
+/** The document as an image URI: almost as short, and free of characters that HTML would have to escape. */
 function svgDataUri(svg: string): string {
   return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

@@ -1,4 +1,4 @@
-/** A run on a terminal, and in figures for programs. */
+/** Formats a run for the terminal, and as JSON. */
 
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -14,7 +14,7 @@ import {
   adaptationText,
   adaptationTotals,
 } from '../runs/adaptations.js';
-import type { CallRecord } from '../runs/calls.js';
+import { type CallRecord, stageOf } from '../runs/calls.js';
 import { controlledText, type LoggedControl } from '../runs/control.js';
 import {
   factsOf,
@@ -35,20 +35,20 @@ import { type RevisionFigures, revisionFigures, revisionText } from './data/revi
 import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {
-  /** Evaluations that are listed, the best first. */
+  /** Number of evaluations to list, best first. */
   readonly top: number;
-  /** What paths are given relative to. */
+  /** Directory to which paths are relative. */
   readonly cwd: string;
   /** See `CommandContext`. */
   readonly columns?: number | undefined;
 }
 
-/** What `show --json` prints of a run. */
+/** Output of `show --json` for a run. */
 export interface RunFigures extends RunResult, Labels {
   readonly environment: string;
   readonly model: string;
   readonly seed: number;
-  /** What the model has learnt; absent where it was not trained. */
+  /** What the model has learnt; absent if it was not trained. */
   readonly learning?: AdaptationTotals;
   /** The best evaluations. */
   readonly top: readonly {
@@ -56,22 +56,25 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Who proposed it: a member of the portfolio, or `critic`; absent where there was no choice. */
+    /** Who proposed it: a portfolio member, or `critic`; absent if there was no choice. */
     readonly by?: string;
-    /** Present where the parameters span a random subspace of the weights. */
+    /** Present if the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
-  /** What the critic brought; absent without one. */
+  /** What the critic contributed; absent without one. */
   readonly revisions?: RevisionFigures;
-  /** What was said of episodes; absent where nobody is asked. */
+  /** The feedback given on episodes; absent if nobody is asked. */
   readonly feedback?: FeedbackFigures;
-  /** Proposals too close to what was tried that were asked again, and moved; absent without `novelty`. */
+  /**
+   * Proposals too close to earlier ones: how many were requested again, and how many moved; absent without
+   * `novelty`.
+   */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
-  /** Proposals that could be evaluated, and those that were; absent without `screening`. */
+  /** How many proposals could be evaluated, and how many were; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
-  /** Rejected and failed calls by what was wrong. */
+  /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
-  /** What others asked of the run while it went. */
+  /** Commands that other processes sent to the run. */
   readonly controlled: readonly LoggedControl[];
 }
 
@@ -113,7 +116,7 @@ export function runFigures(
   };
 }
 
-/** What `show` prints: learning curve, best evaluations, best policy, usage. */
+/** Output of `show`: learning curve, best evaluations, best policy, usage. */
 export function runText(
   { path, config, manifest, family, recorded }: OpenedRun,
   { columns, cwd, top }: Shown,
@@ -129,7 +132,7 @@ export function runText(
   const labels = readLabels(path);
   const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
-  const range = `${formatReturn(smallest(scores))} … ${formatReturn(largest(scores))}`;
+  const range = formatInterval([smallest(scores), largest(scores)]);
   return [
     styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
     `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
@@ -172,8 +175,8 @@ function bestTable(
   const columns = [
     number('rank', (entry: BufferEntry) => best.indexOf(entry) + 1),
     number('mean return', ({ score }: BufferEntry) => score, { format: formatReturn }),
-    number('min', ({ returns }: BufferEntry) => Math.min(...returns), { format: formatReturn }),
-    number('max', ({ returns }: BufferEntry) => Math.max(...returns), { format: formatReturn }),
+    number('min', ({ returns }: BufferEntry) => smallest(returns), { format: formatReturn }),
+    number('max', ({ returns }: BufferEntry) => largest(returns), { format: formatReturn }),
     number('iteration', ({ iteration }: BufferEntry) => iteration || 'warm-up'),
     number('candidate', ({ candidate }: BufferEntry) => candidate + 1),
     ...(best.some((entry) => maker(entry) !== undefined) ? [text('by', maker)] : []),
@@ -181,7 +184,7 @@ function bestTable(
   return terminalTable(best, columns, width);
 }
 
-/** Who of a portfolio found what. */
+/** Contributions of the portfolio members. */
 const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
   config.model.provider === 'portfolio' || config.model.provider === 'replayed'
     ? memberFigures(loggedProposals(recorded))
@@ -192,7 +195,7 @@ function memberText({ best, candidates, improved, member }: MemberFigures): stri
   return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
 }
 
-/** Replies that could not be used, by kind. */
+/** Counts unusable replies by kind. */
 function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of calls) {
@@ -203,7 +206,7 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
   return counts;
 }
 
-/** Proposals that were too close to what was tried. */
+/** Counts proposals that were too close to earlier ones. */
 function countTooClose(calls: Iterable<CallRecord>) {
   const counts = { asked: 0, moved: 0 };
   for (const { outcome } of calls) {
@@ -218,9 +221,11 @@ function noveltyText(calls: Iterable<CallRecord>): string {
   return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
 }
 
-/** Proposals that could be evaluated, and those that screening chose. */
+/** Counts proposals that could be evaluated, and those that screening selected. */
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
-  const accepted = [...calls].filter(({ outcome, purpose }) => outcome.kind === 'accepted' && !purpose);
+  const accepted = [...calls].filter(
+    (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',
+  );
   const evaluated = entries.filter(({ source, revises }) => source === 'proposal' && revises === undefined);
   return { proposed: accepted.length, evaluated: evaluated.length };
 }
@@ -251,8 +256,8 @@ function describePolicy(
 const blocks = '▁▂▃▄▅▆▇█';
 
 /**
- * The values as a line of block characters, lowest to highest of them. More values than `width` are averaged over
- * equal stretches; values that are not finite leave a gap.
+ * Renders the values as a line of block characters, scaled from lowest to highest. If there are more values
+ * than `width`, equal stretches are averaged; non-finite values leave a gap.
  */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(values.length, Math.max(1, Math.floor(width)));
@@ -268,7 +273,7 @@ export function sparkline(values: readonly number[], width = 40): string {
   return heights
     .map((value) => {
       if (!Number.isFinite(value)) return ' ';
-      // Divided first: the difference of two large values could overflow.
+      // Halved first, because the difference of two large values could overflow.
       const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
       return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
     })

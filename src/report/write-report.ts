@@ -1,36 +1,49 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
-import { drawBounded, drawEpisode, drawnIterations, openDrawable } from '../experiment/animations.js';
+import {
+  drawBounded,
+  drawEpisode,
+  drawnIterations,
+  isDrawnFromConfig,
+  openDrawable,
+} from '../experiment/animations.js';
+import type { PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { factsOf } from '../runs/facts.js';
-import { type OpenedRun, readWholeRun } from '../runs/open-run.js';
+import { type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/files.js';
+import { readOwnText } from '../storage/regular-file.js';
 import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
 import { groupPage } from './group-report.js';
 import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';
 
-/** Writes `report.html` of the run at `path`, or of the repeats below it; returns its path. */
-export async function writeReport(path: string): Promise<string> {
+/**
+ * Writes `report.html` of the run at `path`, or of the repeats below it; returns its path.
+ * @param played the run's policies, if this process just played it. A module's episodes are drawn only in
+ * that case, because a report imports nothing that a run names
+ */
+export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
   const text = existsSync(join(path, groupFile))
     ? page(await repeatsPage(path, (name) => `${name}/${runFiles.report}`))
-    : await runPage(path);
+    : await runPage(path, played);
   replaceFile(report, text);
   return report;
 }
 
-async function runPage(path: string): Promise<string> {
-  const run = await readWholeRun(path, true);
-  return renderReport({ ...runData(run), animations: await animationsOf(run) });
+async function runPage(path: string, played: PolicyFamily | undefined): Promise<string> {
+  const run = await readShownRun(path);
+  return renderReport({ ...runData(run), animations: await animationsOf(run, played) });
 }
 
 /**
- * What is to be said of the repeats below `path`.
- * @param hrefOf where the page of a repeat is, relative to this one
+ * The page content for the repeats below `path`.
+ * @param hrefOf link to a repeat's page, relative to this one
  */
 export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
   const repeats = [];
@@ -38,8 +51,10 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   for (const name of readGroup(path).runs) {
     if (!existsSync(join(path, name, runFiles.manifest))) continue;
     try {
-      const run = await readWholeRun(join(path, name), true);
-      faults.push(...run.recorded.faults);
+      if (lstatSync(join(path, name)).isSymbolicLink())
+        throw new UserError({ file: join(path, name), message: 'is a link, not a directory' });
+      const run = await readShownRun(join(path, name));
+      append(faults, run.recorded.faults);
       repeats.push({ data: runData(run), href: hrefOf(name) });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -49,13 +64,13 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   return groupPage(repeats, faults);
 }
 
-/** What a report shows of an opened run, but for its pictures. */
+/** What a report shows of an opened run, except its pictures. */
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
     ...factsOf(path, manifest),
     config,
-    configYaml: readFileSync(join(path, runFiles.config), 'utf8'),
+    configYaml: readOwnText(join(path, runFiles.config)),
     parameters: family.parameters,
     policy: family.description,
     entries: recorded.entries,
@@ -67,18 +82,23 @@ export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
 
 const animationWidth = 360; // pixels, three side by side
 
-/** The first episode of each notable policy, once where one is notable for more. */
-async function animationsOf({ path, manifest, config, family, recorded }: OpenedRun): Promise<Animations> {
+/** The first episode of each notable policy, without duplicates. */
+async function animationsOf(
+  { path, manifest, config, family, recorded }: OpenedRun,
+  played: PolicyFamily | undefined,
+): Promise<Animations> {
   const files = drawnIterations(path);
   const notable = notablePolicies(recorded.entries, manifest);
+  if (notable === undefined || !(played !== undefined || isDrawnFromConfig(config)))
+    return { episodes: [], files };
   const environment = await openDrawable(config).catch(noDrawing);
-  if (notable === undefined || environment === undefined) return { episodes: [], files };
+  if (environment === undefined) return { episodes: [], files };
   const names = new Map<BufferEntry, string>();
   for (const name of ['best', 'worst', 'first'] as const) {
     const earlier = names.get(notable[name]);
     names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
   }
-  const setting = { config, seed: manifest.seed, environment, family };
+  const setting = { config, seed: manifest.seed, environment, family: played ?? family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].map(([entry, name]): ShownEpisode => {
@@ -98,7 +118,7 @@ async function animationsOf({ path, manifest, config, family, recorded }: Opened
   }
 }
 
-/** A report leaves out what can't be drawn. */
+/** A report omits what can't be drawn. */
 function noDrawing(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }

@@ -1,6 +1,9 @@
-/** What a policy does over all episodes of an evaluation: how they end, its effort, its streaks, where it goes. */
+/**
+ * Describes a policy's behaviour over all episodes of an evaluation: how they end, effort, streaks, and
+ * states visited.
+ */
 import type { Action, Observation, Space } from '../environments/environment.js';
-import { mean, quantile, sum } from '../statistics/descriptive.js';
+import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
 
 export interface Quartiles {
@@ -9,24 +12,24 @@ export interface Quartiles {
   readonly high: number;
 }
 
-/** The episodes that ended in one way. */
+/** The episodes that ended in the same way. */
 export interface Ending {
   readonly how: 'terminated' | 'cut off';
   readonly episodes: number;
-  /** Mean return of these. */
+  /** Mean return of these episodes. */
   readonly return: number;
   readonly length: Quartiles;
-  /** What was observed last. */
+  /** Their final observations. */
   readonly last: readonly Occurrence[] | readonly Quartiles[];
 }
 
-/** A value, and how often it occurs. */
+/** A value and its number of occurrences. */
 interface Occurrence {
   readonly value: number | string;
   readonly times: number;
 }
 
-/** A figure of every episode, with its quartiles over them. */
+/** A per-episode figure, summarised by its quartiles over the episodes. */
 interface Figure extends Quartiles {
   readonly name: string;
 }
@@ -35,7 +38,7 @@ export interface Behaviour {
   readonly episodes: number;
   readonly return: Quartiles & { readonly mean: number; readonly lowest: number; readonly highest: number };
   readonly length: Quartiles;
-  /** The more frequent first. */
+  /** Most frequent first. */
   readonly endings: readonly Ending[];
   readonly figures: readonly Figure[];
 }
@@ -48,15 +51,13 @@ interface Spaces {
   readonly actionSpace: Space;
 }
 
-/** Components of a vector that are told of; long vectors are cut, for a prompt has to be read. */
+/** Limits on what is listed, so that prompts stay readable; longer vectors are truncated. */
 const mostComponents = 24;
 const mostActions = 12;
 const mostOccurrences = 12;
 const mostCharacters = 80;
 
-/**
- * @param episodes at least one, each of at least one step
- */
+/** @param episodes at least one, each with at least one step */
 export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): Behaviour {
   const returns = episodes.map(returnOf);
   const endings = (['terminated', 'cut off'] as const).flatMap((how) => {
@@ -69,7 +70,7 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     episodes: episodes.length,
     return: {
       ...quartiles(returns),
-      ...{ mean: mean(returns), lowest: Math.min(...returns), highest: Math.max(...returns) },
+      ...{ mean: mean(returns), lowest: smallest(returns), highest: largest(returns) },
     },
     length: quartiles(episodes.map(lengthOf)),
     endings: endings.toSorted((a, b) => b.episodes - a.episodes),
@@ -80,7 +81,7 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
   };
 }
 
-/** Position of the episode with the median return: the lower of two middle ones, the earliest on ties. */
+/** Index of the episode with the median return: the lower of two middle ones, the earliest if tied. */
 export function medianEpisode(returns: readonly number[]): number {
   const order = returns.map((value, i) => ({ value, i })).sort((a, b) => a.value - b.value || a.i - b.i);
   const { value } = order[Math.floor((order.length - 1) / 2)]!;
@@ -114,7 +115,7 @@ const isVector = (value: Observation | Action): value is readonly number[] => ty
 const columns = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, mostComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
-/** The most frequent first. */
+/** Most frequent first. */
 function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
   const counts = new Map<number | string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -123,7 +124,9 @@ function occurrences(values: readonly (number | string)[]): readonly Occurrence[
     .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1));
 }
 
-/** A value that is no point of a box, as a prompt tells it: a number, a tuple, or the beginning of a text in one line. */
+/**
+ * A value outside a box space, formatted for a prompt: a number, a tuple, or the start of a text on one line.
+ */
 function nameOf(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
@@ -131,7 +134,10 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions whose shares are told: of a discrete space the first ones, of others the most frequent ones. */
+/**
+ * The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any
+ * other.
+ */
 function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
@@ -141,7 +147,7 @@ function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (
     .map(({ value }) => value);
 }
 
-/** The figures of one episode; those of all episodes of a task have the same names in the same order. */
+/** The figures of one episode. All episodes of a task have the same names in the same order. */
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,
@@ -159,7 +165,7 @@ function figuresOf(
 
 type Named = readonly (readonly [name: string, value: number])[];
 
-/** Effort: which actions, how large, how restless; and the longest streak of one. */
+/** Effort: which actions, how large, how often they change, and the longest streak of one action. */
 function actionFigures(actions: readonly Action[], space: Space, told: readonly (number | string)[]): Named {
   const restless = changes(actions, same);
   const streak = longestRun(actions, same);
@@ -194,7 +200,7 @@ function actionFigures(actions: readonly Action[], space: Space, told: readonly 
   });
 }
 
-/** Where it goes: how many states, and whether it comes back; or the size and the side of each component. */
+/** States visited and revisited or, for vectors, the magnitude and sign of each component. */
 function observationFigures(observations: readonly Observation[], space: Space): Named {
   if (space.kind !== 'box') {
     const seen = new Set<Observation>();
@@ -232,7 +238,7 @@ const same = (a: Observation | Action, b: Observation | Action): boolean =>
 
 const sameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
-/** Share of the steps from one value to the next that change it. */
+/** Share of consecutive pairs whose values differ. */
 function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   return share(values.slice(1), unequalTo(values, equal));
 }
@@ -242,7 +248,7 @@ function unequalTo<T>(values: readonly T[], equal: (a: T, b: T) => boolean): (va
   return (value) => !equal(values[before++]!, value);
 }
 
-/** Length of the longest stretch of equal values. */
+/** Length of the longest run of equal values. */
 function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
   let [longest, length] = [0, 0];
   for (const [i, value] of values.entries()) {
@@ -252,7 +258,7 @@ function longestRun<T>(values: readonly T[], equal: (a: T, b: T) => boolean): nu
   return longest;
 }
 
-/** Sum over the sum of the sizes; 0 where all are 0. */
+/** Sum divided by the sum of absolute values, in [-1, 1]; 0 if all values are 0. */
 function biasOf(values: readonly number[]): number {
   const size = sum(values.map(Math.abs));
   return size === 0 ? 0 : sum(values) / size;

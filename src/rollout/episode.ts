@@ -1,39 +1,39 @@
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
 import type { Policy } from '../policies/policy.js';
 
-/** One finished episode. */
+/** A finished episode. */
 export interface Episode {
   /** Undiscounted sum of the rewards. */
   readonly return: number;
-  /** Steps taken. */
+  /** In steps. */
   readonly length: number;
   readonly terminated: boolean;
-  /** Cut by the environment's time limit or by `maxSteps`. */
+  /** Cut off by the environment's time limit or by `maxSteps`. */
   readonly truncated: boolean;
 }
 
-/** Columns that an episode fills: observations has one item more than the others. */
+/** The recorded columns of an episode; `observations` has one more item than the others. */
 export interface Trajectory {
   readonly observations: Observation[];
   readonly actions: Action[];
   readonly rewards: number[];
 }
 
-/** An episode to be played. */
+/** An episode to play. */
 export interface EpisodeTask {
   readonly seed: number;
-  /** Whether its trajectory is wanted. */
+  /** Whether to record its trajectory. */
   readonly record: boolean;
 }
 
-/** An episode with its trajectory, where that was wanted. */
+/** An episode, with its trajectory if it was recorded. */
 export interface PlayedEpisode extends Episode {
   readonly trajectory?: Trajectory;
 }
 
 export const emptyTrajectory = (): Trajectory => ({ observations: [], actions: [], rewards: [] });
 
-/** An episode that goes on: its last observation, and the sums of its steps. */
+/** An episode in progress: its last observation and the totals so far. */
 export class RunningEpisode {
   #observation: Observation;
   readonly #trajectory: Trajectory | undefined;
@@ -89,8 +89,8 @@ export function playEpisode(
 }
 
 /**
- * Plays one episode, seeded; `record` is filled where it is given.
- * @param options `onState`: called at the start and after each step with the episode so far
+ * Plays one seeded episode; fills `record` if given.
+ * @param options `onState` is called at the start and after each step with the episode so far
  */
 export function rollout(
   environment: Environment,
@@ -119,7 +119,7 @@ export interface EpisodeRecord {
   readonly candidate: number;
   readonly episode: number;
   readonly seed: number;
-  /** observations[t] is what the policy saw before actions[t]; one more at the end. */
+  /** observations[t] is what the policy saw before actions[t]; the last one has no action. */
   readonly observations: readonly Observation[];
   readonly actions: readonly Action[];
   readonly rewards: readonly number[];

@@ -1,19 +1,22 @@
-/** Threads that play episodes, with the same results as in this thread; they start when that pays. */
+/**
+ * Threads that play episodes, with the same results as the main thread. They start only when that pays off.
+ */
 
 import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
+import { basename } from 'node:path';
 import { onAbort } from '../base/abortable.js';
-import { type Problem, UserError } from '../base/errors.js';
-import { EnvironmentError, type EnvironmentFailure } from '../environments/remote/remote-environment.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
+import { type CallSetting, ModuleThread, usualSeconds } from '../modules/module-thread.js';
+import { isModulePath } from '../modules/user-module.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
-import { startThread } from '../storage/thread.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
-/** What a worker makes its environment and policies from. */
+/** What a worker creates its environment and policies from. */
 export interface WorkerSetting {
-  readonly environment: Pick<EnvironmentConfig, 'id' | 'options'>;
+  readonly environment: Pick<EnvironmentConfig, 'id' | 'options' | 'timeoutSeconds'>;
   readonly policy: PolicyConfig;
   /** Path of the module of `evaluation.reward`. */
   readonly reward?: string | undefined;
@@ -22,14 +25,22 @@ export interface WorkerSetting {
 
 export interface WorkerJob {
   readonly parameters: ParameterVector;
-  readonly task: EpisodeTask;
+  readonly tasks: readonly EpisodeTask[];
 }
 
-export type WorkerAnswer =
-  | { readonly kind: 'played'; readonly episode: PlayedEpisode }
-  | { readonly kind: 'refused'; readonly problems: readonly Problem[] }
-  | { readonly kind: 'failed'; readonly failure: EnvironmentFailure; readonly message: string };
+/** A thread with what `player.ts` makes in it. */
+interface Player {
+  readonly thread: ModuleThread;
+  readonly made: Promise<{
+    play(job: WorkerJob): Promise<readonly PlayedEpisode[]>;
+    close(): Promise<void>;
+  }>;
+  /** Whether it has played: its start counts for no episode. */
+  isWarm: boolean;
+}
 
+/** Time for environments of users to close what they have open. */
+const closingMs = 1000;
 /** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
 const startMs = 600;
 /** Sending a shorter episode to a worker would take as long as playing it here. */
@@ -37,68 +48,104 @@ const shortestEpisodeMs = 0.5;
 
 /**
  * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
- *   unless episodes are so short that they are better played here. Undefined for 1.
+ *   unless episodes are so short that they are better played here. Undefined for 1, unless users' modules take part:
+ *   a thread can be stopped.
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
-  return threads === 1 ? undefined : new EvaluationWorkers(setting, threads, count === 'auto');
+  const { environment, policy, reward } = setting;
+  const modules = [environment.id, policy.kind === 'module' ? policy.path : '', reward ?? ''].filter(
+    isModulePath,
+  );
+  if (threads === 1 && modules.length === 0) return undefined;
+  return new EvaluationWorkers(setting, threads, count === 'auto', modules);
 }
 
 export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
-  readonly #threads: number;
   readonly #onlyWherePays: boolean;
-  #workers: Worker[] = [];
+  readonly #call: CallSetting;
+  /** Whether users' modules take part, which no other thread may then play. */
+  readonly isNeeded: boolean;
+  #threads: number;
+  #players: Player[] = [];
   #spentMs = 0;
   #played = 0;
 
-  constructor(setting: WorkerSetting, threads: number, onlyWherePays: boolean) {
+  /** @param modules paths of users' modules that take part */
+  constructor(
+    setting: WorkerSetting,
+    threads: number,
+    onlyWherePays: boolean,
+    modules: readonly string[] = [],
+  ) {
     this.#setting = setting;
     this.#threads = threads;
     this.#onlyWherePays = onlyWherePays;
+    this.isNeeded = modules.length > 0;
+    const { id, timeoutSeconds: seconds = usualSeconds } = setting.environment;
+    const origin = this.isNeeded ? modules.map((path) => basename(path)).join(', ') : id;
+    this.#call = { origin, seconds, later: true };
   }
 
-  /** How many threads there are now. */
+  /** Current number of threads. */
   get running(): number {
-    return this.#workers.length;
+    return this.#players.length;
   }
 
-  /** Counts an episode that this thread played, and how long it took. */
-  count(ms: number): void {
+  /** With a single thread, where one is needed: others are at work at the same time. */
+  alone(): EvaluationWorkers | undefined {
+    this.#threads = 1;
+    return this.isNeeded ? this : undefined;
+  }
+
+  /** Counts episodes that a thread played, and how long it took. */
+  count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
-    this.#played++;
+    this.#played += episodes;
   }
 
-  /** Whether the threads should play the episodes that are left of an evaluation. */
+  /** Whether the threads should play the remaining episodes of an evaluation. */
   wanted(episodes: number): boolean {
+    return this.isNeeded || this.#pays(episodes);
+  }
+
+  #pays(episodes: number): boolean {
     if (!this.#onlyWherePays) return true;
     return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
   }
 
-  /** Plays one episode for each task; the episodes come back in the order of the tasks. */
+  /** Plays one episode for each task; returns the episodes in task order. */
   async play(
     parameters: ParameterVector,
     tasks: readonly EpisodeTask[],
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // A thread that has ended since (its id is then -1) would never answer.
-    const players = this.#workers.filter(({ threadId }) => threadId !== -1);
-    while (players.length < Math.min(this.#threads, tasks.length)) players.push(startWorker(this.#setting));
-    this.#workers = players;
+    // What ended a thread of users' modules ends the run; any other thread starts again.
+    const players = this.#players.filter(({ thread }) => this.isNeeded || !thread.ended);
+    const threads = Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length);
+    while (players.length < threads) players.push(this.#start());
+    this.#players = players;
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
-    const serve = async (worker: Worker): Promise<void> => {
+    const serve = async (player: Player): Promise<void> => {
       while (next < tasks.length) {
-        const index = next++;
-        results[index] = await playIn(worker, { parameters, task: tasks[index]! });
+        const first = next;
+        const left = tasks.length - first;
+        next += players.length === 1 ? left : Math.ceil(left / (4 * players.length));
+        const started = performance.now();
+        const episodes = await this.#playIn(player, { parameters, tasks: tasks.slice(first, next) });
+        if (player.isWarm) this.count(performance.now() - started, episodes.length);
+        player.isWarm = true;
+        for (const [i, episode] of episodes.entries()) results[first + i] = episode;
       }
     };
-    const endWait = onAbort(signal, () => void this.#end(players));
+    const endWait = onAbort(signal, () => this.#end(players));
     try {
       await Promise.all(players.map(serve));
     } catch (error) {
-      await this.#end(players);
+      this.#end(players);
       signal?.throwIfAborted();
       throw error;
     } finally {
@@ -107,38 +154,51 @@ export class EvaluationWorkers {
     return results;
   }
 
-  /** Ends the threads, also in the middle of an episode. They start again when they are needed. */
-  close(): Promise<void> {
-    return this.#end(this.#workers);
-  }
-
-  async #end(ended: readonly Worker[]): Promise<void> {
-    if (this.#workers === ended) this.#workers = [];
-    await Promise.all(ended.map((worker) => worker.terminate()));
-  }
-}
-
-/** @throws UserError for what the environment refuses; any other error of the worker */
-async function playIn(worker: Worker, job: WorkerJob): Promise<PlayedEpisode> {
-  worker.ref();
-  try {
-    const answer = await new Promise<WorkerAnswer>((resolve, reject) => {
-      const ended = (code: number) => reject(new Error(`a worker ended with exit code ${code}`));
-      worker.removeAllListeners();
-      worker.once('message', resolve).once('error', reject).once('exit', ended);
-      worker.postMessage(job);
+  /** Stops the threads, even in the middle of an episode. They restart when needed. */
+  async close(): Promise<void> {
+    const players = this.#players;
+    const closing = players.map(async ({ made, thread }) => {
+      if (this.isNeeded && !thread.isBusy) await (await made).close();
     });
-    if (answer.kind === 'refused') throw new UserError(answer.problems);
-    if (answer.kind === 'failed') throw new EnvironmentError(answer.failure, answer.message);
-    return answer.episode;
-  } finally {
-    worker.unref();
+    const timer = setTimeout(() => this.#end(players), closingMs);
+    await Promise.allSettled(closing);
+    clearTimeout(timer);
+    this.#end(players);
+  }
+
+  #end(ended: readonly Player[]): void {
+    if (this.#players === ended) this.#players = [];
+    for (const { thread } of ended) thread.close();
+  }
+
+  #start(): Player {
+    const thread = new ModuleThread();
+    const load = { path: { own: 'rollout/player' }, as: 'helpers', field: 'environment' } as const;
+    const made = thread
+      .load(load, this.#call)
+      .then(({ create }) => create(this.#setting, 'environment')) as Player['made'];
+    made.catch(() => undefined);
+    return { thread, made, isWarm: false };
+  }
+
+  /** @throws UserError for what the environment refuses; EnvironmentError where it fails, or its thread */
+  async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
+    const broken = (message: string) =>
+      new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
+    try {
+      const episodes = await (await made).play(job);
+      if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
+    } catch (error) {
+      if (!this.isNeeded || error instanceof UserError || error instanceof EnvironmentError) throw error;
+      throw broken(messageOf(error));
+    }
+    throw broken('what it played is no episode');
   }
 }
 
-function startWorker(workerData: WorkerSetting): Worker {
-  const worker = startThread(new URL('./evaluation-worker', import.meta.url), workerData);
-  // Only a worker that plays keeps the process alive.
-  worker.unref();
-  return worker;
-}
+/** Validates an episode: user modules may have tampered with the thread's built-ins. */
+const isWhole = ({ length, return: total, terminated, truncated }: PlayedEpisode): boolean =>
+  Number.isInteger(length) &&
+  typeof total === 'number' &&
+  typeof terminated === 'boolean' &&
+  typeof truncated === 'boolean';

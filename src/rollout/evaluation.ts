@@ -28,27 +28,30 @@ export interface Evaluation {
   readonly score: number;
   /** Trajectories of the recorded episodes, by columns. */
   readonly episodes: readonly Omit<EpisodeRecord, 'iteration' | 'candidate'>[];
-  /** How many episodes there were to be, where it was cut short. */
+  /** Number of planned episodes, if the evaluation was cut short. */
   readonly planned?: number;
 }
 
-/** What an evaluation needs beside the parameters. */
+/** What an evaluation needs besides the parameters. */
 export interface EvaluationSetting {
   readonly environment: Environment | RemoteEnvironment;
   readonly family: PolicyFamily;
-  /** Steps after which an episode is cut, beside the environment's own limit. */
+  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   /** Which episodes to record. */
   readonly record: 'none' | 'first' | 'all';
-  /** Threads that play a part of the episodes where that pays; without them all are played in this one. */
+  /**
+   * Threads that play part of the episodes when that pays off; without them, all are played in the main
+   * thread.
+   */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
 /**
- * Plays one episode for each seed, in their order. Where they are played makes no difference to the outcome.
- * @param race ends it early where it is lost: all of a block are played before the next look
- * @throws EnvironmentError when another program plays them and fails, and for a return that is no number or too large to
- *   reckon with; the signal's reason when it is aborted
+ * Plays one episode per seed, in order. The result doesn't depend on where the episodes are played.
+ * @param race ends the evaluation early if it is lost; checked after each block of episodes
+ * @throws EnvironmentError if a remote environment fails, or if a return is NaN or too large; the signal's
+ * reason when aborted
  */
 export async function evaluate(
   setting: EvaluationSetting,
@@ -86,7 +89,7 @@ export async function evaluate(
   };
 }
 
-/** Whether the trajectory of an episode is wanted, by its number within the evaluation. */
+/** Whether to record an episode's trajectory, by its index within the evaluation. */
 export const isRecorded = (episode: number, { record }: Pick<EvaluationSetting, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
@@ -101,7 +104,7 @@ function requireUsable(value: number, { environment }: EvaluationSetting, seed: 
   );
 }
 
-/** An evaluation as an entry of the replay buffer, with the trajectories that belong to it. */
+/** An evaluation as a replay buffer entry, with its trajectories. */
 export interface Measured {
   readonly entry: BufferEntry;
   readonly episodes: readonly EpisodeRecord[];
@@ -130,8 +133,11 @@ async function play(
   tasks: readonly EpisodeTask[],
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
+  if (isRemote(environment))
+    return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
+  // In the main thread, a module's policies are only proxies for calls to another thread.
+  if (workers?.isNeeded) return workers.play(parameters, tasks, signal);
   const policy = family.build(parameters);
-  if (isRemote(environment)) return playRemotely(environment, policy, tasks, maxSteps, signal);
   const played: PlayedEpisode[] = [];
   const turns = new EpisodeTurns(signal);
   for (const task of tasks) {
@@ -146,8 +152,9 @@ async function play(
 }
 
 /**
- * Plays one episode for each task as `rollout` does, many at a time. A batch that is done takes the next tasks.
- * @throws EnvironmentError as soon as one episode fails; what else was played is lost
+ * Plays one episode per task, many at a time, with the same results as `rollout`. A batch that finishes takes
+ * the next tasks.
+ * @throws EnvironmentError as soon as one episode fails; the other results are lost
  */
 async function playRemotely(
   environment: RemoteEnvironment,
@@ -180,7 +187,7 @@ async function playRemotely(
   return played;
 }
 
-/** Plays as many episodes as the batch has slots, or fewer, each step of all of them together. */
+/** Plays at most as many episodes as the batch has slots, stepping them together. */
 async function playBatch(
   batch: EpisodeBatch,
   policy: Policy,

@@ -1,6 +1,6 @@
 /**
- * Cuts an evaluation short when it can no longer, or hardly, reach the incumbent's mean return.
- * Racing candidates goes back to Maron & Moore (1994), "Hoeffding races".
+ * Cuts an evaluation short once it can't, or almost certainly won't, reach the incumbent's mean return.
+ * Racing of candidates goes back to Maron & Moore (1994), "Hoeffding races".
  */
 
 import { UserError } from '../base/errors.js';
@@ -13,25 +13,28 @@ import type { EvaluationConfig } from './settings.js';
 
 /** How the evaluations of a run are raced. */
 export interface Racing {
-  /** 0.5 … 1: how seldom an evaluation that would have reached the incumbent may be cut short. 1: never. */
+  /**
+   * In [0.5, 1]. An evaluation that would have reached the incumbent is cut short with probability at most 1
+   * − confidence.
+   */
   readonly confidence: number;
-  /** Episodes between two looks. */
+  /** Number of episodes between checks. */
   readonly block: number;
-  /** No episode returns more. */
+  /** Upper bound on the return of any episode. */
   readonly highest: number;
 }
 
-/** One evaluation against the incumbent: the best policy when the iteration began. */
+/** One evaluation raced against the incumbent, the best policy when the iteration began. */
 export interface Race extends Racing {
-  /** Episodes that the evaluation has when it is played to its end. */
+  /** Number of episodes in the full evaluation. */
   readonly episodes: number;
-  /** Sum of returns with which these episodes would be as good as the incumbent. */
+  /** Sum of returns needed to match the incumbent. */
   readonly total: number;
 }
 
 /**
  * The racing that `evaluation.racing` asks for; undefined without it.
- * @throws UserError where nothing tells how much an episode can return
+ * @throws UserError if no upper bound on an episode's return is known
  */
 export function racingOf(
   {
@@ -53,7 +56,7 @@ export function racingOf(
   });
 }
 
-/** Undefined where nothing is raced, or there is no incumbent yet. */
+/** Undefined without racing or before there is an incumbent. */
 export function raceAgainst(
   incumbent: BufferEntry | undefined,
   racing: Racing | undefined,
@@ -61,26 +64,27 @@ export function raceAgainst(
 ): Race | undefined {
   if (racing === undefined || incumbent === undefined) return undefined;
   const { returns } = incumbent;
-  // The incumbent may have passed a stated bound.
+  // The incumbent may have exceeded the configured bound.
   const highest = largest([racing.highest, ...returns]);
   return { ...racing, highest, episodes, total: mean(returns) * episodes };
 }
 
-/** Shares of what can be lost that the bets of the test put at stake; see `isLost`. */
+/** Bet sizes of the test, as shares of what can be lost; see `isLost`. */
 const stakes = [0.5, 1] as const;
 
 /**
- * Whether the evaluation may end with these episodes: the incumbent is out of reach, surely or at the confidence.
- * A mean above the incumbent's is never cut short. docs/design.md tells the test (Waudby-Smith & Ramdas 2024, section 5;
- * Ville 1939); it needs no lower bound and no distribution, only that the order of the episodes is random.
- * @param returns of the episodes played so far, in their order
+ * Whether the evaluation can stop after these episodes because the incumbent is out of reach, either
+ * certainly or at the given confidence. Never true while the mean is above the incumbent's. The test is
+ * described in docs/design.md (Waudby-Smith & Ramdas 2024, section 5; Ville 1939). It assumes no lower bound
+ * and no distribution, only that the episodes are in random order.
+ * @param returns of the episodes played so far, in order
  */
 export function isLost({ confidence, episodes, highest, total }: Race, returns: readonly number[]): boolean {
   let sum = 0;
   let capitals: readonly number[] = stakes.map(() => 1);
   let peak = 1;
   for (const [i, value] of returns.entries()) {
-    // A return above the bound shows that the bound is wrong.
+    // A return above the bound proves the bound wrong.
     if (value > highest) return false;
     const needed = (total - sum) / (episodes - i);
     if (needed < highest) {

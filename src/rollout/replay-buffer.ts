@@ -1,61 +1,67 @@
 import type { ParameterVector } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 
-/** Parameters and their score, as a control sees a candidate. */
+/** Parameters and their score: all that a baseline sees of a candidate. */
 export interface Evaluated {
   readonly parameters: ParameterVector;
   /** Mean return. */
   readonly score: number;
 }
 
-/** What was said of one episode of an evaluation by somebody who saw it: a rating, a remark, or both. */
+/** Feedback on one episode of an evaluation, from a person or a vision model: a rating, a remark, or both. */
 export interface Feedback {
   readonly from: 'person' | 'vision';
-  /** The episode that was shown, from 0. */
+  /** The episode that was shown, 0-based. */
   readonly episode: number;
-  /** From 1, bad, to 5, good. */
+  /** From 1 (bad) to 5 (good). */
   readonly rating?: number;
-  /** One line. */
+  /** A single line. */
   readonly remark?: string;
 }
 
-/** One evaluated candidate: a line of `evaluations.jsonl`. No clock time in it: the same seed gives the same bytes. */
+/**
+ * One evaluated candidate: a line of `evaluations.jsonl`. Contains no clock time, so the same seed gives the
+ * same bytes.
+ */
 export interface BufferEntry {
   /** 0 for the warm-up, then 1, 2, … */
   readonly iteration: number;
   /** Candidates proposed from one prompt share a group. */
   readonly group: number;
-  /** Position within the group (within the warm-up for iteration 0). */
+  /** 0-based index within the group (for iteration 0, within the warm-up). */
   readonly candidate: number;
   readonly source: 'warm-up' | 'proposal' | 'imported';
-  /** Of a revision: the candidate of the same iteration that the critic revised. */
+  /** For a revision, the candidate of the same iteration that the critic revised. */
   readonly revises?: number;
   readonly parameters: ParameterVector;
   /** Undiscounted return of each episode. */
   readonly returns: readonly number[];
-  /** Steps of each episode. */
+  /** Number of steps of each episode. */
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
   /**
-   * Planned episodes, where the evaluation was cut short (`evaluation.racing`). The score is then the mean of those
-   * played: below the best score before it, and never the best of the run.
+   * Number of planned episodes, if the evaluation was cut short (`evaluation.racing`). The score is then the
+   * mean of the episodes played. It is below the best earlier score, so such an entry is never the best of
+   * the run.
    */
   readonly planned?: number;
-  /** Where somebody was asked, and said something. */
+  /** Present if feedback was requested and given. */
   readonly feedback?: Feedback;
 }
 
 /** What racing has saved. */
 export interface RacingTotals {
   readonly evaluations: number;
-  /** Evaluations that were cut short. */
+  /** Number of evaluations that were cut short. */
   readonly cut: number;
-  /** Episodes that were planned for all evaluations. */
+  /** Number of episodes planned for all evaluations. */
   readonly episodes: number;
   /** Planned episodes that were not played. */
   readonly saved: number;
-  /** Steps that they would have taken at the mean length of the others of their evaluation. */
+  /**
+   * Estimated steps of the saved episodes, from the mean length of the played ones of the same evaluation.
+   */
   readonly savedSteps: number;
 }
 
@@ -72,10 +78,10 @@ export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
   return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
 }
 
-/** Every evaluation of a run, oldest first. Appended to, never changed. */
+/** Every evaluation of a run, oldest first. Append-only. */
 export interface ReplayBuffer {
   readonly entries: readonly BufferEntry[];
-  /** The entry with the highest score, the earliest on ties; undefined while empty. */
+  /** The entry with the highest score, the earliest if tied; undefined if empty. */
   readonly best: BufferEntry | undefined;
   /** The first entry with these parameters. */
   find(parameters: ParameterVector): BufferEntry | undefined;
@@ -84,7 +90,7 @@ export interface ReplayBuffer {
 
 export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
   const entries: BufferEntry[] = [];
-  // Filled by `find` only: most buffers are made to be shown, and never need the keys.
+  // Filled lazily by `find`: most buffers are only displayed and never need the keys.
   const byParameters = new Map<string, BufferEntry>();
   let indexed = 0;
   let best: BufferEntry | undefined;
@@ -109,7 +115,7 @@ export function createReplayBuffer(initial: readonly BufferEntry[] = []): Replay
   };
 }
 
-/** The entry with the highest score, the earliest on ties. */
+/** The entry with the highest score, the earliest if tied. */
 export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefined {
   let best: BufferEntry | undefined;
   for (const entry of entries) if (best === undefined || entry.score > best.score) best = entry;
@@ -117,8 +123,8 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
 }
 
 /**
- * The `count` entries with the highest scores, best first, each parameter vector once; the earlier wins a tie. None that
- * was cut short.
+ * The `count` entries with the highest scores, best first, without duplicate parameters; the earlier wins
+ * ties. Excludes evaluations that were cut short.
  */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
@@ -131,7 +137,7 @@ export function bestEntries(entries: readonly BufferEntry[], count: number): rea
   return [...best.values()];
 }
 
-/** Equal vectors have equal keys (0 and -0 are equal: both are written `0`). */
+/** Equal vectors have equal keys; 0 and -0 count as equal, as both print as `0`. */
 export function vectorKey(parameters: ParameterVector): string {
   return parameters.join(',');
 }

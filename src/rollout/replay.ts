@@ -5,12 +5,13 @@ import { type Animation, isShown, type Moment, paceOf } from '../render/animatio
 import { type Episode, rollout } from './episode.js';
 import type { EvaluationSetting } from './evaluation.js';
 
-/** An episode as it went, and as it looked. */
+/** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
 /**
- * Plays an episode as an evaluation does, and draws it: once to know its length, and once more for the frames.
- * @throws UserError when the environment can't be drawn, or the parameters are not of this policy family
+ * Plays an episode as an evaluation does and draws it. Plays it twice: first to learn its length, then for
+ * the frames.
+ * @throws UserError if the environment can't be drawn, or the parameters don't fit the policy family
  */
 export function replay(
   {

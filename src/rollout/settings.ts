@@ -1,4 +1,4 @@
-/** The section `evaluation` of a config. */
+/** The `evaluation` section of a config. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);

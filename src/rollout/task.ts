@@ -1,4 +1,4 @@
-/** The environment that a config names, with the rewards that it gives. */
+/** Creates the environment that a config names, with its reward function. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
@@ -9,6 +9,7 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
+import { watched } from '../modules/pulse.js';
 import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** A step as a reward function sees it. */
@@ -20,16 +21,16 @@ export interface Transition extends Step {
 
 type Reward = (transition: Transition) => number;
 
-/** As `openTask`, for environments that no other program plays. */
+/** Like `openTask`, but only for in-process environments. */
 export async function makeTask(source: EnvironmentSource, reward: string | undefined): Promise<Environment> {
-  const environment = await makeEnvironment(source.id, source.options);
+  const environment = await makeEnvironment(source.id, source.options, source.timeoutSeconds);
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
 /**
  * @param reward path of the module of `evaluation.reward`
- * @throws UserError as `openEnvironment`, and where the module has no reward function; steps throw EnvironmentError where
- *   that function throws or returns no finite number
+ * @throws UserError like `openEnvironment`, and if the module has no reward function. Steps throw
+ * EnvironmentError if the function throws or doesn't return a finite number
  */
 export async function openTask(
   source: EnvironmentSource,
@@ -40,7 +41,7 @@ export async function openTask(
   return rewarded(await openEnvironment(source, env, processes), reward);
 }
 
-/** An environment with the rewards of a module; the same one without. */
+/** Wraps an environment with a module's reward function; returns it unchanged if there is none. */
 export async function rewarded<E extends Environment | RemoteEnvironment>(
   environment: E,
   reward: string | undefined,
@@ -60,8 +61,9 @@ async function loadReward(path: string): Promise<Reward> {
   return (transition) => {
     let reward: unknown;
     try {
-      reward = (made as (given: Transition) => unknown)(transition);
+      reward = watched('the reward function', () => (made as (given: Transition) => unknown)(transition));
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       const { line } = thrownIn(file, error);
       const place = line === undefined ? basename(file) : `${basename(file)}:${line}`;
       throw new EnvironmentError('raised', `${place}: the reward function threw: ${messageOf(error)}`);
@@ -75,12 +77,13 @@ async function loadReward(path: string): Promise<Reward> {
 }
 
 function withRewards(environment: Environment, give: Reward): Environment {
-  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds } = environment;
+  const { id, observationSpace, actionSpace, linear, maxSteps, stepSeconds, words } = environment;
   let before: Observation;
   return {
     ...{ id, observationSpace, actionSpace },
     ...(maxSteps !== undefined && { maxSteps }),
     ...(linear !== undefined && { linear }),
+    ...(words !== undefined && { words }),
     ...(stepSeconds !== undefined && { stepSeconds }),
     reset(seed) {
       before = environment.reset(seed);

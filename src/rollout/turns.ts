@@ -3,13 +3,16 @@ import type { Environment } from '../environments/environment.js';
 import type { Policy } from '../policies/policy.js';
 import { type EpisodeTask, emptyTrajectory, type PlayedEpisode, RunningEpisode } from './episode.js';
 
-/** How long steps may keep the event loop, and so signals, waiting; one step can't be cut. */
+/** Longest time that steps may block the event loop, and so signals; a single step can't be interrupted. */
 const longestTurnMs = 50;
 
-/** Steps between two looks at the clock: a look costs about as much as a step of the fastest environments. */
+/**
+ * Maximum number of steps between clock reads; a read costs about as much as a step of the fastest
+ * environments.
+ */
 const longestStride = 256;
 
-/** Plays episodes and lets the event loop turn now and then, in the middle of an episode, too. */
+/** Plays episodes and yields to the event loop from time to time, even in the middle of an episode. */
 export class EpisodeTurns {
   readonly #signal: AbortSignal | undefined;
   #turned = performance.now();
@@ -22,8 +25,8 @@ export class EpisodeTurns {
   }
 
   /**
-   * Plays one episode as `rollout` does.
-   * @throws the signal's reason when it is aborted
+   * Plays one episode like `rollout`.
+   * @throws the signal's reason when aborted
    */
   async play(
     environment: Environment,
@@ -41,7 +44,7 @@ export class EpisodeTurns {
     return episode.result();
   }
 
-  /** Whether the turn has lasted long enough; the stride follows the pace of the steps. */
+  /** Whether it is time to yield. Adapts the stride to the speed of the steps. */
   #isOver(): boolean {
     const now = performance.now();
     const wasFast = now - this.#looked < 1;

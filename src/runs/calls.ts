@@ -17,8 +17,38 @@ export interface CallPosition {
 export const callId = ({ iteration, candidate, attempt }: CallPosition): string =>
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
-/** What a call is for that asks for no proposal. */
-export type CallPurpose = 'critic' | 'feedback';
+/**
+ * What a call is for: a proposal, a correction of one, a revision by the critic, or feedback. Corrections of the last two
+ * have their purpose.
+ *
+ * What is counted, everywhere: a *call* asks a model once, for any purpose. A *proposal* is what one *candidate* of an
+ * iteration came to: its first call and the corrections. An *evaluation* is a policy whose episodes were played: of the
+ * warm-up, of an accepted proposal that `screening` did not leave out, or of a revision.
+ */
+export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
+
+type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
+
+/** Runs of earlier versions tell it of the critic and of feedback only. */
+export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
+  purpose ?? (attempt > 0 ? 'correction' : 'proposal');
+
+/** The same in SQL. */
+export const purposeSql = "coalesce(purpose, CASE WHEN attempt > 0 THEN 'correction' ELSE 'proposal' END)";
+
+/** What all calls of one candidate, one revision or one question are for. */
+export function stageOf(call: Purposeful): Stage {
+  const purpose = purposeOf(call);
+  return purpose === 'correction' ? 'proposal' : purpose;
+}
+
+export type Stage = Exclude<CallPurpose, 'correction'>;
+
+/**
+ * Numbers that tell the revision of an iteration and its question for feedback from the candidates before them. They say
+ * nothing else: what a call is for, its purpose says.
+ */
+export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
 /** Why a reply was rejected, in older runs perhaps because the parser of that time could read it in two ways. */
 export type LoggedFailure =
@@ -33,7 +63,7 @@ export const currentFailure = (failure: LoggedFailure): ParseFailure =>
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
-  /** Absent for a proposal. */
+  /** Absent for proposals and corrections in runs of earlier versions: read it with `purposeOf`. */
   readonly purpose?: CallPurpose;
   /** Who answered, where a portfolio is asked. */
   readonly member?: string;

@@ -2,11 +2,13 @@
  * `control.jsonl`: what other processes ask of the one that plays a run. It lives as long as that process; what was
  * heeded stands in the events.
  */
+
 import { appendFileSync, existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { longestRemark } from '../prompting/context/feedback.js';
+import { jsonIn } from '../storage/json-depth.js';
 import { eachLine, withPath } from '../storage/json-lines.js';
 import type { RunEvent } from './events.js';
 
@@ -76,13 +78,7 @@ export class Requests {
   }
 }
 
-function parsed(line: string): ControlRequest | undefined {
-  try {
-    return requestShape.safeParse(JSON.parse(line)).data;
-  } catch {
-    return undefined;
-  }
-}
+const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
 
 /** A request in words: `stop`, `set limits.calls=500`. */
 export const requestText = (request: ControlRequest): string =>

@@ -1,5 +1,6 @@
 import type { Action } from '../environments/environment.js';
 import type { EnvironmentFailure } from '../environments/remote/remote-environment.js';
+import type { GenerateOptions, ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buffer.js';
@@ -230,6 +231,8 @@ export type RunEvent =
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
+  /** The first fault of its kind since the command began, of a try, a call or a reply; later ones are only counted. */
+  | { readonly kind: 'fault'; readonly fault: ModelErrorKind | ReplyFault; readonly message: string }
   /** What another process asked for was done; `iteration`: the last complete one then, `request`: its number. */
   | {
       readonly kind: 'controlled';
@@ -263,6 +266,16 @@ export type RunEvent =
       /** The use of each limit; absent without any. */
       readonly caps?: readonly Cap[];
     };
+
+/** Emits the first fault of each kind. One that the user asked for is none. */
+export function firstFaults(emit: (event: RunEvent) => void): NonNullable<GenerateOptions['onFault']> {
+  const told = new Set<string>(['aborted']);
+  return (fault, message) => {
+    if (told.has(fault)) return;
+    told.add(fault);
+    emit({ kind: 'fault', fault, message });
+  };
+}
 
 /** A line of `events.jsonl`: the large parts stand in the other files. */
 export type LoggedEvent = {

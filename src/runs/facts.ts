@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { append } from '../base/append.js';
 import { shownPath } from '../base/context.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatCount,
@@ -16,7 +18,7 @@ import { formatParameters } from '../prompting/notation/written.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';
-import type { Cap, UsageTotals } from './calls.js';
+import { type Cap, numbersAfter, type Stage, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
@@ -99,27 +101,28 @@ export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: s
 /** The result of a run in words. */
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
+  const told = apart([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
   if (result.reason?.kind === 'no-proposals') lines.push(`because     ${result.reason.message}`);
   if (best !== null) {
-    lines.push(`observed    ${formatReturn(best.return)}  best mean return, ${place(best)}`);
+    lines.push(`observed    ${told(best.return)}  best mean return, ${place(best)}`);
   }
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${formatReturn(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+      : `confirmed   ${told(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
   if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
   const { caps, usage } = result;
-  lines.push(
+  append(lines, [
     `usage       ${formatUsage(usage)}`,
     ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
     ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
     `run         ${result.run}`,
     `report      ${result.report}`,
-  );
+  ]);
   return lines.join('\n');
 }
 
@@ -220,11 +223,13 @@ const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 
  * made of one; `warm-up policy 4` before them.
  */
 export function placeName(
-  place: { readonly iteration: number; readonly candidate: number },
+  place: { readonly iteration: number; readonly candidate: number; readonly purpose?: Stage },
   config: { readonly candidates: number },
 ): string {
   if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;
-  if (place.candidate >= config.candidates) return `iteration ${place.iteration}, revised`;
+  if (place.purpose === 'feedback') return `iteration ${place.iteration}, feedback`;
+  if (place.candidate >= numbersAfter(config.candidates).critic)
+    return `iteration ${place.iteration}, revised`;
   return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 

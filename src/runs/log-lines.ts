@@ -1,6 +1,6 @@
 /** Lines of a run's logs: the fields that each must have, and what becomes of those that are broken. */
 import { messageOf, UserError } from '../base/errors.js';
-import { brokenLine, eachLine, itemOf } from '../storage/json-lines.js';
+import { brokenLine, eachLine, itemOf, type Line } from '../storage/json-lines.js';
 import { CallDecoder, type WrittenCall } from './call-lines.js';
 import type { CallRecord } from './calls.js';
 
@@ -55,11 +55,21 @@ export function* linesOf<T>(
   most = Infinity,
 ): Generator<T, void> {
   let line = 0;
-  for (const { bytes, start } of eachLine(files[log])) {
+  for (const { bytes, start } of linesIn(files[log], onBroken)) {
     if (line === most) return;
     const at = { path: files[log], line: ++line, start, problem: problemIn(log) };
     const item = unlessBroken(() => itemOf<T>(bytes, at), onBroken);
     if (item !== undefined) yield item;
+  }
+}
+
+/** Lines up to the end, or up to where the file can't be read any further. */
+function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
+  try {
+    yield* eachLine(file);
+  } catch (error) {
+    if (onBroken === undefined || !(error instanceof UserError)) throw error;
+    onBroken(error);
   }
 }
 
@@ -109,7 +119,7 @@ export function extentOf<T>(
   const file = files[log];
   let lines = 0;
   let end = 0;
-  for (const { bytes, start } of eachLine(file)) {
+  for (const { bytes, start } of linesIn(file, onBroken)) {
     const isLarge = log === 'calls' || log === 'episodes';
     const place = isLarge ? placeIn(bytes, marker[log]) : undefined;
     const at = { path: file, line: lines + 1, start, problem: problemIn(log) };
@@ -133,7 +143,7 @@ function placeIn(bytes: Buffer, text: string): Place | undefined {
 export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Generator<CallRecord, void> {
   const decoder = new CallDecoder();
   let line = 0;
-  for (const { bytes, start } of eachLine(files.calls)) {
+  for (const { bytes, start } of linesIn(files.calls, onBroken)) {
     if (line === most) return;
     const at = { path: files.calls, line: ++line, start };
     const call = unlessBroken(() => {

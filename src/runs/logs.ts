@@ -1,5 +1,7 @@
 /** The logs of a run, read as streams: what a run holds in memory does not grow with its prompts and trajectories. */
+
 import { basename } from 'node:path';
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
@@ -91,7 +93,7 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
     events: beyond?.at ?? events.lines,
   };
   const { entries, lost } = usable(complete, files);
-  faults.push(...lost);
+  append(faults, lost);
   const recorded: RecordedRun = {
     entries,
     episodes: {

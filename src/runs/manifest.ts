@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { type EnvironmentSpec, recordedSpace } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
 import type { ModuleHashes } from '../modules/sources.js';
+import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
 /** The description of an environment, without its id. In the file an infinite bound is null. */
-export type RecordedSpec = Omit<EnvironmentSpec, 'id'>;
+export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'>;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {
@@ -30,6 +31,8 @@ export interface Manifest {
   readonly environment: string;
   /** Only for an environment that is not built in, so that the run can be read without it. */
   readonly spec?: RecordedSpec;
+  /** Only for policies that are not built in, for the same reason. */
+  readonly policy?: RecordedPolicy;
   readonly model: string;
   /** With `model.format: auto`: how the last proposal was held to its form; absent otherwise, and in older runs. */
   readonly format?: AnswerFormat;
@@ -84,6 +87,7 @@ export const manifestShape = z.looseObject({
   spec: z
     .object({ observationSpace: recordedSpace, actionSpace: recordedSpace, maxSteps: z.int().optional() })
     .optional(),
+  policy: recordedPolicy.optional(),
   model: z.string(),
   fingerprint: z.string(),
   modules: z.record(z.string(), z.string()).optional(),

@@ -1,15 +1,17 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { makeEnvironment } from '../environments/catalogue/open.js';
+import { isSelfContained, makeEnvironment } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { openPolicyFamily } from '../policies/families.js';
+import { createPolicyFamily, openPolicyFamily } from '../policies/families.js';
+import { recordedPolicies } from '../policies/module-policy.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { clipped } from '../statistics/bootstrap.js';
+import { openRegularFile } from '../storage/regular-file.js';
 import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
@@ -24,9 +26,12 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** @throws UserError when a run has lost its config. */
+/** @throws UserError when a run has lost its config, or has a link or a pipe in its place. */
 export function requireConfig(file: string): string {
-  if (existsSync(file)) return file;
+  if (existsSync(file)) {
+    closeSync(openRegularFile(file, 'refuse').descriptor);
+    return file;
+  }
   throw new UserError({
     file,
     message: 'this run has lost its config',
@@ -35,21 +40,49 @@ export function requireConfig(file: string): string {
 }
 
 /**
- * Reads the run at `path`, and makes its policies again.
- * @param tolerant see `openLogs`
+ * Reads the run at `path` to play its policies again: those of a module are imported.
+ * @throws UserError where the run is damaged
  */
-export async function readWholeRun(path: string, tolerant = false): Promise<OpenedRun> {
-  return { ...(await readRunFrame(path)), recorded: openLogs(path, tolerant) };
+export async function readWholeRun(path: string): Promise<OpenedRun> {
+  const frame = await frameOf(path, async ({ manifest, config, policy }) => {
+    const { id, options } = config.environment;
+    const environment =
+      manifest.spec === undefined
+        ? await makeEnvironment(id, options)
+        : { ...manifest.spec, id: manifest.environment };
+    return { environment, family: await openPolicyFamily(policy, environment) };
+  });
+  return { ...frame, recorded: openLogs(path) };
 }
 
 /**
- * What a run is, without its logs.
- * @param openFamily makes its policies; the default imports those of a module
+ * Reads the run at `path` to look at it: nothing that it names is imported, started or read. Broken lines of its logs are
+ * left out and named in `recorded.faults`, and so is what it doesn't record of its policies.
+ * @throws UserError where there is no run, or its manifest or config is damaged
  */
-export async function readRunFrame(
+export async function readShownRun(path: string): Promise<OpenedRun> {
+  const { unknown, ...frame } = await readShownFrame(path);
+  const recorded = openLogs(path, true);
+  return {
+    ...frame,
+    recorded: unknown === undefined ? recorded : { ...recorded, faults: [unknown, ...recorded.faults] },
+  };
+}
+
+/** As `readShownRun`, without the logs; `unknown` says what the run doesn't record of its policies. */
+export const readShownFrame = (path: string) => frameOf(path, shownParts);
+
+type RunFrame = Omit<OpenedRun, 'recorded'>;
+type Parts = Pick<OpenedRun, 'environment' | 'family'> & { readonly unknown?: string };
+
+async function frameOf(
   path: string,
-  openFamily: typeof openPolicyFamily = openPolicyFamily,
-): Promise<Omit<OpenedRun, 'recorded'>> {
+  open: (run: {
+    readonly manifest: Manifest;
+    readonly config: Config;
+    readonly policy: PolicyConfig;
+  }) => Promise<Parts>,
+): Promise<RunFrame & Pick<Parts, 'unknown'>> {
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
@@ -59,7 +92,6 @@ export async function readRunFrame(
         'policyloop show, report, resume and compare take them; policyloop play with another seed plays more',
     });
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
-  const environment = await environmentOf(manifest, config);
   const { policy } = config;
   if (policy === undefined) {
     throw new UserError({
@@ -68,9 +100,13 @@ export async function readRunFrame(
       message: 'the config of a run names its policy',
     });
   }
-  const family = await openFamily(policy, environment);
   const within = withinReturns(manifest, config);
-  return { path, manifest: within, config: { ...config, policy }, environment, family };
+  return {
+    path,
+    manifest: within,
+    config: { ...config, policy },
+    ...(await open({ manifest, config, policy })),
+  };
 }
 
 /** Its intervals end where returns do: earlier versions wrote them as they were computed. */
@@ -83,10 +119,32 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
   return { ...manifest, confirmations };
 }
 
-/** Made again where it is built in, as it was recorded where it is not. */
-async function environmentOf(
-  { environment: id, spec }: Manifest,
-  { environment }: Config,
-): Promise<EnvironmentSpec> {
-  return spec === undefined ? makeEnvironment(environment.id, environment.options) : { ...spec, id };
+const nothing = { kind: 'box', low: [], high: [] } as const;
+
+/** Made again from what is built in and recorded, and from nothing else. */
+async function shownParts({
+  config,
+  manifest,
+  policy,
+}: Parameters<Parameters<typeof frameOf>[1]>[0]): Promise<Parts> {
+  const { environment: id, policy: recorded, spec } = manifest;
+  const { environment: source } = config;
+  const isKnown = spec !== undefined || isSelfContained(source.id);
+  const environment: EnvironmentSpec =
+    spec !== undefined
+      ? { ...spec, id }
+      : isKnown
+        ? await makeEnvironment(source.id, source.options)
+        : { id, observationSpace: nothing, actionSpace: nothing };
+  if (recorded === undefined && isKnown && policy.kind !== 'module')
+    return { environment, family: createPolicyFamily(policy, environment) };
+  const count = manifest.best?.parameters?.length ?? 1;
+  const family = recordedPolicies(recorded ?? { count });
+  return recorded === undefined
+    ? {
+        environment,
+        family,
+        unknown: 'this run does not record what its policies are: they are shown as bare numbers',
+      }
+    : { environment, family };
 }

@@ -1,7 +1,7 @@
 /** Directories that many runs are played in as one plan: repeats, controls, an evaluation, a sweep, a collection. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { readJson } from '../storage/files.js';
+import { readOwnJson } from '../storage/files.js';
 import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 /** The file of a plan's record, its lock, and its name in words. */
@@ -27,7 +27,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
   for (const [kind, { record, lock }] of Object.entries(planKinds)) {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
-    const written = readJson(file) as { readonly kind?: unknown } | undefined;
+    const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
     if (record === planFile && written?.kind !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }

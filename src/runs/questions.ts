@@ -1,10 +1,11 @@
 /** `question.json`: what a run asks a person, as long as it waits for the answer; and who could give it from elsewhere. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/errors.js';
-import { readJson, replaceFile } from '../storage/files.js';
+import { readOwnJson, replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
+import { readOwnText } from '../storage/regular-file.js';
 import { runFiles } from './reader.js';
 
 const questionShape = z.object({
@@ -27,7 +28,7 @@ export type OpenQuestion = Omit<z.output<typeof questionShape>, 'by'>;
 export const questionFile = (run: string): string => join(run, 'question.json');
 
 /** The process that holds the run open. */
-const ownerOf = (run: string) => readFileSync(join(run, runFiles.lock), 'utf8').trim();
+const ownerOf = (run: string) => readOwnText(join(run, runFiles.lock)).trim();
 
 export const openQuestion = (run: string, question: OpenQuestion): void =>
   replaceFile(questionFile(run), JSON.stringify({ ...question, by: ownerOf(run) }));
@@ -39,7 +40,7 @@ export const closeQuestion = (run: string): void => rmSync(questionFile(run), { 
 export function readQuestion(run: string): OpenQuestion | undefined {
   if (!isLocked(join(run, runFiles.lock))) return undefined;
   try {
-    const { data } = questionShape.safeParse(readJson(questionFile(run)));
+    const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
     return data?.by === ownerOf(run) ? data : undefined;
   } catch (error) {
     // It may be gone, or not whole: then it is none.

@@ -10,7 +10,7 @@ import { type Demonstration, recordedDemonstrations } from '../prompting/context
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { parseJson } from '../storage/json-depth.js';
 import { isLocked } from '../storage/lock.js';
-import { readRegularFile } from '../storage/regular-file.js';
+import { readOwnText } from '../storage/regular-file.js';
 import type { LogFiles } from './log-lines.js';
 import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './logs.js';
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
@@ -100,7 +100,7 @@ export interface TakenOver {
 export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
   const file = join(path, runFiles.imported);
   return {
-    imported: existsSync(file) ? (parseJson(stateText(file)) as ParameterVector[]) : [],
+    imported: existsSync(file) ? (parseJson(readOwnText(file)) as ParameterVector[]) : [],
     demonstrations: readDemonstrations(path, config),
   };
 }
@@ -132,11 +132,6 @@ export function readGroup(path: string): z.output<typeof groupShape> {
   return readShaped(join(path, groupFile), groupShape);
 }
 
-/** In bytes; logs may be larger, state files are not. */
-const largestState = 64 * 2 ** 20;
-
-const stateText = (file: string): string => readRegularFile(file, largestState).toString('utf8');
-
 function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   const damaged = (message: string) =>
     new UserError({
@@ -147,7 +142,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   let content: unknown;
   try {
     // Its texts are shown on terminals, and it may come from elsewhere.
-    content = parseJson(stateText(file), (value) =>
+    content = parseJson(readOwnText(file), (value) =>
       typeof value === 'string' ? harmlessLines(value) : value,
     );
   } catch (error) {

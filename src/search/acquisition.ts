@@ -1,14 +1,16 @@
-/** Where to look next: expected improvement, and the point where it is highest. */
+/** Acquisition function: expected improvement, and a search for the point that maximises it. */
+
 import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { largest } from '../statistics/descriptive.js';
 import { pointKey } from './control.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**
- * The logarithm of E max(0, Y − best) for a normal Y: it orders points where the improvement itself underflows (S. Ament
- * et al., “Unexpected Improvements to Expected Improvement for Bayesian Optimization”, NeurIPS 2023).
- * @param variance above 0, else there is an improvement only where the mean is above `best`
+ * log E max(0, Y − best) for a normal Y. Still orders points for which the improvement itself underflows (S.
+ * Ament et al., “Unexpected Improvements to Expected Improvement for Bayesian Optimization”, NeurIPS 2023).
+ * @param variance may be 0; the improvement is then positive only if the mean is above `best`
  */
 export function logExpectedImprovement(mean: number, variance: number, best: number): number {
   const deviation = Math.sqrt(variance);
@@ -21,9 +23,9 @@ export function logExpectedImprovement(mean: number, variance: number, best: num
   return Math.log(deviation) + logDensity + Math.log(w * (1 - w * (3 - w * (15 - w * 105))));
 }
 
-/** The mean of improvements, from and to logarithms. */
+/** Logarithm of the mean of exp(x), computed without overflow. */
 export function logMean(logarithms: readonly number[]): number {
-  const highest = Math.max(...logarithms);
+  const highest = largest(logarithms);
   if (highest === Number.NEGATIVE_INFINITY) return highest;
   const sum = logarithms.reduce((total, one) => total + Math.exp(one - highest), 0);
   return highest + Math.log(sum / logarithms.length);
@@ -32,24 +34,33 @@ export function logMean(logarithms: readonly number[]): number {
 export interface Landscape {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
-  /** The best points so far, from which neighbours are drawn. */
+  /** The best points so far, whose neighbours are sampled. */
   readonly best: readonly ParameterVector[];
-  /** What has been evaluated, and is not proposed again. */
+  /** Keys of evaluated points, which are not proposed again. */
   readonly seen: ReadonlySet<string>;
-  /** The higher, the better. */
+  /** Higher is better. */
   worth(parameters: ParameterVector): number;
 }
 
-/** How many points are drawn: everywhere, and around each of the best with each step and with entries drawn anew. */
+/**
+ * Number of samples: uniform over the box; around each best point per step size; and around each with redrawn
+ * entries.
+ */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/** Standard deviations of steps in half widths of the box: around the best, and round by round of the refinement. */
+/**
+ * Standard deviations of steps, relative to half the width of the box: for sampling around the best points,
+ * and for each refinement round.
+ */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
-/** Points that the refinement goes on from, and neighbours of each in each round. */
+/** Number of points kept for refinement, and of neighbours sampled per point and round. */
 const [kept, neighbours] = [10, 40];
 
-/** The unseen point with the highest worth among those that are drawn; any point where all of them were seen. */
+/**
+ * The sampled point with the highest worth among those not seen before; an arbitrary point if all have been
+ * seen.
+ */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);
@@ -69,7 +80,7 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
 type Move = (from: ParameterVector) => ParameterVector;
 interface Moves {
   readonly around: readonly { readonly count: number; readonly move: Move }[];
-  /** One for each round of the refinement. */
+  /** One per refinement round. */
   readonly finer: readonly Move[];
 }
 
@@ -116,7 +127,7 @@ interface Valued {
   readonly worth: number;
 }
 
-/** The highest unseen ones, each once; the first of equals. */
+/** The highest-ranked unseen points without duplicates; earlier ones win ties. */
 function highest(
   { seen, worth }: Landscape,
   points: readonly ParameterVector[],

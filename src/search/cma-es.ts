@@ -1,35 +1,35 @@
 /**
  * Covariance matrix adaptation evolution strategy: N. Hansen, “The CMA Evolution Strategy: A Tutorial”
- * (arXiv:1604.00772); equation numbers below are those of the tutorial. For many parameters only the diagonal is
- * adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity”
- * (PPSN 2008).
+ * (arXiv:1604.00772); equation numbers below refer to the tutorial. With many parameters, only the diagonal
+ * is adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space
+ * Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { sum } from '../statistics/descriptive.js';
+import { largest, sum } from '../statistics/descriptive.js';
 import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
 
-/** Above this many parameters only the diagonal of the covariance matrix is adapted. */
+/** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** Beyond this the distribution is degenerate. */
+/** Above this axis ratio the distribution counts as degenerate. */
 const longestAxisRatio = 1e7;
 
-/** Constants that follow from the number of parameters and the population. */
+/** Constants derived from the number of parameters and the population size. */
 interface Strategy {
   readonly population: number;
-  /** Weight of each ranked candidate, best first; the positive ones add up to 1. */
+  /** Weight of each ranked candidate, best first; the positive ones sum to 1. */
   readonly weights: readonly number[];
   readonly effectiveParents: number;
-  /** Learning rates of the two evolution paths, the rank-one and the rank-μ update. */
+  /** Learning rates of the two evolution paths and of the rank-one and rank-μ updates. */
   readonly pathRate: number;
   readonly stepPathRate: number;
   readonly rankOneRate: number;
   readonly rankMuRate: number;
   readonly stepDamping: number;
-  /** Mean length of a standard normal vector. */
+  /** Expected length of a standard normal vector. */
   readonly normalLength: number;
 }
 
@@ -41,7 +41,7 @@ interface Distribution {
   path: readonly number[];
   stepPath: readonly number[];
   generations: number;
-  /** The best score since the start of this distribution, and the generation that brought it. */
+  /** The best score since this distribution started, and the generation that found it. */
   best: number;
   bestGeneration: number;
 }
@@ -66,9 +66,10 @@ interface Search {
 }
 
 /**
- * Starts at the best point of the warm-up or, where there is none or the config says so, in the middle of the range. Every `population` evaluations update the
- * distribution, which learns from the samples as clamped and rounded to allowed values. When it has shrunk below the
- * grid of the values and finds nothing better, the search starts anew from a random point.
+ * Starts at the best point of the warm-up, or at the centre of the range if there is none or the config says
+ * so. Every `population` evaluations update the distribution, using the samples as clamped and rounded to
+ * allowed values. Once it has shrunk below the grid of values without finding anything better, the search
+ * restarts from a random point.
  */
 export function createCmaEs(config: CmaEsConfig): Control {
   const fold = foldHistory<Search>(
@@ -123,7 +124,7 @@ function startSearch(task: Task, config: CmaEsConfig): Search {
   };
 }
 
-/** What was tuned together, with sigma as a share of the range (docs/tasks.md): it holds where the config says no sigma. */
+/** Tuned together, with sigma as a share of the range (docs/tasks.md). Used if the config sets no sigma. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
 function settingsOf({ parameters: { count, high, low } }: Task, config: CmaEsConfig): Settings {
@@ -148,17 +149,17 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
 }
 
 /**
- * Whether to start anew: the shape is degenerate, or every coordinate keeps to a few values and nothing better was found
- * for a while.
+ * Whether to restart: the shape is degenerate, or the distribution covers only a few grid values and has
+ * found nothing better for a while.
  */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
-  const isNarrow = sigma * Math.max(...covariance.deviations) < 2 * grid.step;
+  const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
   const patience = 10 + mean.length;
   return !(covariance.axisRatio < longestAxisRatio) || (isNarrow && generations - bestGeneration >= patience);
 }
 
-/** One generation: ranks the candidates and moves mean, paths, covariance and step size. */
+/** Processes one generation: ranks the candidates and updates the mean, paths, covariance and step size. */
 function update({ distribution, strategy, generation, task }: Search): void {
   const { low, high } = task.parameters;
   const ranked = generation.toSorted((a, b) => b.score - a.score);
@@ -167,7 +168,7 @@ function update({ distribution, strategy, generation, task }: Search): void {
     distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
   };
   if (ranked[0]!.score === ranked.at(-1)!.score) {
-    // A plateau ranks nothing. Look further away (the tutorial's advice for flat fitness).
+    // A plateau gives no ranking, so widen the search (the tutorial's advice for flat fitness).
     widen(0.2 + stepPathRate / stepDamping);
     return;
   }
@@ -184,7 +185,10 @@ function update({ distribution, strategy, generation, task }: Search): void {
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
 }
 
-/** A step that may be someone else's: N. Hansen, “Injecting External Solutions Into CMA-ES” (arXiv:1110.4181), section 3. */
+/**
+ * Shortens long steps, which may come from another proposer: N. Hansen, “Injecting External Solutions Into
+ * CMA-ES” (arXiv:1110.4181), section 3.
+ */
 function shortened(step: readonly number[], covariance: Covariance): readonly number[] {
   const n = step.length;
   const longest = Math.sqrt(n) + (2 * n) / (n + 2);
@@ -211,7 +215,7 @@ function moveMean(
   const stepGain = Math.sqrt(stepPathRate * (2 - stepPathRate) * effectiveParents);
   distribution.stepPath = stepPath.map((value, i) => (1 - stepPathRate) * value + stepGain * whitened[i]!);
 
-  // (45); a long step path halts the other one, so that the covariance does not outgrow the step size.
+  // (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
   const expected =
     Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * normalLength;
   const moving = norm(distribution.stepPath) < expected;
@@ -232,7 +236,7 @@ function moveMean(
   ]);
 }
 
-/** The tutorial's defaults (table 1). */
+/** The tutorial's default parameters (table 1). */
 function strategyFor(n: number, population: number): Strategy {
   const raw = Array.from({ length: population }, (_, i) => Math.log((population + 1) / 2) - Math.log(i + 1));
   const parents = raw.slice(0, Math.floor(population / 2));
@@ -240,7 +244,7 @@ function strategyFor(n: number, population: number): Strategy {
   const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
   const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
 
-  // With the diagonal alone there is less to learn, so it can be learnt faster (Ros and Hansen).
+  // The diagonal alone has fewer values to learn, so it can be learnt faster (Ros and Hansen).
   const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
   const rankOneRate = speed * (2 / ((n + 1.3) ** 2 + effectiveParents));
   const rankMuRate = Math.min(

@@ -2,26 +2,28 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 
-/** The parameters that are searched, and the evaluations so far. */
+/** The parameters to search and the evaluations so far. */
 export interface Task {
   readonly parameters: ParameterSpec;
-  /** Every evaluation that the memory holds, oldest first. Only ever appended to. */
+  /** Every evaluation that the memory holds, oldest first. Append-only. */
   readonly history: readonly Evaluated[];
-  /** How many of `history`, from its start, were there before the first proposal (warm-up, imported). */
+  /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */
   readonly warmup: number;
-  /** How many proposals were asked for before this iteration; left out, as many as were evaluated after the warm-up. */
+  /**
+   * Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up.
+   */
   readonly proposed?: number;
-  /** Whether two evaluations of one point differ, since each iteration has its own episodes. */
+  /** True if repeated evaluations of a point differ because each iteration has its own episodes. */
   readonly noisy?: boolean;
-  /** Whether others propose, too: then some of `history` may lie far from where the control looks. */
+  /** True if others also propose, so that `history` may contain points far from this search's own. */
   readonly shared?: boolean;
 }
 
-/** A search algorithm in the place of a language model, as a baseline for it. */
+/** A baseline: a search algorithm that proposes in place of a language model. */
 export interface Control {
-  /** Depends on the arguments alone, so that a resumed run proposes what an uninterrupted one would. */
+  /** A pure function of its arguments, so that a resumed run proposes the same as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
-  /** Proposes candidates of one iteration that take one another into account; absent where they are independent. */
+  /** Proposes an iteration's candidates jointly; absent if they are independent of each other. */
   readonly proposeGroup?: (
     task: Task,
     randoms: readonly RandomGenerator[],
@@ -29,8 +31,8 @@ export interface Control {
 }
 
 /**
- * Folds the history into a state, and keeps the state, so that a call costs only what was added since the last one.
- * Starts anew for a history that does not continue the one before.
+ * Folds the history into a state and caches it, so that a call costs only the entries added since the last
+ * one. Starts over if a history doesn't continue the previous one.
  */
 export function foldHistory<S>(
   start: (task: Task) => S,
@@ -52,13 +54,13 @@ export function foldHistory<S>(
 const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
-/** Equal for equal points, with 0 and -0 alike. */
+/** A key that is equal for equal points; 0 and -0 count as equal. */
 export const pointKey = (parameters: ParameterVector): string => parameters.join(',');
 
 /**
- * The first sample that was not evaluated before. `near(widening)` samples as the algorithm would, with steps that are
- * `widening` times as long: 1 for the first ten tries, then a tenth more each time. After 40 tries `anywhere` samples; its
- * last sample counts where all 60 were evaluated.
+ * Returns the first sample that has not been evaluated. `near(widening)` draws up to 40 samples with steps
+ * scaled by `widening`: 1 for the first ten, then 10% more each time. After that, `anywhere` draws up to 60;
+ * if all of those were evaluated too, the last one is returned.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,

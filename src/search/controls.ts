@@ -1,4 +1,4 @@
-/** Searches that see only parameters and returns: the baselines of a language model. */
+/** Baselines for a language model: searches that see only parameters and returns. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import { createCmaEs } from './cma-es.js';
@@ -22,9 +22,9 @@ import { createTeacher } from './teacher.js';
 interface ControlRecord {
   /** The value of `model.provider`. */
   readonly name: string;
-  /** For tables. */
+  /** Shown in tables. */
   readonly label: string;
-  /** The section `model` of a config. */
+  /** The `model` section of a config. */
   readonly schema: z.ZodType;
   create(config: { readonly provider: string }): Control;
 }
@@ -41,7 +41,10 @@ export const controls = [
   { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
 ] as const satisfies readonly (ControlRecord & { readonly name: ControlName })[];
 
-/** They propose to be learnt from, not to be compared with: one, by its name and by its former one. */
+/**
+ * Search algorithms whose proposals serve as training data, not for comparison. The second entry is the
+ * former name of the first.
+ */
 export const teachers = [
   { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
   { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
@@ -49,13 +52,13 @@ export const teachers = [
 
 export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
 
-/** A control or a teacher. */
+/** Finds a baseline or a teacher. */
 export const findControl = (provider: string): ControlRecord | undefined =>
   [...controls, ...teachers].find(({ name }) => name === provider);
 
 export const isControl = (name: string): name is ControlName => controls.some((one) => one.name === name);
 
-/** @throws UserError for a name that no control has */
+/** @throws UserError if there is no such baseline */
 export function requireControl(field: string, name: string): ControlName {
   if (isControl(name)) return name;
   throw new UserError({
@@ -66,7 +69,7 @@ export function requireControl(field: string, name: string): ControlName {
   });
 }
 
-/** The arm of a study in which this control plays; its settings are the defaults. */
+/** The study arm for a baseline with its default settings. */
 export const controlArm = <Name extends ControlName>(name: Name) => ({
   name,
   label: findControl(name)!.label,

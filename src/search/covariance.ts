@@ -1,17 +1,17 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { largest, smallest, sum } from '../statistics/descriptive.js';
 
-/** The covariance matrix C of a search distribution, with its square root at hand. */
+/** The covariance matrix C of a search distribution, with its square root. */
 export interface Covariance {
   /** Square roots of C's diagonal. */
   readonly deviations: readonly number[];
   /** Longest over shortest axis of the ellipsoid; Infinity once C is no longer positive definite. */
   readonly axisRatio: number;
-  /** C^½ z (up to a rotation): a standard normal z becomes a sample of N(0, C). */
+  /** C^½ z, up to a rotation: turns a standard normal z into a sample of N(0, C). */
   color(z: readonly number[]): number[];
   /** C^-½ y. */
   whiten(y: readonly number[]): number[];
-  /** C ← decay C + Σ weight y yᵀ */
+  /** C ← decay · C + Σ weight · y yᵀ */
   update(decay: number, terms: readonly WeightedStep[]): void;
 }
 
@@ -20,7 +20,7 @@ export interface WeightedStep {
   readonly y: readonly number[];
 }
 
-/** All n² entries: learns which coordinates belong together. An update costs O(n³). */
+/** Stores all n² entries and so learns correlations between coordinates. An update costs O(n³). */
 export function createFullCovariance(n: number): Covariance {
   const c = Matrix.eye(n);
   let axes = Matrix.eye(n);
@@ -57,7 +57,7 @@ export function createFullCovariance(n: number): Covariance {
   };
 }
 
-/** The diagonal alone, for many parameters: an update costs O(n). */
+/** Stores only the diagonal, for many parameters. An update costs O(n). */
 export function createDiagonalCovariance(n: number): Covariance {
   let lengths: readonly number[] = Array<number>(n).fill(1);
   return {
@@ -81,7 +81,7 @@ export function createDiagonalCovariance(n: number): Covariance {
 
 const ratio = (lengths: readonly number[]) => largest(lengths) / smallest(lengths);
 
-/** The product of a square matrix and a vector. */
+/** Multiplies a square matrix, given by its entries, with a vector. */
 function multiply(vector: readonly number[], entry: (row: number, column: number) => number): number[] {
   return vector.map((_, row) => sum(vector.map((value, column) => entry(row, column) * value)));
 }

@@ -1,9 +1,10 @@
 /**
- * Regression of returns on parameters by a Gaussian process: Matérn 5/2 with a length for each coordinate (or one for
- * all), its amplitude profiled out. C. E. Rasmussen and C. K. I. Williams, “Gaussian Processes for Machine Learning”
- * (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
+ * Gaussian process regression of returns on parameters: Matérn 5/2 kernel with one length scale per
+ * coordinate (or a shared one), amplitude profiled out. C. E. Rasmussen and C. K. I. Williams, “Gaussian
+ * Processes for Machine Learning” (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
  */
 
+import { largest } from '../statistics/descriptive.js';
 import {
   cholesky,
   inverseOfProduct,
@@ -14,24 +15,24 @@ import {
 } from './triangular.js';
 import { dot } from './vectors.js';
 
-/** Evaluated points: n rows of d coordinates, and n targets of mean 0 and standard deviation 1. */
+/** Evaluated points: n rows of d coordinates, and n targets with mean 0 and standard deviation 1. */
 export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
-  /** How far two values of a coordinate lie apart. */
+  /** The metric for each coordinate. */
   readonly apart: Apart;
 }
 
-/** Numbers lie as far apart as they differ; entries of a table are the same or not. */
+/** `distance`: values differ by their difference. `equality`: table entries are either equal or not. */
 export type Apart = 'distance' | 'equality';
 
-/** Added to the diagonal of the covariances, so that equal points can be factored. */
+/** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
-/** Added to the amplitude, for targets that are all alike. */
+/** Added to the amplitude, in case all targets are equal. */
 const leastAmplitude = 1e-9;
 
 /**
- * Where the logarithms of the hyperparameters are believed to lie: normal, independent. Lengths grow with √d: C. Hvarfner
+ * Independent normal priors on the logarithms of the hyperparameters. Length scales grow with √d: C. Hvarfner
  * et al., “Vanilla Bayesian Optimization Performs Great in High Dimensions” (ICML 2024).
  */
 export interface Prior {
@@ -39,27 +40,33 @@ export interface Prior {
   readonly roughness: { readonly mean: number; readonly deviation: number };
 }
 
-/** @param noisy whether two evaluations of one point differ */
+/** @param noisy whether repeated evaluations of a point differ */
 export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
   roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
 });
 
-/** Logarithms: of one length or of d lengths, then of the roughness η, the variance that no neighbour explains. */
+/**
+ * Logarithms of the length scales (one shared, or d), followed by the log noise variance η relative to the
+ * amplitude.
+ */
 export type Hyperparameters = Float64Array;
 
 export interface Likelihood {
-  /** What is minimised: the negative logarithm of the posterior density, but for a constant. */
+  /** The objective to minimise: the negative log posterior density, up to a constant. */
   readonly value: number;
-  /** By each hyperparameter. */
+  /** Gradient with respect to the hyperparameters. */
   readonly slope: Float64Array;
 }
 
-/** Σ((xᵢ − x′ᵢ)/ℓᵢ)² by coordinate. */
+/**
+ * The squared difference of coordinate i, or 0/1 for `equality`; the terms of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before
+ * scaling.
+ */
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
-/** 1/ℓᵢ² of each coordinate. */
+/** 1/ℓᵢ² for each coordinate. */
 function precisions(hyperparameters: Hyperparameters, dimensions: number): Float64Array {
   const isShared = hyperparameters.length === 2;
   return Float64Array.from({ length: dimensions }, (_, i) =>
@@ -67,7 +74,7 @@ function precisions(hyperparameters: Hyperparameters, dimensions: number): Float
   );
 }
 
-/** The argument of Matérn 5/2: √5 times the scaled distance. */
+/** The argument of the Matérn 5/2 kernel: √5 times the scaled distance. */
 function scaledDistance(a: Float64Array, b: Float64Array, weights: Float64Array, apart: Apart): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) sum += weights[i]! * squared(a, b, i, apart);
@@ -82,11 +89,11 @@ interface Fitted {
   readonly inverse: Square;
   /** K⁻¹z. */
   readonly alpha: Float64Array;
-  /** The amplitude: zᵀK⁻¹z/n. */
+  /** The amplitude zᵀK⁻¹z/n. */
   readonly amplitude: number;
 }
 
-/** @returns undefined where the covariances can't be factored */
+/** @returns undefined if the covariance matrix can't be factored */
 function fitted(
   { rows, targets, apart }: Observations,
   hyperparameters: Hyperparameters,
@@ -108,7 +115,9 @@ function fitted(
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }
 
-/** ½ n log s² + Σ log Lⱼⱼ − the logarithm of the prior, and its derivatives; infinite where there is no factor. */
+/**
+ * ½ n log s² + Σ log Lⱼⱼ − log prior, with its gradient; infinite if the covariance matrix can't be factored.
+ */
 export function negativeLogPosterior(
   observations: Observations,
   hyperparameters: Hyperparameters,
@@ -130,7 +139,7 @@ export function negativeLogPosterior(
     slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
     for (let b = 0; b < a; b++) {
       const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
-      // Both halves of the symmetric matrix: hence not the half of the trace.
+      // The sum runs over one triangle of a symmetric matrix, which cancels the ½ before the trace.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
@@ -145,17 +154,17 @@ export function negativeLogPosterior(
   return { value, slope };
 }
 
-/** What is believed of the targets. */
+/** The posterior of the function given the observations. */
 export interface Posterior {
-  /** The highest mean at the points that it is made of. */
+  /** The highest posterior mean among the observed points. */
   readonly highest: number;
-  /** Mean and variance of the function at a point, without the roughness. */
+  /** Mean and variance of the function at a point, without the noise. */
   at(point: Float64Array): { readonly mean: number; readonly variance: number };
-  /** With one more point, whose target is believed to be the mean there. */
+  /** Adds a point whose target is assumed to equal the posterior mean there. */
   believing(point: Float64Array): Posterior;
 }
 
-/** Covariances that can't be factored are taken with ten times the roughness. */
+/** If the covariance matrix can't be factored, retries with ten times the noise. */
 export function posteriorOf(observations: Observations, hyperparameters: Hyperparameters): Posterior {
   const fit = fitted(observations, hyperparameters);
   const roughness = hyperparameters.at(-1)!;
@@ -170,7 +179,7 @@ interface Known extends Pick<Fitted, 'weights' | 'alpha' | 'amplitude'> {
   readonly apart: Apart;
   /** Rows of L⁻¹ up to the diagonal. */
   readonly inverse: readonly Float64Array[];
-  /** Diagonal of the covariances. */
+  /** Diagonal of the covariance matrix. */
   readonly diagonal: number;
 }
 
@@ -184,7 +193,7 @@ function posterior(known: Known): Posterior {
   };
   const meanOf = (covariances: Float64Array) => dot(alpha, covariances);
   return {
-    highest: Math.max(...rows.map((row) => meanOf(covariancesOf(row)))),
+    highest: largest(rows.map((row) => meanOf(covariancesOf(row)))),
     at(point) {
       const covariances = covariancesOf(point);
       let explained = 0;
@@ -202,8 +211,8 @@ function posterior(known: Known): Posterior {
         ...known,
         rows: [...rows, point],
         inverse: [...inverse, row],
-        // A target that is the mean moves no mean.
-        alpha: Float64Array.of(...alpha, 0),
+        // A target equal to the posterior mean leaves the mean unchanged.
+        alpha: Float64Array.from([...alpha, 0]),
       });
     },
   };

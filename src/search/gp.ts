@@ -1,6 +1,6 @@
 /**
- * Bayesian optimisation with a Gaussian process and expected improvement: D. R. Jones et al., “Efficient Global
- * Optimization of Expensive Black-Box Functions” (1998), on ranks of returns.
+ * Bayesian optimisation with a Gaussian process and expected improvement, applied to the ranks of returns: D.
+ * R. Jones et al., “Efficient Global Optimization of Expensive Black-Box Functions” (1998).
  */
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
@@ -20,20 +20,20 @@ import {
 import { minimise } from './lbfgs.js';
 import { createValueGrid, isTable } from './moves.js';
 
-/** Points around which others are drawn. */
+/** Number of points around which to sample. */
 const bestCount = 5;
-/** Above this many parameters one length serves all. */
+/** With more parameters than this, all share one length scale. */
 const mostLengths = 24;
 const fitIterations = 8;
-/** Proposals from one fit to the next, with a short history and with a long one. */
+/** Number of proposals between refits: with a short history, and with a long one. */
 const [refitEvery, refitSeldom] = [3, 10];
-/** A longer history is thinned to the best, the latest and others that are drawn. */
+/** A history longer than `above` is thinned to the best, the latest, and a random choice of the rest. */
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Hyperparameters are fitted from the prior's mean each time, so that a resumed run finds the same ones. Where there are
- * enough points, a process with a length for each parameter and one with a single length have equal say: the
- * second is the stronger where parameters are rotated.
+ * Hyperparameters are always fitted from the prior's mean, so that a resumed run finds the same ones. Given
+ * enough points, two processes are averaged with equal weight: one with a length scale per parameter and one
+ * with a shared length scale. The latter is stronger if the parameters are rotated.
  */
 export function createGp(): Control {
   const believed = createBelief();
@@ -45,11 +45,11 @@ export function createGp(): Control {
   };
 }
 
-/** What the same processes expect of points. */
+/** What the processes expect of new points. */
 export interface ExpectedImprovement {
-  /** The logarithm of the expected improvement; 0 everywhere while nothing is known. */
+  /** Log expected improvement; 0 everywhere while nothing is known. */
   worth(parameters: ParameterVector): number;
-  /** Takes a point for evaluated, with what is expected of it. */
+  /** Treats a point as evaluated, with its expected result. */
   believe(parameters: ParameterVector): void;
 }
 
@@ -67,7 +67,7 @@ export function createExpectedImprovement(): (task: Task) => Promise<ExpectedImp
   };
 }
 
-/** What is believed of a task's returns; nothing while all of them are alike. */
+/** Fits processes to a task's returns; empty while all returns are equal. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -89,7 +89,7 @@ function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
 
 const isFlat = (shown: readonly Evaluated[]) => shown.every(({ score }) => score === shown[0]!.score);
 
-/** The evaluations that are reckoned with, the oldest first. */
+/** The evaluations used for fitting, oldest first. */
 function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
   const { above, best, latest } = thinning;
   if (history.length <= above) return history;
@@ -101,9 +101,9 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
   return history.filter((_, i) => kept.has(i));
 }
 
-/** One process with a length for all parameters and, where there is enough to tell them apart, one with a length each. */
+/** One process with a shared length scale and, given enough points, one with a length scale per parameter. */
 async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
-  // Before the second proposal of a run, say, nothing may be known yet of what is fitted to.
+  // All returns may still be equal, for example before the second proposal of a run.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);
   const { count } = task.parameters;
@@ -111,7 +111,10 @@ async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly
   const lengths = count <= mostLengths && shown.length >= 2 * count && count > 1 ? [1, count] : [1];
   const fits: Hyperparameters[] = [];
   for (const several of lengths) {
-    const start = Float64Array.of(...Array<number>(several).fill(prior.length.mean), prior.roughness.mean);
+    const start = Float64Array.from([
+      ...Array<number>(several).fill(prior.length.mean),
+      prior.roughness.mean,
+    ]);
     const found = await minimise(
       async (x) => negativeLogPosterior(observations, x, prior),
       start,
@@ -122,7 +125,7 @@ async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly
   return fits;
 }
 
-/** Each point of a group is chosen as if those before it had brought what is expected of them. */
+/** Chooses each point of a group as if the earlier ones had given their expected results. */
 function chooseAll(
   task: Task,
   believed: readonly Posterior[],
@@ -145,7 +148,7 @@ function chooseAll(
   });
 }
 
-/** The mean of the improvements that the processes expect; alike everywhere while nothing is known. */
+/** The improvement averaged over the processes; constant while nothing is known. */
 function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
@@ -159,7 +162,7 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   };
 }
 
-/** The highest few, each point once, the newest of equals first. */
+/** The best few distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly Evaluated[],
   worthAlone: (evaluated: Evaluated) => number,
@@ -173,7 +176,7 @@ function bestPoints(
   return ranked.slice(0, bestCount).map(({ parameters }) => parameters);
 }
 
-/** Points scaled to [−1, 1] (entries of tables as they are), and normal scores of their returns. */
+/** Points scaled to [−1, 1] (table entries unscaled), and normal scores of their returns. */
 function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[]): Observations {
   return {
     rows: shown.map(({ parameters }) => scaled(parameters, spec)),
@@ -188,7 +191,10 @@ function scaled(parameters: ParameterVector, spec: ParameterSpec): Float64Array 
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 
-/** Φ⁻¹((rank − ½)/n), equals at their mean rank, brought to mean 0 and standard deviation 1; not for values all alike. */
+/**
+ * Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised to mean 0 and standard deviation 1. The values
+ * must not all be equal.
+ */
 export function normalScores(values: readonly number[]): Float64Array {
   const sorted = Float64Array.from(values).sort();
   const scores = values.map((value) => {

@@ -1,19 +1,23 @@
-/** Grid search: the points of a grid, one after the other, whatever they return. */
+/** Grid search: visits the points of a grid one after another, whatever they return. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
-/** Points that the first grid has at most, unless two a parameter are more. */
+/** Maximum number of points of the first grid, unless two values per parameter already give more. */
 const mostPoints = 1000;
 
-/** A walk that meets so many evaluated points on end goes elsewhere: only a grid that is walked through has them. */
+/**
+ * After skipping this many evaluated points in a row, the walk falls back to random points; only an exhausted
+ * grid has that many.
+ */
 const mostSkipped = 10_000;
 
 /**
- * Proposes the points of a grid with so many values of each parameter, evenly from the lowest to the highest. The n-th
- * proposal of a run is the n-th point, or the next one that was not evaluated. After the last point the grid is halved
- * again and again; after the last value of all, random points follow.
+ * Proposes the points of a grid with `points` values per parameter, evenly spaced from the lowest to the
+ * highest. The n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After
+ * the last point, the grid spacing is halved again and again; once every value has been tried, random points
+ * follow.
  */
 export function createGridSearch(config: GridConfig): Control {
   const evaluated = foldHistory(
@@ -59,7 +63,7 @@ export function createGridSearch(config: GridConfig): Control {
   };
 }
 
-/** The n-th point from 0, each once; undefined after the last. */
+/** The n-th point, 0-based and without duplicates; undefined after the last. */
 type Walk = (n: number) => ParameterVector | undefined;
 
 function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
@@ -70,7 +74,7 @@ function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
     const known = levels[depth];
     if (known !== undefined) return known;
     const before = levels[depth - 1];
-    // A grid of all values has none between them.
+    // The grid already contains every value.
     if (before !== undefined && before.indices.length === grid.size) return undefined;
     const size = before === undefined ? first : Math.max(2, 2 * before.indices.length - 1);
     const level = createLevel(spec.count, indicesOf(grid, size), before, order);
@@ -88,27 +92,30 @@ function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
   };
 }
 
-/** The most values a parameter that keep the grid within `mostPoints`, at least 2. */
+/** The largest number of values per parameter that keeps the grid within `mostPoints`; at least 2. */
 function defaultPoints(count: number): number {
   let points = 2;
   while ((points + 1) ** count <= mostPoints) points++;
   return points;
 }
 
-/** So many values, evenly from the lowest to the highest, as numbers of the grid; all of them where they are fewer. */
+/**
+ * Grid indices of `wanted` values, evenly spaced from the lowest to the highest; all values if there are
+ * fewer.
+ */
 function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
   if (wanted >= size) return Array.from({ length: size }, (_, i) => i);
   if (wanted === 1) return [0];
   return Array.from({ length: wanted }, (_, i) => Math.round((i * (size - 1)) / (wanted - 1)));
 }
 
-/** A grid without the points of the coarser one before it. */
+/** The points of a grid that the coarser grid before it doesn't have. */
 interface Level {
-  /** Values of each parameter, as numbers of the grid of all values. */
+  /** Values of each parameter, as indices into the grid of all values. */
   readonly indices: readonly number[];
-  /** Number of its points that the one before lacks. */
+  /** Number of new points. */
   readonly size: bigint;
-  /** The n-th of these. */
+  /** The n-th new point. */
   point(n: number): readonly number[];
 }
 
@@ -135,7 +142,7 @@ function createLevel(
     return digits;
   };
   const isNew = (point: readonly number[]) => before === undefined || point.some((i) => !coarse.has(i));
-  /** Steps to the first, second, … new point, as far as they were asked for. */
+  /** Offsets of the new points found so far. */
   const steps: bigint[] = [];
   let next = 0n;
   return {
@@ -150,8 +157,8 @@ function createLevel(
 }
 
 /**
- * A number prime to `all` near its golden section: multiples of it visit every point once, and those visited first lie
- * far from one another.
+ * A number coprime to `all`, near its golden section. Its multiples visit every point once, and the first
+ * ones visited are far apart.
  */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;

@@ -7,11 +7,11 @@ export interface Point {
   readonly slope: Float64Array;
 }
 
-/** Pairs of steps and changes of the slope that are remembered. */
+/** Number of remembered pairs of steps and gradient changes. */
 const memory = 10;
-/** Constants of Armijo's and Wolfe's conditions, as in SciPy. */
+/** Constants of the Armijo and Wolfe conditions, as in SciPy. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
-/** Tries of a line search. */
+/** Maximum number of tries in a line search. */
 const mostTries = 20;
 
 type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
@@ -20,7 +20,7 @@ interface Pair {
   readonly change: Float64Array;
 }
 
-/** @returns the last point, after at most `iterations` steps */
+/** @returns the final point, after at most `iterations` steps */
 export async function minimise(evaluate: Evaluate, start: Float64Array, iterations: number): Promise<Point> {
   let point: Point = { x: start, ...(await evaluate(start)) };
   const pairs: Pair[] = [];
@@ -31,7 +31,7 @@ export async function minimise(evaluate: Evaluate, start: Float64Array, iteratio
     const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
     if (next === undefined) break;
     const pair = { step: plus(next.x, -1, point.x), change: plus(next.slope, -1, point.slope) };
-    // Only a positive curvature keeps the approximate Hessian positive definite.
+    // Only pairs of positive curvature keep the approximate Hessian positive definite.
     if (dot(pair.step, pair.change) > 1e-12 * dot(pair.change, pair.change)) pairs.push(pair);
     if (pairs.length > memory) pairs.shift();
     point = next;
@@ -39,7 +39,7 @@ export async function minimise(evaluate: Evaluate, start: Float64Array, iteratio
   return point;
 }
 
-/** −H·slope by the two-loop recursion. */
+/** −H·slope, by the two-loop recursion. */
 function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];
@@ -56,7 +56,9 @@ function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Ar
   return r.map((value) => -value);
 }
 
-/** A step that fulfils Wolfe's conditions, by bisection; undefined where the function can't be lowered. */
+/**
+ * Finds a step that satisfies the Wolfe conditions, by bisection; undefined if the function can't be lowered.
+ */
 async function searchLine(
   evaluate: Evaluate,
   { x, value, slope }: Point,

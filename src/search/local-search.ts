@@ -5,10 +5,10 @@ import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
-/** Standard deviation of a step of hill climbing, as a share of the range: tuned, see docs/tasks.md. */
+/** Standard deviation of a hill climbing step, as a share of the range; tuned, see docs/tasks.md. */
 const hillStep = 1 / 6;
 
-/** Uniform random search, the lowest baseline. */
+/** Uniform random search, the weakest baseline. */
 export function createRandomSearch(): Control {
   const evaluatedPoints = foldHistory(
     () => new Set<string>(),
@@ -24,8 +24,8 @@ export function createRandomSearch(): Control {
 }
 
 /**
- * A random step from the best point so far (from the newest of equals, so that it wanders over plateaus): Gaussian
- * in every coordinate; where the parameters are integers, one or a few entries are drawn anew.
+ * Takes a random step from the best point so far (the newest of equals, to drift across plateaus). Steps are
+ * Gaussian in every coordinate; in tables, one or a few entries are redrawn.
  */
 export function createHillClimb(config: HillClimbConfig): Control {
   const climb = climbing();
@@ -42,7 +42,7 @@ export function createHillClimb(config: HillClimbConfig): Control {
   };
 }
 
-/** What was evaluated, and the best of it: the newest of equals. */
+/** The evaluated points and the best of them; the newest wins ties. */
 const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
@@ -52,13 +52,14 @@ const climbing = () =>
     },
   );
 
-/** Probability that a move to corners of the box takes a coordinate. */
+/** Probability that a corner move changes a given coordinate. */
 const cornerProbability = 0.35;
 
 /**
- * From the best point so far, the newest of equals. Half of the moves take coordinates to a random end of the range, the
- * others are Gaussian with one standard deviation for all, log-uniform from a 40th of the range to all of it: many
- * policies keep their actions when they are scaled out to the box. Tables change as in hill climbing.
+ * Steps from the best point so far; the newest wins ties. Half of the moves set coordinates to a random end
+ * of the range, because many policies choose the same actions when scaled out to the box. The others are
+ * Gaussian, with one standard deviation for all coordinates, log-uniform between a 40th of the range and the
+ * whole range. Tables change as in hill climbing.
  */
 export function createMix(): Control {
   const climb = climbing();
@@ -84,8 +85,9 @@ export function createMix(): Control {
 }
 
 /**
- * A random step from a point, or a random point where there is none.
- * @param stepOf standard deviation in every coordinate; on tables, the mean number of entries that change beside one
+ * Takes a random step from a point, or draws a random point if there is none.
+ * @param stepOf standard deviation in every coordinate; for tables, the mean number of additional entries to
+ * change
  */
 function proposeFrom(
   from: Evaluated | undefined,
@@ -106,9 +108,9 @@ function proposeFrom(
 }
 
 /**
- * Factor of the step after a success; a failure divides it by the fourth root, so that the step keeps its length where
- * one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the (1+1) Evolution
- * Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
+ * Growth factor of the step after a success. A failure divides the step by its fourth root, so the length is
+ * stable if one step in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the
+ * (1+1) Evolution Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
  */
 const growth = 1.5;
 
@@ -116,16 +118,17 @@ interface Search {
   readonly task: { readonly parameters: ParameterSpec; readonly warmup: number };
   readonly seen: Set<string>;
   parent: Evaluated | undefined;
-  /** Standard deviation of a coordinate; of a table, how many entries change on average. */
+  /** Standard deviation of a coordinate; for tables, the mean number of entries to change. */
   step: number;
 }
 
 /**
- * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far (the newest of equals,
- * which count as a success: the step grows on plateaus); after the warm-up every evaluation is a child. On tables the
- * number of entries that are drawn anew adapts by the same rule, at least one: the self-adjusting (1+1) evolutionary
- * algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with Provably Optimal Success Rules”
- * (arXiv:1902.02588), with their success ratio s = 4 and update strength F = 1.5^¼.
+ * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far. A tie counts
+ * as a success, so the newest of equals becomes the parent and the step grows on plateaus. After the warm-up,
+ * every evaluation counts as a child. For tables, the number of redrawn entries (at least one) adapts by the
+ * same rule: the self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler,
+ * “Self-Adjusting Mutation Rates with Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio
+ * s = 4 and update strength F = 1.5^¼.
  */
 export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   const fold = foldHistory<Search>(
@@ -152,7 +155,10 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   };
 }
 
-/** Shorter steps than the grid's find nothing new, longer ones than half the range (half the table) are blind. */
+/**
+ * Steps shorter than the grid spacing find nothing new; steps longer than half the range (or half the table)
+ * are blind.
+ */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

@@ -2,13 +2,13 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { smallest } from '../statistics/descriptive.js';
 
-/** The values that a parameter may have, numbered from 0 in ascending order. */
+/** The values that a parameter may have, indexed from 0 in ascending order. */
 export interface ValueGrid {
   readonly size: number;
   /** Smallest distance between two values. */
   readonly step: number;
   value(index: number): number;
-  /** Number of the value nearest to x, which may lie outside the range. */
+  /** Index of the value nearest to x, which may be outside the range. */
   index(x: number): number;
 }
 
@@ -16,7 +16,10 @@ export function createValueGrid(spec: ParameterSpec): ValueGrid {
   return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
 }
 
-/** Every multiple of 10^-decimals in the range. A quotient of whole numbers is the double nearest to the decimal. */
+/**
+ * Every multiple of 10^-decimals within the range. Dividing whole numbers gives the double nearest to the
+ * decimal.
+ */
 function decimalGrid(spec: ParameterSpec): ValueGrid {
   const scale = 10 ** spec.decimals;
   const first = Math.ceil(spec.low * scale - 1e-6);
@@ -43,17 +46,17 @@ function choiceGrid(choices: readonly number[]): ValueGrid {
   };
 }
 
-/** A vector of `count` values of the grid, each equally likely. */
+/** A vector of `count` grid values, drawn uniformly. */
 export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerator): ParameterVector {
   return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
 }
 
-/** Whether the entries are choices, with no step from one to the next, rather than quantities. */
+/** Whether entries are unordered choices rather than quantities. */
 export function isTable({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }
 
-/** Draws one entry anew, and each other one with probability `further` / length. */
+/** Redraws one random entry, and each other entry with probability `further` / length. */
 export function mutate(
   parameters: ParameterVector,
   grid: ValueGrid,
@@ -66,14 +69,14 @@ export function mutate(
   );
 }
 
-/** Any value but this one, all alike. */
+/** Draws any other value, uniformly. */
 export function drawOther(value: number, grid: ValueGrid, random: RandomGenerator): number {
   if (grid.size === 1) return value;
   const shift = random.integers(1, grid.size);
   return grid.value((grid.index(value) + shift) % grid.size);
 }
 
-/** `wanted` of the positions 0 … count − 1 (all, where there are fewer), every subset equally likely. */
+/** A uniformly random subset of `wanted` of the positions 0 … count − 1; all of them if there are fewer. */
 export function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
   const left = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();

@@ -1,4 +1,4 @@
-/** How far a proposal is from what was tried, and one that is moved away from it. */
+/** Measures how far a proposal is from earlier ones, and moves it away if it is too close. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { createValueGrid, drawPoint, isTable } from './moves.js';
@@ -8,8 +8,8 @@ interface Tried {
 }
 
 /**
- * Of points: the root mean square of the differences, as a share of the range. Of tables: the share of entries that
- * differ. 0 to 1.
+ * Distance in [0, 1]. For points: the root mean square difference as a share of the range. For tables: the
+ * share of entries that differ.
  */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
@@ -21,7 +21,7 @@ export function distanceOf(a: ParameterVector, b: ParameterVector, spec: Paramet
   return isTable(spec) ? sum / a.length : Math.sqrt(sum / a.length);
 }
 
-/** What was tried nearest to these parameters, the earliest on ties; undefined where nothing was. */
+/** The tried parameters nearest to these, the earliest if tied; undefined if nothing was tried. */
 export function nearestTried<T extends Tried>(
   parameters: ParameterVector,
   tried: readonly T[],
@@ -35,12 +35,13 @@ export function nearestTried<T extends Tried>(
   return nearest;
 }
 
-/** So many steps are drawn, each a little longer than the one before, and then as many points anywhere. */
+/** Number of steps to try, each a little longer than the last; then as many random points are tried. */
 const mostSteps = 50;
 
 /**
- * Parameters at least so far from all that was tried: the end of a random step of about that length, longer and longer
- * until it leads there. Where neither 50 steps nor 50 points anywhere do, the farthest of them.
+ * Returns parameters at least `least` away from everything tried, by taking random steps of about that
+ * length, growing until one suffices. If neither 50 steps nor 50 random points suffice, returns the farthest
+ * of them.
  */
 export function movedAway(
   parameters: ParameterVector,

@@ -1,18 +1,21 @@
-/** Which of many proposals are evaluated: those from which a Gaussian process expects the most improvement. */
+/**
+ * Selects which proposals to evaluate: those with the highest expected improvement under a Gaussian process.
+ */
 import type { ParameterVector } from '../policies/policy.js';
 import type { Task } from './control.js';
 import { createExpectedImprovement } from './gp.js';
 
-/** Chooses among proposals, in whose order the chosen ones stay. */
+/** Selects among proposals and keeps their order. */
 export type Screening = <Proposal extends { readonly parameters: ParameterVector }>(
   task: Task,
   proposals: readonly Proposal[],
 ) => Promise<readonly Proposal[]>;
 
 /**
- * Each one is chosen as if those before it had brought what is expected of them; the first of equals, as all are while
- * every return is alike. Depends on the arguments alone, so that a resumed run chooses the same ones.
- * @param count how many are chosen
+ * Selects greedily, assuming that earlier picks give their expected results; the first wins ties, so while
+ * all returns are equal the first ones are picked. A pure function of its arguments, so that a resumed run
+ * selects the same proposals.
+ * @param count number of proposals to select
  */
 export function createScreening(count: number): Screening {
   const expected = createExpectedImprovement();

@@ -1,4 +1,4 @@
-/** The section `model` of a config, for the controls. */
+/** The `model` section of a config for baselines. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -64,19 +64,19 @@ export const teacherSchema = z.strictObject({
     .literal('teacher')
     .describe('A mixture of the moves of evolutionary searches, to learn from the best of many candidates'),
 });
-/** Recorded configs have it. */
+/** Kept for previously recorded configs. */
 export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('The former name of `teacher`'),
 });
 
-/** The section `screening` of a config. */
+/** The `screening` section of a config. */
 export const screeningSchema = z.strictObject({
   evaluate: count(1)
     .default(1)
     .describe('Candidates of an iteration that are evaluated; the others cost a reply and no episode'),
 });
 
-/** Proposals of an iteration that are evaluated. */
+/** Number of proposals evaluated per iteration. */
 export const evaluatedEach = ({
   candidates,
   screening,
@@ -85,7 +85,7 @@ export const evaluatedEach = ({
   readonly screening?: z.output<typeof screeningSchema> | undefined;
 }): number => screening?.evaluate ?? candidates;
 
-/** The section `novelty` of a config. */
+/** The `novelty` section of a config. */
 export const noveltySchema = z.strictObject({
   distance: z
     .number()

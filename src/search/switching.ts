@@ -1,10 +1,10 @@
-/** Whose turn it is in a portfolio: a pure function of the rule, the seed and what was evaluated. */
+/** Chooses which portfolio member proposes: a pure function of the rule, the seed and the evaluations. */
 import betaQuantile from '@stdlib/stats-base-dists-beta-quantile';
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
 
-/** How a portfolio goes from member to member; members are numbers from 0. */
+/** How a portfolio switches between members, which are numbered from 0. */
 export type SwitchRule =
   | { readonly kind: 'shares'; readonly weights: readonly number[] }
   | { readonly kind: 'turns' }
@@ -18,17 +18,17 @@ interface Placed extends Evaluated {
   readonly candidate: number;
 }
 
-/** The run that members are chosen for. */
+/** The run for which members are chosen. */
 export interface SwitchedRun {
-  /** Candidates of an iteration. */
+  /** Number of candidates per iteration. */
   readonly candidates: number;
-  /** Seed of the first call for a candidate. */
+  /** Seed of a candidate's first call. */
   seed(iteration: number, candidate: number): number;
-  /** All evaluations, oldest first. Only ever appended to. */
+  /** All evaluations, oldest first. Append-only. */
   readonly entries: readonly Placed[];
 }
 
-/** The member of each candidate of an iteration, by what the iterations before it brought. */
+/** Assigns a member to each candidate of an iteration, based on the results of earlier iterations. */
 export type Switch = (iteration: number, run: SwitchedRun) => readonly number[];
 
 export function createSwitch(rule: SwitchRule, members: number): Switch {
@@ -53,18 +53,23 @@ const eachCandidate = (
   choose: (candidate: number) => number,
 ): readonly number[] => Array.from({ length: candidates }, (_, candidate) => choose(candidate));
 
-/** A stream of its own below the seed of the call, which the member draws its proposal from. */
+/**
+ * A separate stream derived from the seed of the call; the member draws its proposal from the call's own
+ * stream.
+ */
 const streamOf = (run: SwitchedRun, iteration: number, candidate: number) =>
   createGenerator(run.seed(iteration, candidate), [0]);
 
-/** A rule that learns: it is told of each iteration after it has chosen for it. */
+/** A rule that learns from each iteration after choosing for it. */
 interface Learner {
   choose(iteration: number, run: SwitchedRun): readonly number[];
-  /** @param gained whether each candidate passed all before its iteration; false where none was evaluated */
+  /**
+   * @param gained for each candidate, whether it beat all earlier iterations; false if it was not evaluated
+   */
   observe(chosen: readonly number[], gained: readonly boolean[]): void;
 }
 
-/** Replays the iterations before the one that is asked for; those that it was told of already only once. */
+/** Replays the iterations before the requested one; each is replayed only once. */
 function folded(start: () => Learner): Switch {
   let learner = start();
   let next = 1;
@@ -92,7 +97,7 @@ function folded(start: () => Learner): Switch {
   };
 }
 
-/** Stays with a member until so many iterations brought no new best, then goes on to the next. */
+/** Stays with a member until `patience` iterations bring no new best, then switches to the next. */
 function plateau(patience: number, members: number): Learner {
   let member = 0;
   let idle = 0;
@@ -109,8 +114,8 @@ function plateau(patience: number, members: number): Learner {
 
 /**
  * Discounted Thompson sampling (V. Raj and S. Kalyani, “Taming Non-stationary Bandits: A Bayesian Approach”,
- * arXiv:1707.09727): a member succeeds where its candidate is the best so far; each candidate goes to the member whose
- * draw from Beta(1 + successes, 1 + failures) is the highest, and both counts fade with each iteration.
+ * arXiv:1707.09727). A member succeeds if its candidate is the best so far. Each candidate goes to the member
+ * with the highest draw from Beta(1 + successes, 1 + failures). Both counts are discounted every iteration.
  */
 function discountedThompson(discount: number, members: number): Learner {
   const successes = Array<number>(members).fill(0);
@@ -118,7 +123,7 @@ function discountedThompson(discount: number, members: number): Learner {
   const draw = (run: SwitchedRun, iteration: number, candidate: number) => {
     const random = streamOf(run, iteration, candidate);
     const draws = successes.map((won, i) => betaQuantile(random.random(), 1 + won, 1 + failures[i]!));
-    return draws.indexOf(Math.max(...draws));
+    return draws.indexOf(largest(draws));
   };
   return {
     choose: (iteration, run) => eachCandidate(run, (candidate) => draw(run, iteration, candidate)),

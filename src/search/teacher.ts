@@ -1,6 +1,6 @@
 /**
- * A teacher: a mixture of the moves that evolutionary searches make, each proposal an independent draw, wide enough that
- * the best of many is worth imitating. It serves runs with `candidates` above 1.
+ * A teacher: a mixture of moves from evolutionary search. Each proposal is an independent draw, spread widely
+ * enough that the best of many is worth imitating. For runs with more than one candidate.
  */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -23,17 +23,20 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/** How many of the highest count as good, how many of them the distribution is fitted to, and how many are recent. */
+/**
+ * Number of top points that count as good, of those the distribution is fitted to, and of points that count
+ * as recent.
+ */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
   readonly all: Evaluated[];
   readonly seen: Set<string>;
-  /** The highest scores, the best first, the newest of equals first, so that it wanders over plateaus. */
+  /** The highest scores, best first; the newest wins ties, to drift across plateaus. */
   good: readonly Evaluated[];
 }
 
-/** The start of a move; `good` is never empty. */
+/** Input of a move; `good` is never empty. */
 interface Situation extends Omit<Past, 'seen'> {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
@@ -41,9 +44,9 @@ interface Situation extends Omit<Past, 'seen'> {
 }
 
 /**
- * Uniform where there is no history. Standard deviations are log-uniform between a 120th and a quarter of the range
- * (0.1 to 3 where it is ±6), drawn anew for every proposal. On tables a Gaussian step draws so many entries anew, log-uniform
- * between one and half of them, and a direction copies entries.
+ * Uniform if there is no history. Standard deviations are redrawn for every proposal, log-uniform between a
+ * 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
+ * one and half of the entries (log-uniform), and a direction copies entries.
  */
 export function createTeacher(): Control {
   const fold = foldHistory<Past>(
@@ -163,7 +166,7 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
   }
 }
 
-/** Two of the good or recent ones; the same twice where there is only one. */
+/** Two of the good or recent points; the same one twice if there is only one. */
 function pair({ all, good, random }: Situation) {
   const shown = [...new Set([...good, ...all.slice(-recentCount)])];
   const [a, b] = two(shown, random);
@@ -171,7 +174,7 @@ function pair({ all, good, random }: Situation) {
   return { better: better.parameters, worse: worse.parameters };
 }
 
-/** Each entry from one of two good ones. */
+/** Takes each entry from one of two good points. */
 function cross({ good, random }: Situation): ParameterVector {
   const [a, b] = two(good, random);
   return a.parameters.map((value, i) => (random.random() < 0.5 ? value : b.parameters[i]!));

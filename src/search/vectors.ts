@@ -1,6 +1,6 @@
-/** Sums over vectors of one length. */
+/** Operations on vectors of equal length. */
 
-/** Over the elements of `a`, which may be the shorter. */
+/** Runs over the elements of `a`, which may be shorter than `b`. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;

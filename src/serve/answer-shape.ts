@@ -3,11 +3,13 @@
  * can ask for an object of one list of numbers and at most one text: the form in which the provider `openai` asks for
  * parameters.
  */
+
 import { z } from 'zod';
 import { answerText } from '../models/answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../models/language-model.js';
 import { multiplesBetween } from '../models/local/constraint/number-grammar.js';
 import { answerGrammar } from '../prompting/notation/grammar.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
@@ -110,8 +112,8 @@ function choiceKind(items: EnumSchema, field: string): NumberKind {
   const choices = items.type === 'integer' ? items.enum.filter(Number.isInteger) : items.enum;
   if (choices.length === 0) throw wrong(field, 'none of the choices is an integer');
   const places = choices.map((choice) => String(choice).split('.')[1]?.length ?? 0);
-  const [low, high] = [Math.min(...choices), Math.max(...choices)];
-  return { low, high, decimals: Math.max(...places), choices };
+  const [low, high] = [smallest(choices), largest(choices)];
+  return { low, high, decimals: largest(places), choices };
 }
 
 /** A schema says nothing of decimals. One, as policies have by default, unless the range is narrower than ten steps. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
 import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
@@ -158,6 +159,27 @@ export function endingOf(server: Server): () => Promise<void> {
       for (const request of open) if (!request.complete) request.destroy();
       endRest();
     });
+}
+
+/** The most connections of a server at once. */
+const mostConnections = 256;
+
+/**
+ * Keeps a server answering however many connections ask nothing, ask half, or leave their answers unread: for each one beyond
+ * the limit, the oldest of these is closed. One whose answer is being made is never closed for another.
+ */
+export function guardConnections(server: Server, most = mostConnections): void {
+  /** Whether the server is busy for each connection, the oldest connection first. */
+  const isBusy = new Map<Duplex, () => boolean>();
+  server.on('connection', (socket: Duplex) => {
+    isBusy.set(socket, () => false);
+    socket.once('close', () => isBusy.delete(socket));
+    if (isBusy.size > most) ([...isBusy].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
+  });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+    isBusy.set(request.socket, () => request.complete && !response.writableEnded),
+  );
+  server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }
 
 interface Address {

@@ -7,6 +7,7 @@ import { type ServedModel, unknownModel } from './chat-request.js';
 import {
   authority,
   endingOf,
+  guardConnections,
   HttpError,
   httpErrorOf,
   type LoopbackHost,
@@ -32,9 +33,6 @@ export interface RunningServer {
   abort(): void;
 }
 
-/** More than programs of one machine open, fewer than the descriptors of a process. */
-const mostConnections = 256;
-
 /** @throws UserError when the address can't be listened on */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const stop = new AbortController();
@@ -55,7 +53,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Whatever one request brings about ends its connection alone.
       .catch(() => response.destroy());
   });
-  server.maxConnections = mostConnections;
+  guardConnections(server);
   port = await listen(server, options);
   return {
     url: `http://${authority(options.host, port)}/v1`,

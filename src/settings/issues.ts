@@ -16,13 +16,13 @@ import {
 
 export type Path = readonly PropertyKey[];
 
-/** A problem and the path of the field that has it. */
+/** A problem, with the path of its field. */
 export interface FieldProblem {
   readonly path: Path;
-  /** Whether the key itself is wrong, or its value. */
+  /** Whether the problem is with the key itself or with its value. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
-  /** The field that an unknown key may stand for: it is then not reported as missing. */
+  /** The field that an unknown key was probably meant to be; it is then not also reported as missing. */
   readonly meant?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ type Issue = z.core.$ZodIssue;
 
 const problemsOnScreen = 6;
 
-/** Each is compared with all known ones, and a screen shows few. */
+/** Each unknown key is compared with all known ones, and only a few fit on a screen. */
 const mostUnknownKeys = 100;
 
-/** In the order of the file, and no more than fit a screen. */
+/** Problems in file order, limited to what fits on a screen. */
 export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
   const ordered = problems.toSorted(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
@@ -42,7 +42,7 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
   return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `and ${more} more` }];
 }
 
-/** What the schema found wrong with settings as they were written, said in their own terms. */
+/** The problems found by the schema, phrased in terms of the settings as written. */
 export function schemaProblems(
   issues: readonly Issue[],
   root: SchemaNode,
@@ -61,14 +61,15 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   const node = nodeAt(root, path, content) ?? {};
   const value = valueAt(path, content);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // zod reports every branch of a union; only what is wrong with the branch that was meant helps.
+    // zod reports every branch of a union; only problems with the intended branch are useful.
     const meant = variantFor(node, value);
     const branch = meant === undefined ? undefined : issue.errors[variantsOf(node).indexOf(meant)];
     if (branch !== undefined) {
       return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
     }
   }
-  // A wrong discriminator fits no variant, so its schema is not found by the path: its words are those of all.
+  // A wrong discriminator matches no variant, so the path doesn't lead to its schema; the accepted values are
+  // those of all variants.
   const discriminator =
     issue.code === 'invalid_union' && issue.discriminator !== undefined
       ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})
@@ -84,7 +85,10 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
   };
 }
 
-/** The nearest key of the same object, and where else a key of that name belongs; the list of keys once an object. */
+/**
+ * Suggests the closest key of the same object, and other places where a key of that name belongs; lists the
+ * object's keys only once.
+ */
 function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
   const key = String(path.at(-1));
   const parentPath = path.slice(0, -1);
@@ -112,7 +116,10 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   };
 }
 
-/** Where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
+/**
+ * Places where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or
+ * cma-es)`.
+ */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
   const search = (node: SchemaNode, path: string): void => {
@@ -203,7 +210,7 @@ function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undef
   return undefined;
 }
 
-/** The top of a nested value, which fits a line; a cycle does no harm. */
+/** The top levels of a nested value, short enough for a line; safe for cycles. */
 function shown(value: unknown, depth = 2): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return '…';
@@ -227,7 +234,10 @@ export function fieldName(path: Path): string {
   return path.map((key) => printable(String(key))).join('.');
 }
 
-/** Text from a file as it may be shown: short, on one line, without control characters and the secrets of addresses. */
+/**
+ * Makes text from a file safe to display: short, on one line, without control characters or secrets in
+ * addresses.
+ */
 export function printable(text: string): string {
   const safe = redactAddresses(text);
   const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;

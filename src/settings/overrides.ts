@@ -16,31 +16,32 @@ import { parseSource } from './yaml-source.js';
 
 /** One `key=value` of the command line. */
 export interface Override {
-  /** As it was written. */
+  /** As written. */
   readonly text: string;
-  /** What problems call it: its text, without a value that may be a secret. */
+  /** Its name in problems: the text, without a value that may be secret. */
   readonly name: string;
   readonly path: readonly string[];
-  /** The text after `=`; when it is empty, the key is taken out, so that its default applies. */
+  /** The text after `=`; if empty, the key is removed so that its default applies. */
   readonly source: string;
-  /** That text, read as YAML. */
+  /** That text, parsed as YAML. */
   readonly value: unknown;
 }
 
-/** The content of a file after its overrides. */
+/** The content of a file after applying overrides. */
 export interface Overridden {
   readonly content: Record<string, unknown>;
   readonly overrides: readonly Override[];
-  /** What overrides did beyond what they say. */
+  /** Side effects of overrides. */
   readonly notes: readonly string[];
 }
 
 type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand' | 'bound'>;
 
 /**
- * Applies `key=value` overrides, in order. A shorthand that stands in the way (`warmup: 20` before `warmup.from=…`) is
- * written out first; what the file says and a variant that was chosen anew does not have is taken out, with a note.
- * @throws UserError that names each override which is malformed or leads to no field.
+ * Applies `key=value` overrides, in order. A shorthand in the way (`warmup: 20` before `warmup.from=…`) is
+ * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
+ * are removed, with a note.
+ * @throws UserError that names each override that is malformed or refers to no field
  */
 export function applyOverrides(
   content: Record<string, unknown>,
@@ -65,7 +66,7 @@ export function applyOverrides(
   return { content: expanded, overrides, notes };
 }
 
-/** Reads one `key=value`, whatever the key. */
+/** Parses one `key=value`, whatever the key. */
 export function parseOverride(
   text: string,
   example: string,
@@ -96,7 +97,9 @@ function nameOf(text: string, root: SchemaNode): string {
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set (or made) the field at `path`, of which the file has the first `depth` keys. */
+/**
+ * The last override that set (or created) the field at `path`, of which the file has the first `depth` keys.
+ */
 export function overrideOf(
   path: Path,
   depth: number,
@@ -111,7 +114,10 @@ export function overrideOf(
   );
 }
 
-/** Whether the override picked the variant (say, the provider) of the object that `path` is missing from. */
+/**
+ * Whether the override selected the variant (for example, the provider) of the object that `path` is missing
+ * from.
+ */
 function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
   const parent = path.slice(0, -1);
   const [section, key] = override.path;
@@ -119,12 +125,12 @@ function choosesSiblings(override: Override, path: Path, root: SchemaNode): bool
   return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
 }
 
-/** Whether a path is `start`, or leads on from it. */
+/** Whether a path equals `start` or continues it. */
 function startsWith(path: Path, start: Path): boolean {
   return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 }
 
-/** Whether a field stands in the file, and no override set it or a part of it. */
+/** Whether a field is in the file, and no override has set it or part of it. */
 export function isFromFile(
   path: Path,
   content: Record<string, unknown>,
@@ -137,8 +143,8 @@ export function isFromFile(
 }
 
 /**
- * Takes out of `changed` what the file says of a variant that an override left: fields that a new `model.provider`
- * does not have.
+ * Removes from `changed` the file's fields that don't exist in the variant selected by an override, such as a
+ * new `model.provider`.
  */
 function dropForeignFields(
   content: Record<string, unknown>,
@@ -168,7 +174,7 @@ function dropForeignFields(
   });
 }
 
-/** Takes out of `changed` the sections of the file that go with a choice which an override made otherwise. */
+/** Removes from `changed` the file's sections that depend on a choice that an override has changed. */
 function dropBoundSections(
   content: Record<string, unknown>,
   changed: Record<string, unknown>,
@@ -186,7 +192,7 @@ function dropBoundSections(
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Sets one field, writing shorthands out on the way. */
+/** Sets one field, expanding shorthands on the way. */
 function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
   let node = kind.json;
   let holder: Holder = content;
@@ -218,7 +224,7 @@ function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNod
   return canHold ? declaredChild(node, key) : undefined;
 }
 
-/** The object or list to go on in: the one there is, or the long form of the shorthand there is. */
+/** The object or list to descend into: the existing one, or the long form of an existing shorthand. */
 function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
   if (isMapping(current) || Array.isArray(current)) return current as Holder;
   const takesObjects = variantsOf(node).some(
@@ -260,7 +266,7 @@ function acceptsOnlyText(node: SchemaNode): boolean {
   return types.includes('string') && types.every((type) => type === 'string' || type === 'object');
 }
 
-/** A model named `123` is text, though YAML reads a number. */
+/** A model named `123` is text, although YAML parses it as a number. */
 function textOf({ value, source }: Override): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? source : value;
 }

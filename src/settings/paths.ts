@@ -4,9 +4,10 @@ import type { Path } from './issues.js';
 import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 
 /**
- * A copy of settings with their relative paths made absolute: what is a path by the format of its field.
- * @param base folder that the path at a field is relative to; undefined leaves it as it stands
- * @throws UserError for a path with a name that is too long
+ * A copy of settings with relative paths made absolute; the format of a field says whether it contains a
+ * path.
+ * @param base folder to which the path at a field is relative; undefined leaves it unchanged
+ * @throws UserError for a path that contains a name that is too long
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -36,7 +37,7 @@ export function withAbsolutePaths<T>(
 const isPath = (text: string, node: SchemaNode) =>
   variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
 
-/** Whether text in a field of this format is a path; an address (`package:…`, `gymnasium:…`) is none. */
+/** Whether text in a field of this format is a path; an address (`package:…`, `gymnasium:…`) is not. */
 export function isPathOf(format: string, text: string): boolean {
   if (/^[a-z][\w+.-]+:/i.test(text)) return false;
   switch (format) {

@@ -1,8 +1,8 @@
-/** A schema as plain data (JSON Schema), for what looks into it: error messages, overrides, editors, the reference. */
+/** A schema as plain data (JSON Schema), used by error messages, overrides, editors and the reference. */
 import { z } from 'zod';
 import { nearest } from '../base/errors.js';
 
-/** The part of JSON Schema 2020-12 that zod writes for settings. */
+/** The part of JSON Schema 2020-12 that zod generates for settings. */
 export interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
   readonly properties?: Readonly<Record<string, SchemaNode>>;
@@ -21,29 +21,35 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /** `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), made absolute by `paths.ts`. */
+  /**
+   * `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which `paths.ts` makes
+   * absolute.
+   */
   readonly format?: string;
-  /** True for text that no message shows. */
+  /** True for text that messages must not show. */
   readonly writeOnly?: boolean;
   readonly pattern?: string;
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  /** Another field, whose section describes the keys of this one, too. */
+  /** Another field, whose section also describes the keys of this one. */
   readonly like?: string;
 }
 
-/** A kind of settings, such as an experiment's config: what the reading of a file has to know of it. */
+/** A kind of settings, such as an experiment's config, with what is needed to load a file. */
 export interface SettingsKind<Output> {
   readonly schema: z.ZodType<Output>;
   readonly json: SchemaNode;
-  /** An override or two, shown where one is malformed. */
+  /** One or two overrides, shown if one is malformed. */
   readonly example: string;
-  /** Sections that go with one choice elsewhere, and are left out with it: its path and value. */
+  /**
+   * Sections that depend on a choice elsewhere and are removed with it; gives the path and value of the
+   * choice.
+   */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
-  /** Writes out short forms that a discriminator has, after overrides and before the schema sees them. */
+  /** Expands short forms of discriminators, after overrides and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
-  /** The long form of a value that stands for a mapping; undefined where there is none. */
+  /** The long form of a value that stands for a mapping; undefined if there is none. */
   longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
 }
 
@@ -55,7 +61,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   if (known !== undefined) return known;
   const node = z.toJSONSchema(schema, {
     io: 'input',
-    // zod bounds every integer by the largest exact one, which tells a reader nothing.
+    // zod bounds every integer by the largest safe one, which is of no use to a reader.
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -65,18 +71,18 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return node;
 }
 
-/** The alternatives of a union; a node that is no union is its only one. */
+/** The alternatives of a union; any other node is its own only alternative. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf ?? node.oneOf ?? [node];
 }
 
-/** The key whose value tells the variants of a union of objects apart, e.g. `provider`. */
+/** The key that distinguishes the variants of a union of objects, e.g. `provider`. */
 export function discriminatorOf(node: SchemaNode): string | undefined {
   const [first] = node.oneOf ?? [];
   return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
 }
 
-/** The alternative that `value` was meant for, by its type, its discriminator or its keys. */
+/** The alternative that `value` was meant for, judged by its type, its discriminator or its keys. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
   const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
   if (fitting.length <= 1 || !isMapping(value)) return fitting[0];
@@ -94,7 +100,7 @@ function keyLikeness(key: string, keys: readonly string[]): number {
   return nearest(key, keys) === undefined ? 0 : 0.5;
 }
 
-/** The schema of what `value` has (or would have) at `key`; undefined where there can be no such key. */
+/** The schema of what `value` has (or would have) at `key`; undefined if there can be no such key. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
   if (variant?.type === 'array') return itemOf(variant, key);
@@ -103,7 +109,10 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
   return typeof variant.additionalProperties === 'object' ? variant.additionalProperties : undefined;
 }
 
-/** What some variant of the node says of a key or an item: which variant it will be may be up to a later override. */
+/**
+ * The schema that any variant of the node gives for a key or item, because a later override may still select
+ * the variant.
+ */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
   const having = variants.find((variant) => hasKey(variant, key));
@@ -141,13 +150,13 @@ export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   }, value);
 }
 
-/** How many keys of a path there are. */
+/** How many keys of a path exist. */
 export function depthAt(path: readonly PropertyKey[], value: unknown): number {
   const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), value) === undefined);
   return missing < 0 ? path.length : missing;
 }
 
-/** The keys an object may have; empty where it may have any, and for what is no object. */
+/** The keys that an object may have; empty if it may have any, and for anything else. */
 export function keysOf(node: SchemaNode | undefined): readonly string[] {
   return Object.keys(node?.properties ?? {});
 }
@@ -163,7 +172,9 @@ export function wordsOf(node: SchemaNode): readonly string[] {
   );
 }
 
-/** What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`. */
+/**
+ * What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`.
+ */
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {
@@ -215,7 +226,7 @@ function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Schem
   return bounds.join(',');
 }
 
-/** `a, b or c`. */
+/** `a, b or c` */
 export function listed(items: readonly string[]): string {
   return items.length <= 1 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 }

@@ -1,4 +1,7 @@
-/** Settings of any kind: what a file says with `key=value` over it, checked by a schema, with the place of all that is wrong. */
+/**
+ * Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every
+ * problem.
+ */
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
@@ -9,7 +12,7 @@ import type { ConfigSource } from './yaml-source.js';
 /** The first part of a problem's output: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** What a file says, and where it says it. */
+/** The content of a file, with the places of its fields. */
 export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
   readonly content: Record<string, unknown>;
 }
@@ -17,17 +20,17 @@ export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
 export interface Settings extends Overridden {
   /** The place of a field in the file, or the override that set it. */
   readonly where: Where;
-  /** Adds the place to problems that name a field and were found later. */
+  /** Adds places to problems with a field that were found later. */
   locate(error: UserError): UserError;
   /**
    * Makes relative paths absolute.
-   * @param fileFolder what those of the file are relative to; undefined leaves them as they stand
-   * @param cwd what those of overrides are relative to
+   * @param fileFolder base of paths in the file; undefined leaves them unchanged
+   * @param cwd base of paths in overrides
    */
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** @throws UserError that names each override which is malformed or leads to no field */
+/** @throws UserError that names each override that is malformed or refers to no field */
 export function overlaid(
   kind: SettingsKind<unknown>,
   { content, depth, place }: SettingsSource,
@@ -35,7 +38,7 @@ export function overlaid(
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
   const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
-  // A short form in an override (`model.provider=./my-model.js`) is written out in other fields, too.
+  // A short form in an override (`model.provider=./my-model.js`) also sets other fields.
   const isFromOverride = (path: Path) =>
     causeOf(path) !== undefined ||
     (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
@@ -52,7 +55,10 @@ export function overlaid(
   };
 }
 
-/** A problem with the place of the field that it names, unless it has a place, or names none or an option (`--out`). */
+/**
+ * Adds the place of a problem's field, unless it already has a place, names no field, or names an option
+ * (`--out`).
+ */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
@@ -60,8 +66,8 @@ function placed(problem: Problem, where: Where): Problem {
 }
 
 /**
- * Checks settings by their schema and fills in its defaults.
- * @throws UserError with everything that is wrong
+ * Validates settings by their schema and fills in defaults.
+ * @throws UserError with every problem
  */
 export function parseSettings<Output>(
   kind: SettingsKind<Output>,

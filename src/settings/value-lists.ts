@@ -1,28 +1,29 @@
-/** Several values in the place of one, as a sweep takes them: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
+/** Parses several values in place of one, for sweeps: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
 import { UserError } from '../base/errors.js';
 import { printable } from './issues.js';
 
-/** What a key is to be, one after the other or drawn. */
+/** The values of a key, either listed or drawn at random. */
 export type Values =
-  /** Texts in YAML, as they were written; at least one. */
+  /** YAML texts as written; at least one. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
-  /** Numbers from `low` to `high`, drawn evenly, or evenly in their logarithm. */
+  /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
   | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
 
-/** A range has so many values at most. */
+/** Maximum number of values in a range. */
 const mostValues = 100_000;
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };
 
 /**
- * Parts of a text between its commas at the top level: not those inside brackets, braces, parentheses or quotes. Joined by
- * commas they are the text again. Where a bracket or a quote is not closed, the text is one part: YAML says what is wrong.
+ * Splits a text at its top-level commas: not those inside brackets, braces, parentheses or quotes. Joining
+ * the parts with commas gives the text again. If a bracket or quote is unclosed, the text is a single part,
+ * and YAML will report the problem.
  */
 export function splitTop(text: string): readonly string[] {
   const parts: string[] = [];
   const open: string[] = [];
   let start = 0;
-  /** The last character that is no space: a quote opens only where a value begins. */
+  /** The last non-space character; a quote only opens at the start of a value. */
   let before = '';
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!;
@@ -44,14 +45,14 @@ export function splitTop(text: string): readonly string[] {
 }
 
 /**
- * Whether a quote begins a value, rather than standing inside a word (`it's`, `a:'b`).
- * @param before the last character that is no space
- * @param isNext whether it stands right before the quote
+ * Whether a quote starts a value, rather than being inside a word (`it's`, `a:'b`).
+ * @param before the last non-space character
+ * @param isNext whether it directly precedes the quote
  */
 const opensQuote = (before: string, isNext: boolean, isInside: boolean) =>
   before === '' || /[,[{(]/.test(before) || (before === ':' && (isInside || !isNext));
 
-/** The place of the quote that ends the one at `start`, by YAML's rules. */
+/** Index of the quote that closes the one at `start`, by YAML's rules. */
 function endOfQuote(text: string, start: number): number | undefined {
   const quote = text[start]!;
   for (let i = start + 1; i < text.length; i++) {
@@ -65,9 +66,9 @@ function endOfQuote(text: string, start: number): number | undefined {
 }
 
 /**
- * The values that a text lists; undefined where it is a single one.
- * @param name what an error calls it
- * @throws UserError for an empty part, a range that is none, and a call with other arguments than it takes
+ * The values that a text lists; undefined if it is a single one.
+ * @param name its name in error messages
+ * @throws UserError for an empty part, an invalid range, or a call with the wrong arguments
  */
 export function valuesOf(text: string, name: string): Values | undefined {
   const parts = splitTop(text).map((part) => part.trim());
@@ -130,7 +131,7 @@ const wrong = (name: string, message: string, remedy: string) =>
   new UserError({ file: name, message, remedy });
 
 /**
- * @throws UserError for an override that lists several values, which only a sweep takes
+ * @throws UserError for an override that lists several values, which only a sweep accepts
  * @param texts `key=value`
  */
 export function refuseLists(texts: readonly string[]): void {

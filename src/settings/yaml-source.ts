@@ -1,5 +1,6 @@
 import {
   type Document,
+  type DocumentOptions,
   isAlias,
   isMap,
   isNode,
@@ -8,14 +9,16 @@ import {
   LineCounter,
   type Node,
   type ParsedNode,
+  type ParseOptions,
   parseDocument,
+  type SchemaOptions,
   visit,
   type YAMLError,
 } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, printable } from './issues.js';
 
-/** Where something stands in a file. */
+/** A position in a file. */
 interface Place {
   readonly file: string;
   /** 1-based. */
@@ -24,20 +27,38 @@ interface Place {
   readonly column: number;
 }
 
-/** The content of a YAML file, with the place of each of its fields. */
+/** The content of a YAML file, with the place of each field. */
 export interface ConfigSource {
   readonly content: unknown;
-  /** How many keys of the path the file has. */
+  /** How many keys of the path exist in the file. */
   depth(path: Path): number;
-  /** The place of a field's key or value; of the nearest field around it where the file doesn't have it. */
+  /**
+   * The place of a field's key or value; if the file doesn't have it, that of the nearest enclosing field.
+   */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
+/** What PyYAML takes for something else than a string; other YAML 1.1 readers take `y`, `1e3` and `08`, too. */
+const pyYamlValues =
+  /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+
+/** Options of yaml to read YAML 1.1 as PyYAML's `safe_load` does; dates stay text. */
+const pyYaml: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.1',
+  customTags: (tags) =>
+    tags.map((tag) => {
+      if (typeof tag === 'string' || !('test' in tag) || tag.test === undefined || tag.default === 'key')
+        return tag;
+      return { ...tag, test: new RegExp(`(?=${pyYamlValues.source})(?:${tag.test.source})`) } as typeof tag;
+    }),
+};
+
 /**
- * Reads YAML (of which JSON is a part).
- * @throws UserError with every syntax error and duplicate key, by line and column.
+ * Parses YAML, of which JSON is a subset.
+ * @param reader `pyyaml` for configs of Python programs: YAML 1.1, where `on` is true and 020 is 16
+ * @throws UserError with every syntax error and duplicate key, by line and column
  */
-export function parseSource(text: string, file: string): ConfigSource {
+export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml' = 'core'): ConfigSource {
   const lines = new LineCounter();
   if (text.length > largestText)
     throw new UserError({
@@ -46,9 +67,10 @@ export function parseSource(text: string, file: string): ConfigSource {
     });
   const keys = countedKeys();
   const document = parsed(text, file, {
+    ...(reader === 'pyyaml' && pyYaml),
     lineCounter: lines,
     prettyErrors: false,
-    // 'error' keeps yaml from writing warnings to the process; they are in document.warnings all the same.
+    // 'error' stops yaml from emitting process warnings; they are still in document.warnings.
     logLevel: 'error',
     uniqueKeys: keys.isSame,
   });
@@ -73,7 +95,7 @@ export function parseSource(text: string, file: string): ConfigSource {
   };
 }
 
-/** What overflows the stack of yaml nests too deeply. */
+/** A stack overflow in yaml means that the text nests too deeply. */
 function parsed(text: string, file: string, options: Parameters<typeof parseDocument>[1]): Document.Parsed {
   try {
     return parseDocument(text, options);
@@ -86,12 +108,12 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
 /** In characters, far above the size of any config. */
 const largestText = 256_000;
 
-/** Keys of one mapping; the largest section has 40. */
+/** Maximum number of keys in a mapping; the largest section has 40. */
 const mostKeys = 600;
 
 /**
- * Tells equal keys as yaml itself does. It compares each key of a mapping with all before it, which takes minutes for
- * some ten thousand.
+ * Compares keys like yaml itself. yaml compares each key of a mapping with all earlier ones, which would take
+ * minutes for tens of thousands.
  */
 function countedKeys() {
   const most = mostKeys ** 2 / 2;
@@ -99,14 +121,14 @@ function countedKeys() {
   return {
     tooMany: () => comparisons > most,
     isSame(a: ParsedNode, b: ParsedNode): boolean {
-      // yaml catches this and reports what it read so far.
+      // yaml catches this and reports what it has read so far.
       if (++comparisons > most) throw new RangeError('too many keys');
       return a === b || (isScalar(a) && isScalar(b) && a.value === b.value);
     },
   };
 }
 
-/** One error makes yaml report others that only follow from it. */
+/** Keeps one error per place: yaml reports further errors that only follow from the first. */
 function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [exhausted];
@@ -139,7 +161,7 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
   }
 }
 
-/** Lists and mappings in each other; what yaml itself can read depends on the room on the stack. */
+/** Maximum nesting of lists and mappings; yaml's own limit depends on the available stack. */
 const deepest = 100;
 
 function isTooDeep(document: Document.Parsed): boolean {
@@ -160,7 +182,7 @@ function isTooDeep(document: Document.Parsed): boolean {
 
 const mostAliases = 100;
 
-/** An alias without its anchor, or inside what it refers to: neither can become a config. */
+/** Finds aliases without an anchor or inside what they refer to; neither can become a config. */
 function brokenAliases(document: Document.Parsed): readonly { offset: number; message: string }[] {
   const broken: { offset: number; message: string }[] = [];
   const add = (alias: Node, wrong: string) =>
@@ -184,13 +206,16 @@ function contentOf(document: Document.Parsed, file: string): unknown {
     return document.toJS();
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    // Aliases of aliases of aliases multiply beyond measure.
+    // Nested aliases grow exponentially.
     const message = 'not valid YAML: its aliases multiply too often';
     throw new UserError({ file, line: 1, column: 1, message });
   }
 }
 
-/** The fields that a path leads through, as far as the file has them; `key`: start of the key, or of the list item. */
+/**
+ * The nodes along a path, as far as they exist in the file; `key` is the start of the key or of the list
+ * item.
+ */
 function walk(document: Document.Parsed, path: Path) {
   const found: { readonly key: number; readonly value: Node | undefined }[] = [];
   let node: Node | undefined = document.contents ?? undefined;

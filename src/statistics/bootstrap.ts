@@ -1,6 +1,7 @@
 /**
- * Bootstrap intervals for few runs. Which one serves which statistic was decided by their coverage in simulations
- * with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers 84 to 89 %, not 95 %.
+ * Bootstrap intervals for small numbers of runs. The method for each statistic was chosen by its coverage in
+ * simulations with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers only 84 to 89%,
+ * not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
@@ -8,30 +9,30 @@ import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
-/** The range of a quantity that can be anything. */
+/** The range of an unbounded quantity. */
 export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** The part of an interval within the range of what can be; `centre`, which it is about, stays in it. */
+/** Clips an interval to the possible range, without excluding its `centre`. */
 export function clipped([low, high]: Interval, [least, most]: Interval, centre: number): Interval {
   return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))];
 }
 
-/** What the difference of two values of a range can be. */
+/** The possible differences between two values of a range. */
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 const resamples = 2000;
 
-/** With fewer values too many resamples are nearly constant, and their t is arbitrary. */
+/** With fewer values, too many resamples are nearly constant and their t is arbitrary. */
 const fewestToStudentise = 10;
 
-/** A resample whose standard error is below this share of the sample's is nearly constant. */
+/** A resample counts as nearly constant if its standard error is below this share of the sample's. */
 const leastSpread = 0.1;
 
 /**
- * 95 % interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples (the
- * symmetric studentised bootstrap, Hall 1988). With fewer values, and where one in twenty resamples is nearly constant
- * (most runs reached the same return), it is that of Student's t. Both ends equal the mean for fewer than two values, or
- * equal ones. The same values give the same interval.
+ * 95% interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples
+ * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if one in twenty resamples is
+ * nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the mean for
+ * fewer than two values or if all are equal. Deterministic.
  */
 export function bootstrapMean95(values: readonly number[]): Interval {
   const centre = mean(values);
@@ -53,17 +54,19 @@ function studentisedQuantile(values: readonly number[], centre: number): number 
   return quantile(deviations.toSorted(ascending), 0.95);
 }
 
-/** 95 % interval of the interquartile mean by the expanded percentile bootstrap. */
+/** 95% interval of the interquartile mean by the expanded percentile bootstrap. */
 export function bootstrapIqm95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => interquartileMean(indices.map((i) => values[i]!)));
 }
 
-/** 95 % interval of the median by the expanded percentile bootstrap. */
+/** 95% interval of the median by the expanded percentile bootstrap. */
 export function bootstrapMedian95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
 }
 
-/** 95 % interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are drawn together. */
+/**
+ * 95% interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are resampled together.
+ */
 export function bootstrapIqmDifference95(a: readonly number[], b: readonly number[]): Interval {
   return expandedPercentile95(
     a.length,
@@ -72,8 +75,8 @@ export function bootstrapIqmDifference95(a: readonly number[], b: readonly numbe
 }
 
 /**
- * Percentile bootstrap whose tails are widened to what Student's t with n − 1 degrees of freedom would ask for:
- * α/2 becomes P(Z > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
+ * Percentile bootstrap with tails widened to match Student's t with n − 1 degrees of freedom: α/2 becomes P(Z
+ * > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
  * @param statistic of the resample with these indices
  */
 function expandedPercentile95(count: number, statistic: (indices: readonly number[]) => number): Interval {
@@ -88,7 +91,10 @@ function resample(count: number, statistic: (indices: readonly number[]) => numb
   return drawnIndices(count).map(statistic);
 }
 
-/** The draws by count: they are the same every time, and drawing takes longer than the statistics. */
+/**
+ * Resampled indices by sample size. They are the same every time, and drawing them takes longer than the
+ * statistics.
+ */
 const drawn = new Map<number, readonly (readonly number[])[]>();
 
 function drawnIndices(count: number): readonly (readonly number[])[] {

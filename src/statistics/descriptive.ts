@@ -6,22 +6,29 @@ export function sum(values: readonly number[]): number {
   return total;
 }
 
-/** Arithmetic mean; NaN for no values. */
+/** Arithmetic mean; NaN if there are no values. */
 export function mean(values: readonly number[]): number {
   return sum(values) / values.length;
 }
 
-/** Infinity for no values. */
-export function smallest(values: readonly number[]): number {
-  return values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+/** Minimum; Infinity if there are no values. */
+export function smallest(values: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const value of values) least = Math.min(least, value);
+  return least;
 }
 
-/** −Infinity for no values. */
-export function largest(values: readonly number[]): number {
-  return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+/**
+ * Maximum; −Infinity if there are no values. Unlike `Math.max(...values)`, it works for more than about
+ * 100,000 values.
+ */
+export function largest(values: Iterable<number>): number {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) most = Math.max(most, value);
+  return most;
 }
 
-/** Position of the largest value, the first on ties. */
+/** Index of the largest value, the first if tied. */
 export function firstLargest(values: readonly number[]): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
@@ -35,9 +42,12 @@ export function standardDeviation(values: readonly number[]): number {
   return Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
 }
 
-/** Interquartile mean: the mean of the middle half, outer items weighted by their share (Agarwal et al. 2021). */
+/**
+ * Interquartile mean: the mean of the middle half, with the outer items weighted by their share (Agarwal et
+ * al. 2021).
+ */
 export function interquartileMean(values: readonly number[]): number {
-  // Bootstraps call this thousands of times: numbers sort faster in a typed array.
+  // Bootstraps call this thousands of times, and numbers sort faster in a typed array.
   const sorted = Float64Array.from(values).sort();
   const low = sorted.length / 4;
   const high = sorted.length - low;
@@ -48,7 +58,9 @@ export function interquartileMean(values: readonly number[]): number {
   return total / (high - low);
 }
 
-/** 95 % interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
+/**
+ * 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values.
+ */
 export function meanInterval95(values: readonly number[]): readonly [number, number] {
   const centre = mean(values);
   if (values.length < 2) return [centre, centre];
@@ -56,7 +68,7 @@ export function meanInterval95(values: readonly number[]): readonly [number, num
   return [centre - half, centre + half];
 }
 
-/** Value below which the share `q` (0 … 1) of the sorted values lies, interpolated; NaN for none. */
+/** The `q` quantile (0 … 1) of sorted values, linearly interpolated; NaN if there are none. */
 export function quantile(sorted: readonly number[], q: number): number {
   if (sorted.length === 0) return Number.NaN;
   const position = (sorted.length - 1) * q;
@@ -65,7 +77,7 @@ export function quantile(sorted: readonly number[], q: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
-/** NaN for no values. */
+/** NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return quantile(sorted, 0.5);

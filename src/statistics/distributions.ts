@@ -1,9 +1,12 @@
-/** Distribution functions of `@stdlib`, loaded when first asked for: their 400 modules take a tenth of a second. */
+/** Distribution functions of `@stdlib`, loaded lazily: their 400 modules take a tenth of a second. */
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** Few counts of runs occur, and the search for a quantile takes longer than the resampling around it. */
+/**
+ * Cached: only a few degrees of freedom occur, and computing a quantile takes longer than the resampling that
+ * uses it.
+ */
 const quantiles = new Map<number, number>();
 
 /** The 0.975 quantile of Student's t with any positive degrees of freedom. */
@@ -31,9 +34,9 @@ export function normalTail(z: number): number {
 }
 
 /**
- * Exact 95 % interval of a share (Clopper & Pearson 1934): covers at least that often, whatever the share. Halves (ties
- * that count half) are rounded outwards. Pooled trials of different shares are covered for their mean share too
- * (Hoeffding 1956: their sum spreads less).
+ * Exact 95% interval of a proportion (Clopper & Pearson 1934): covers at least that often, whatever the true
+ * proportion. Halves (from ties that count half) are rounded outwards. For pooled trials with different
+ * probabilities, it also covers their mean (Hoeffding 1956: their sum varies less).
  * @param successes 0 … trials
  */
 export function shareInterval95(successes: number, trials: number): readonly [number, number] {

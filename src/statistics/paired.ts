@@ -1,4 +1,4 @@
-/** Compares two methods over paired repeats: each pair has one seed. */
+/** Compares two methods over paired repeats: each pair shares a seed. */
 import {
   bootstrapIqm95,
   bootstrapIqmDifference95,
@@ -13,7 +13,7 @@ import { shareInterval95 } from './distributions.js';
 import { pairedTest } from './tests.js';
 import { fewestForVerdict, type Judged } from './verdict.js';
 
-/** Statistics of one method. Intervals are 95 %; null for a single value. */
+/** Statistics of one method. Intervals are 95%; null for a single value. */
 export interface Summary {
   readonly count: number;
   readonly mean: number;
@@ -30,19 +30,21 @@ export interface PairedDifference {
   readonly interval: Interval | null;
   readonly iqmDifference: number;
   readonly iqmInterval: Interval | null;
-  /** Share of pairs in which the first is higher, ties half. */
+  /** Share of pairs in which the first is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
-  /** Two-sided, by Student's t test of the differences; null with too few pairs for a verdict. */
+  /**
+   * Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict.
+   */
   readonly p: number | null;
 }
 
-/** With its verdict among all differences that are tested together. */
+/** A difference with its verdict among all differences that are tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
 /**
- * undefined for no values.
- * @param within what a value can be; intervals end there
+ * Undefined if there are no values.
+ * @param within possible range of a value; intervals are clipped to it
  */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   if (values.length === 0) return undefined;
@@ -53,16 +55,16 @@ export function summarize(values: readonly number[], within: Interval = unbounde
     mean: centre,
     meanInterval: enough ? clipped(bootstrapMean95(values), within, centre) : null,
     iqm: interquartileMean(values),
-    // Percentiles of resamples lie within the values.
+    // Percentiles of resamples never exceed the range of the values.
     iqmInterval: enough ? bootstrapIqm95(values) : null,
   };
 }
 
 /**
- * `a` against `b`, where a[i] and b[i] belong together; undefined for no pairs.
- * @param a null where there is no value: such a pair is left out
- * @param within what a value can be; intervals of differences end at its width
- * @throws RangeError where they differ in length
+ * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
+ * @param a null for a missing value; such pairs are skipped
+ * @param within possible range of a value; intervals of differences are clipped to its width
+ * @throws RangeError if they differ in length
  */
 export function comparePairs(
   a: readonly (number | null)[],

@@ -1,42 +1,42 @@
-/** Tests of a difference of means by Student's t distribution, and Holm's correction for several of them. */
+/** Tests of a difference of means by Student's t distribution, and Holm's correction for multiple tests. */
 import type { Interval } from './bootstrap.js';
-import { mean, standardDeviation } from './descriptive.js';
+import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 /** A difference of means and its test. */
 export interface MeanTest {
   readonly difference: number;
-  /** Infinite where values without any spread differ, 0 where they are equal. */
+  /** Infinite if values without spread differ, 0 if they are equal. */
   readonly t: number;
   readonly degrees: number;
   /** Two-sided. */
   readonly p: number;
-  /** 95 % interval of the difference. */
+  /** 95% interval of the difference. */
   readonly interval: Interval;
 }
 
 /**
- * Welch's t test, `a` − `b`: groups of different size and spread. Degrees of freedom by Welch (1947) and Satterthwaite
- * (1946). undefined for a group of fewer than two values.
+ * Welch's t test of `a` − `b`, for groups of different size and spread. Degrees of freedom by Welch (1947)
+ * and Satterthwaite (1946). Undefined if a group has fewer than two values.
  */
 export function welchTest(a: readonly number[], b: readonly number[]): MeanTest | undefined {
   if (a.length < 2 || b.length < 2) return undefined;
   const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
   const degrees = (va + vb) ** 2 / (va ** 2 / (a.length - 1) + vb ** 2 / (b.length - 1));
-  const scale = Math.max(...a.map(Math.abs), ...b.map(Math.abs));
+  const scale = largest([...a.map(Math.abs), ...b.map(Math.abs)]);
   return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale, a.length + b.length - 2);
 }
 
-/** Student's t test of differences within pairs (1908) against 0; undefined for fewer than two. */
+/** Student's t test (1908) of paired differences against 0; undefined for fewer than two. */
 export function pairedTest(differences: readonly number[]): MeanTest | undefined {
   if (differences.length < 2) return undefined;
   const degrees = differences.length - 1;
   const error = standardDeviation(differences) / Math.sqrt(differences.length);
-  const scale = Math.max(...differences.map(Math.abs));
+  const scale = largest(differences.map(Math.abs));
   return testOf(mean(differences), error, degrees, scale, degrees);
 }
 
-/** @param without degrees of freedom where there is no spread */
+/** @param without degrees of freedom to use if there is no spread */
 function testOf(
   difference: number,
   error: number,
@@ -44,7 +44,7 @@ function testOf(
   scale: number,
   without: number,
 ): MeanTest {
-  // Sums of equal values are rounded; such a remainder is neither spread nor a difference.
+  // Sums of equal values have rounding errors, which count as neither spread nor difference.
   const rounding = 1e-12 * scale;
   if (error <= rounding) {
     const same = Math.abs(difference) <= rounding;
@@ -58,13 +58,13 @@ function testOf(
 }
 
 /**
- * Two-sided exact sign test of pairs that differ; of yes and no, McNemar's exact test (1947).
+ * Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947).
  * @param wins pairs in which the first is higher
  * @param losses pairs in which it is lower
  */
 export function signTest(wins: number, losses: number): number {
   const pairs = wins + losses;
-  // In logarithms: 0.5^1100 is 0.
+  // In logarithms, because 0.5^1100 underflows to 0.
   let logTerm = pairs * Math.log(0.5);
   let tail = 0;
   for (let k = 0; k <= Math.min(wins, losses); k++) {
@@ -75,8 +75,8 @@ export function signTest(wins: number, losses: number): number {
 }
 
 /**
- * Holm's step-down adjustment (1979), in the order given. Calling every result below α significant has at most the chance
- * α of any false one.
+ * Holm's step-down adjusted p-values (1979), in the order given. Calling every result below α significant has
+ * a probability of at most α of any false positive.
  */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);

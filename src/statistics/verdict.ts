@@ -3,29 +3,32 @@ import { holmAdjusted } from './tests.js';
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/** Pairs, or values of each group, below which there is no verdict: equals win five of five in 6 % of cases, two-sided. */
+/**
+ * Minimum number of pairs, or of values per group, for a verdict: two equal methods win five of five pairs in
+ * 6% of cases, two-sided.
+ */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
 
 /** A difference of means. */
 export interface Tested {
-  /** 95 %, not corrected; null where there are too few values for one. */
+  /** Uncorrected 95% interval; null if there are too few values. */
   readonly interval: Interval | null;
-  /** Two-sided; null where there are too few values for a verdict. */
+  /** Two-sided; null if there are too few values for a verdict. */
   readonly p: number | null;
 }
 
 export interface Judged {
-  /** `p` by Holm, over all differences that have one. */
+  /** Holm-adjusted `p` over all differences that have one. */
   readonly adjusted: number | null;
   readonly verdict: Verdict;
 }
 
 /**
- * The one rule for a difference of means, on every page and in every command: `higher` or `lower` where its 95 % interval
- * leaves out 0 and p < 0.05 after Holm's correction over all differences that are tested together; `no-evidence`
- * otherwise, `too-few` below `fewestForVerdict` values. `docs/comparing.md` explains it.
+ * The one rule for differences of means, used on every page and in every command: `higher` or `lower` if the
+ * 95% interval excludes 0 and p < 0.05 after Holm's correction over all differences that are tested together;
+ * otherwise `no-evidence`, or `too-few` below `fewestForVerdict` values. Explained in `docs/comparing.md`.
  * @param together every difference that the same table tests
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {

@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse } from 'node:path';
 import process from 'node:process';
 import type { z } from 'zod';
@@ -20,7 +20,8 @@ import { messageOf, UserError } from '../base/errors.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
 import { longestPart, requireShortNames } from './names.js';
-import { readRegularFile } from './regular-file.js';
+import { matches } from './pattern.js';
+import { type Links, readRegularFile } from './regular-file.js';
 
 /**
  * Replaces a file in one step: a crash, of the machine too, leaves the old one or the new one, and what fails the old one.
@@ -32,7 +33,9 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
   refuseDevice(path);
   const draft = `${path}.new`;
   try {
-    const descriptor = openSync(draft, 'w');
+    // Never write through a link that somebody left in the draft's place.
+    rmSync(draft, { recursive: true, force: true });
+    const descriptor = openSync(draft, 'wx');
     try {
       const isWhole = typeof content === 'string' || content instanceof Uint8Array;
       for (const part of isWhole ? [content] : content) writeFileSync(descriptor, part);
@@ -63,7 +66,8 @@ export function refuseDevice(path: string): void {
 export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
   const draft = `${path}.new`;
   try {
-    const file = await open(draft, 'w');
+    await rm(draft, { recursive: true, force: true });
+    const file = await open(draft, 'wx');
     try {
       await file.writeFile(content);
       await file.sync();
@@ -141,15 +145,18 @@ const largestJson = 128 * 2 ** 20;
  * A JSON file of a model directory, or undefined where there is none.
  * @throws UserError when it is not JSON, no regular file, or larger or deeper than any such file is
  */
-export function readJson(file: string): unknown {
+export function readJson(file: string, links: Links = 'follow'): unknown {
   if (!existsSync(file)) return undefined;
-  const text = readRegularFile(file, largestJson).toString('utf8');
+  const text = readRegularFile(file, largestJson, links).toString('utf8');
   try {
     return parseJson(text);
   } catch (error) {
     throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
   }
 }
+
+/** The same for a JSON file of a run, study or training, which is no link. */
+export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
 
 /**
  * @param section path of the value within the file
@@ -178,31 +185,61 @@ const mostProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
-/** Paths of the folders that fit a pattern, looked up from `from` where it is relative. */
+/** Folders that one pattern looks into: `**` at the root of a disk would never end. */
+const mostFolders = 20_000;
+
+/**
+ * Paths of the folders that fit a pattern, looked up from `from` if it is relative. `*`, `?` and `**` never stand for a link.
+ * @throws UserError for a pattern that looks into too many folders
+ */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
-  const parts = pattern.split('/').filter((part) => part !== '' && part !== '.');
-  return expand(isAbsolute(pattern) ? parse(pattern).root : from, parts);
+  const parts = pattern
+    .split('/')
+    .filter((part, i, all) => part !== '' && part !== '.' && !(part === '**' && all[i - 1] === part));
+  const found = new Set<string>();
+  const seen = new Set<string>();
+  const folders = new Map<string, readonly string[]>();
+  const foldersIn = (folder: string): readonly string[] => {
+    const known = folders.get(folder) ?? innerFolders(folder);
+    folders.set(folder, known);
+    if (folders.size > mostFolders)
+      throw new UserError({
+        value: pattern,
+        message: `this pattern looks into more than ${mostFolders} folders`,
+        remedy: 'name more of the path',
+      });
+    return known;
+  };
+  const expand = (folder: string, at: number): void => {
+    const key = `${at} ${folder}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    const part = parts[at];
+    if (part === undefined) {
+      found.add(folder);
+      return;
+    }
+    if (!isPattern(part)) {
+      if (existsSync(join(folder, part, '.'))) expand(join(folder, part), at + 1);
+      return;
+    }
+    if (part === '**') expand(folder, at + 1);
+    for (const name of foldersIn(folder)) {
+      if (part === '**') expand(join(folder, name), at);
+      else if (matches(part, name)) expand(join(folder, name), at + 1);
+    }
+  };
+  expand(isAbsolute(pattern) ? parse(pattern).root : from, 0);
+  return [...found];
 }
 
-function expand(folder: string, parts: readonly string[]): readonly string[] {
-  const [part, ...rest] = parts;
-  if (part === undefined) return [folder];
-  if (part === '..') return expand(join(folder, part), rest);
-  if (!isFolder(folder)) return [];
-  const inner = readdirSync(folder).filter((name) => isFolder(join(folder, name)));
-  if (part === '**') {
-    return [...expand(folder, rest), ...inner.flatMap((name) => expand(join(folder, name), parts))];
+function innerFolders(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((item) =>
+      item.isDirectory() ? [item.name] : [],
+    );
+  } catch {
+    // It is gone, no folder, or not ours to read.
+    return [];
   }
-  return inner.filter((name) => matches(part, name)).flatMap((name) => expand(join(folder, name), rest));
-}
-
-const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-
-/** Whether a name fits a pattern in which `*` stands for any characters and `?` for one. */
-export function matches(pattern: string, name: string): boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's').test(name);
 }

@@ -13,6 +13,15 @@ export function parseJson(text: string, change?: (value: unknown) => unknown): u
   return JSON.parse(text, change && ((_, value: unknown) => change(value)));
 }
 
+/** The value of JSON text; undefined for what is no JSON, and for what nests more than `deepestJson` deep. */
+export function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether lists and objects nest deeper than `limit` in JSON text. Brackets in strings don't count. */
 export function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
@@ -35,10 +44,10 @@ export function isDeeperThan(text: string, limit: number): boolean {
 
 /** Position of the quote that ends a string; the end of the text where none does. */
 function endOfString(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) return at;
-    if (code === 0x5c) at++;
+  for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === 0x5c) escapes++;
+    if (escapes % 2 === 0) return at;
   }
   return text.length;
 }

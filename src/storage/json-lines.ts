@@ -1,4 +1,5 @@
 /** Files of one JSON object a line: appended to, read as a stream, so that their size is no limit. */
+
 import { isUtf8 } from 'node:buffer';
 import {
   appendFileSync,
@@ -12,7 +13,8 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { UserError } from '../base/errors.js';
-import { openRegularFile } from './regular-file.js';
+import { parseJson } from './json-depth.js';
+import { type Links, openRegularFile } from './regular-file.js';
 
 const sync = promisify(fdatasync);
 
@@ -45,9 +47,20 @@ export class JsonLinesFile<T> {
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
-    this.#pending += items.map((item) => `${JSON.stringify(item)}\n`).join('');
+    this.#pending += items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
     if (!this.#collects) this.drain();
     this.#written += items.length;
+  }
+
+  /** @throws UserError for a line that could not be read back */
+  #checked(line: string): string {
+    if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
+    throw new UserError({
+      file: this.path,
+      message: `a line of ${line.length} characters is too long to be logged`,
+      remedy:
+        'record fewer trajectories (record: first or none) or play shorter episodes (evaluation.maxSteps)',
+    });
   }
 
   /** Hands the lines kept here to the operating system. */
@@ -98,17 +111,19 @@ export interface ReadOptions {
   readonly repair: boolean;
   /** The problem of a line that is valid JSON, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
+  /** Default: a link is refused, as befits a file of a run. */
+  readonly links?: Links;
 }
 
 /**
  * The items of a JSONL file; undefined when there is none.
  * @throws UserError with line and byte for a broken line that is not a torn last one.
  */
-export function readJsonLines<T>(path: string, { problem, repair }: ReadOptions): T[] | undefined {
+export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
   const items: T[] = [];
   let end = 0;
-  for (const { bytes, start } of eachLine(path)) {
+  for (const { bytes, start } of eachLine(path, links)) {
     items.push(itemOf<T>(bytes, { path, line: items.length + 1, start, problem }));
     end = start + bytes.length + 1;
   }
@@ -126,15 +141,22 @@ export interface Line {
 
 const chunkSize = 1 << 20; // bytes
 
-/** The complete lines of a file; none where there is none. Holds no more of it than its longest line. */
-export function* eachLine(path: string): Generator<Line, void> {
-  const descriptor = openIfThere(path);
+/** Bytes of the longest line that is written or read: JSON takes several times as much once it is parsed. */
+export const longestLine = 64 * 2 ** 20;
+
+/**
+ * The complete lines of a file; none if there is no file. Holds no more of it than its longest line.
+ * @throws UserError for anything but a regular file, and at a line longer than `longestLine`
+ */
+export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
+  const descriptor = openIfThere(path, links);
   if (descriptor === undefined) return;
   try {
     let buffer = Buffer.allocUnsafe(chunkSize);
     let held = 0;
     let start = 0;
     for (;;) {
+      if (held >= longestLine) throw overlong(path, start);
       if (held === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
       const read = readSync(descriptor, buffer, held, buffer.length - held, start + held);
       if (read === 0) return;
@@ -159,9 +181,16 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
   return at < until ? at : -1;
 }
 
-function openIfThere(path: string): number | undefined {
+const overlong = (file: string, start: number) =>
+  new UserError({
+    file,
+    message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB, so it is not read, nor what follows it`,
+    remedy: 'restore the file from a copy, or cut it before this line',
+  });
+
+function openIfThere(path: string, links: Links): number | undefined {
   try {
-    return openRegularFile(path).descriptor;
+    return openRegularFile(path, links).descriptor;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -198,7 +227,7 @@ export function brokenLine(problem: string, text: string, { path, line, start }:
 
 function parseLine(text: string): { readonly item?: unknown; readonly problem?: string } {
   try {
-    return { item: JSON.parse(text) };
+    return { item: parseJson(text) };
   } catch {
     return { problem: 'this line is not valid JSON' };
   }

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
+import { readRegularFile } from './regular-file.js';
 
 /** What gives back the locks that this thread holds. */
 const held = new Set<() => void>();
@@ -46,8 +47,14 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
 
 /** Whether a live process holds the lock at `path`: this one too, whichever of its threads took it. */
 export function isLocked(path: string): boolean {
-  const holder = readLock(path);
-  return holder !== undefined && isHeld(holder);
+  try {
+    const holder = readLock(path);
+    return holder !== undefined && isHeld(holder);
+  } catch (error) {
+    // A link, a pipe or a folder in its place: no process of ours wrote it.
+    if (error instanceof UserError) return false;
+    throw error;
+  }
 }
 
 /** Removes a lock that a process of another machine holds: for one who knows that it is gone. */
@@ -119,9 +126,12 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
+/** Bytes: a lock holds a process id, a host and a time. */
+const longestLock = 4096;
+
 function readLock(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path, longestLock, 'refuse').toString('utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -1,38 +1,61 @@
-/** Files from outside, read only where they are regular files of a bounded size: a device never ends, a pipe never begins. */
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+/** Files from outside, read only if they are regular files of a bounded size: a device never ends, a pipe never begins. */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { UserError } from '../base/errors.js';
 
 /**
- * Opens a file to read it. Links are followed.
- * @returns a descriptor, for the caller to close, and the size in bytes
- * @throws UserError for what is no regular file; what the system says where there is none
+ * Whether a link is followed. Models and datasets may be links into a cache. A file of a run never is: runs come from other
+ * people, and a link could show what lies outside the run.
  */
-export function openRegularFile(path: string): { readonly descriptor: number; readonly size: number } {
-  // A pipe that nobody writes to would be waited for while it is opened.
-  const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+export type Links = 'follow' | 'refuse';
+
+/**
+ * Opens a file to read it.
+ * @returns a descriptor, which the caller closes, and the size in bytes
+ * @throws UserError for anything but a regular file; the system's error if there is no file
+ */
+export function openRegularFile(
+  path: string,
+  links: Links = 'follow',
+): { readonly descriptor: number; readonly size: number } {
+  const refuse = (what: string) =>
+    new UserError({
+      file: path,
+      message: `is ${what}, not a regular file`,
+      remedy: 'remove it or restore the file',
+    });
+  if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
+  const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
+  // Opening a pipe without O_NONBLOCK waits until somebody writes to it.
+  const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
   closeSync(descriptor);
-  const message = `is ${stats.isDirectory() ? 'a folder' : 'a device, pipe or socket'}, not a regular file`;
-  throw new UserError({ file: path, message });
+  throw refuse(stats.isDirectory() ? 'a folder' : 'a device, pipe or socket');
 }
 
 /**
- * @param mostBytes above which it is refused
- * @throws UserError for what is no regular file or too large; what the system says where there is none
+ * @param mostBytes larger files are refused
+ * @throws UserError for anything but a regular file, and for one that is too large; the system's error if there is no file
  */
-export function readRegularFile(path: string, mostBytes: number): Buffer {
-  const { descriptor, size } = openRegularFile(path);
+export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
+  const { descriptor, size } = openRegularFile(path, links);
   try {
     if (size > mostBytes) throw tooLarge(path, size, mostBytes);
     const bytes = readBytes(descriptor, 0, size);
-    // Files of /proc say that they are empty.
+    // Files of /proc claim to be empty.
     if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
     return bytes;
   } finally {
     closeSync(descriptor);
   }
 }
+
+/** Logs may be larger than this many bytes, but a state file isn't. */
+const largestState = 64 * 2 ** 20;
+
+/** The text of a file of a run, study or training. @throws UserError for a link, anything but a regular file, and a file that is too large */
+export const readOwnText = (path: string): string =>
+  readRegularFile(path, largestState, 'refuse').toString('utf8');
 
 /** Reads from a position; less where the file ends before. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {

@@ -1,4 +1,5 @@
 /** A text as what it shares with an earlier one: pieces to copy from there, and the text between them as it stands. */
+import { append } from '../base/append.js';
 
 /** Text as it stands, or a piece of the earlier text: its start and its length, in UTF-16 units. */
 export type TextPart = string | readonly [start: number, length: number];
@@ -11,7 +12,7 @@ export function partsOf(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
   const [before, after] = sharedEnds(text, earlier);
   const parts: TextPart[] = before === 0 ? [] : [[0, before]];
-  parts.push(...middleParts(text.slice(before, text.length - after), earlier));
+  append(parts, middleParts(text.slice(before, text.length - after), earlier));
   if (after > 0) parts.push([earlier.length - after, after]);
   return parts;
 }

@@ -1,4 +1,4 @@
-/** The results of controls: the table that a language model's runs are held against. */
+/** The results of a study of baselines, to which a language model's runs are compared. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../base/package.js';
@@ -17,13 +17,13 @@ export type ControlsPlan = StudyPlan<ControlArm>;
 
 export interface Budget {
   readonly iterations: number;
-  /** Proposals an iteration. */
+  /** Proposals per iteration. */
   readonly candidates: number;
-  /** Episodes an evaluation. */
+  /** Episodes per evaluation. */
   readonly episodes: number;
 }
 
-/** A run of the study, as far as it has come. */
+/** The current state of a run of the study. */
 export interface ControlRun {
   readonly experiment: string;
   readonly control: ControlName;
@@ -34,29 +34,29 @@ export interface ControlRun {
   readonly environment: string | null;
   /** Number of parameters; null before the first evaluation. */
   readonly parameters: number | null;
-  /** Mean return of the chosen policy on untouched seeds; null where the run is not complete. */
+  /** Mean return of the chosen policy on untouched seeds; null if the run is not complete. */
   readonly confirmed: number | null;
-  /** Highest mean return that was seen: selected on noise. */
+  /** Highest observed mean return, which is selected on noise. */
   readonly observed: number | null;
-  /** Evaluations so far, of the warm-up too. */
+  /** Number of evaluations so far, including the warm-up. */
   readonly evaluations: number;
 }
 
-/** One control on one task. */
+/** One baseline on one task. */
 export interface ControlRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
   readonly control: ControlName;
-  /** Complete runs. */
+  /** Number of complete runs. */
   readonly runs: number;
-  /** Statistics of their confirmed returns; intervals are 95 %, null for a single run. */
+  /** Statistics of their confirmed returns; intervals are 95%, null for a single run. */
   readonly confirmed: Summary | null;
-  /** Mean number of evaluations of a complete run, of the warm-up too. */
+  /** Mean number of evaluations of a complete run, including the warm-up. */
   readonly evaluations: number | null;
 }
 
-/** The confirmed returns of one control against those of another, seed by seed. */
+/** The confirmed returns of one baseline compared with another's, paired by seed. */
 interface ControlDifference extends PairedComparison {
   readonly experiment: string;
   readonly of: ControlName;
@@ -71,25 +71,25 @@ export interface ControlFailure {
   readonly message: string;
 }
 
-/** `controls.json`. */
+/** Content of `controls.json`. */
 export interface ControlsResult {
   readonly version: 1;
   readonly kind: 'controls';
   readonly policyloop: string;
-  /** When it was written, ISO 8601. */
+  /** Time of writing, ISO 8601. */
   readonly date: string;
   /** `incomplete` while runs are missing. */
   readonly status: 'completed' | 'incomplete';
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly ControlRow[];
-  /** Every two controls of a task, the later against the earlier. */
+  /** Compares each pair of baselines of a task, the later one against the earlier. */
   readonly differences: readonly ControlDifference[];
   readonly failures: readonly ControlFailure[];
   readonly runs: readonly ControlRun[];
 }
 
-/** Reads the runs of a study below `directory`, and keeps those that are complete, so that each is read once. */
+/** Reads the runs of a study below `directory` and caches complete ones. */
 export function runReader(directory: string): (run: StudyRun<ControlName>) => ControlRun {
   const complete = new Map<string, ControlRun>();
   return (run) => {
@@ -148,7 +148,7 @@ export function controlsResult(
   };
 }
 
-/** What an episode of an experiment can return; its configs differ in the model alone. */
+/** Range of an episode's return in an experiment, whose configs differ only in the model. */
 function rangeIn({ experiments }: ControlsPlan, experiment: string): Interval {
   const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
   return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);

@@ -1,4 +1,4 @@
-/** The table of controls: on a terminal, as Markdown, as CSV. */
+/** The table of baselines for the terminal, as Markdown and as CSV. */
 import { styleText } from 'node:util';
 import { differenceColumns } from '../comparison/table.js';
 import { verdictRule } from '../comparison/words.js';
@@ -24,7 +24,7 @@ export const controlsOnTerminal = (result: ControlsResult, width?: number): stri
     budgetText(result),
   ].join('\n\n');
 
-/** The tested differences; empty where there are too few repeats for any verdict. */
+/** The tested differences; empty if there are too few repeats for any verdict. */
 function differences({ differences }: ControlsResult, width: number | undefined): readonly string[] {
   const tested = differences.filter(({ p }) => p !== null).length;
   if (tested === 0) return [];
@@ -35,7 +35,7 @@ function differences({ differences }: ControlsResult, width: number | undefined)
   return [terminalTable(rows, differenceColumns, width), styleText('dim', verdictRule(tested).join('\n'))];
 }
 
-/** The table with its budget and seeds below. */
+/** The table, followed by its budget and seeds. */
 export const controlsMarkdown = (result: ControlsResult): string =>
   `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
 

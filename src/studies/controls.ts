@@ -1,4 +1,4 @@
-/** Controls on many tasks, with repeats, and the table of what they reach. */
+/** Plays baselines on many tasks, with repeats, and tabulates their results. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
@@ -22,19 +22,19 @@ import { failureLines, type Played, playPlan } from './play.js';
 import { planStudy } from './study.js';
 
 interface ControlsRequest extends Budget, PlayArguments {
-  /** Configs, and key=value for all of them. */
+  /** Config files, and key=value overrides for all of them. */
   readonly configs: readonly string[];
   /** Separated by commas. */
   readonly controls: string;
-  /** First root seed; left out, that of the first config. */
+  /** First root seed; defaults to that of the first config. */
   readonly seed?: number | undefined;
   readonly repeats: number;
-  /** Directory of the study; left out, one below `runsDir` that depends on the configs. */
+  /** Directory of the study; defaults to one below `runsDir` derived from the configs. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Whether Slurm plays the runs. */
+  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Files that the table is written to. */
+  /** Files to which the table is written. */
   readonly markdown?: string | undefined;
   readonly csv?: string | undefined;
 }
@@ -42,8 +42,9 @@ interface ControlsRequest extends Budget, PlayArguments {
 const resultFile = 'controls.json';
 
 /**
- * Plays what is left of the study, and prints the table. Returns the exit code.
- * @throws UserError for a config or an override that would undo the comparison, and for the directory of another study
+ * Plays the remaining runs of the study and prints the table. Returns the exit code.
+ * @throws UserError for a config or an override that would invalidate the comparison, or the directory of
+ * another study
  */
 export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
@@ -96,15 +97,15 @@ function planControls(request: ControlsRequest, cwd: string) {
     `iterations=${iterations}`,
     `candidates=${candidates}`,
     `evaluation.episodes=${episodes}`,
-    // No control reads trajectories, and those of long episodes fill a disk.
+    // Baselines don't read trajectories, and long episodes would fill the disk.
     'memory.trajectories=none',
     'record=none',
-    // They read no prompts.
+    // Baselines don't read prompts.
     'demonstrations=',
-    // With as many evaluations as the critic had, or as screening chose, raise --candidates.
+    // To match the evaluations of a critic or of screening, raise --candidates.
     'critic=',
     'screening=',
-    // Nor does anybody read what a person says of them.
+    // Baselines don't use feedback.
     'feedback=',
   ];
   return planStudy({
@@ -124,7 +125,9 @@ function planControls(request: ControlsRequest, cwd: string) {
 
 type ConfigHashes = Readonly<Record<string, string>>;
 
-/** By experiment, of all that would change a result but for the control and the number of repeats. */
+/**
+ * A hash per experiment of everything that affects results, except the baseline and the number of repeats.
+ */
 function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
@@ -136,13 +139,13 @@ function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
   );
 }
 
-/** Name of the directory where none is given: the same command finds it again, as does one with other controls. */
+/** Default directory name. The same command finds it again, even with other baselines. */
 const defaultName = (hashes: ConfigHashes) =>
   `controls-${createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 10)}`;
 
 /**
- * The configs that a directory was made for: more of them, more controls and more repeats may join.
- * @throws UserError where one of them was another then
+ * The configs for which a directory was created; further configs, baselines and repeats may be added.
+ * @throws UserError if one of them has changed since
  */
 function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
   if (written === undefined) return {};

@@ -1,9 +1,9 @@
-/** Shows the runs of a plan as they go: a bar on a terminal, lines elsewhere, JSON lines for machines. */
+/** Shows the progress of a plan's runs: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { createDisplay, rateText, waitingText } from '../experiment/progress.js';
+import { alertText, createDisplay, rateText, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
-import { formatCompact, formatReturn } from '../format/numbers.js';
+import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
@@ -12,28 +12,28 @@ import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js
 import type { RunEnd } from './play-run.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
-  /** A run begins, or goes on. */
+  /** A run starts or resumes. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
-  /** A run has ended, or was complete already. */
+  /** A run has ended or was already complete. */
   end(entry: Entry, end: RunEnd): void;
-  /** A line that is shown in every mode. */
+  /** Shows a line in every mode. */
   note(text: string): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** A run of a study, as `--json` prints it when it has ended. */
+/** A finished run of a study, as `--json` prints it. */
 export interface StudyRunLine extends RunResult {
   readonly kind: 'run';
   readonly experiment?: string | undefined;
   readonly arm?: string | undefined;
-  /** From 0. */
+  /** 0-based. */
   readonly repeat?: number | undefined;
   readonly seed: number;
 }
 
-/** The same of thousands. */
+/** The same for plans with thousands of runs. */
 export interface BulkRunLine {
   readonly kind: 'run';
   readonly run: string;
@@ -44,10 +44,10 @@ export interface BulkRunLine {
 
 interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly plan: Plan<Entry>;
-  /** Runs at once: they may become more or fewer. */
+  /** Number of concurrent runs, which may change. */
   readonly jobs: () => number;
   readonly directory: string;
-  /** Runs that were complete before, and are not shown. */
+  /** Number of runs that were already complete and are not shown. */
   readonly done: number;
   readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
@@ -55,7 +55,8 @@ interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'q
 export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>): PlanDisplay<Entry> {
   const { context, jobs, json, plan, quiet } = shown;
   const isBar = !json && !quiet && context.terminal !== undefined;
-  // Repeats of one experiment are followed closely, as a single run is; a terminal has room for one of them.
+  // Repeats of an experiment are shown in as much detail as a single run; a bar has room for only one of
+  // them.
   return plan.kind === 'repeats' && !(isBar && jobs() > 1)
     ? new RepeatsDisplay(shown)
     : new RunsDisplay(shown);
@@ -64,7 +65,7 @@ export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>):
 const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>
   `${path}: ${message}${afterFailure === undefined ? '' : `; ${afterFailure.others} go on`}`;
 
-/** The display of a single run, for each; what it says is labelled where several go at once. */
+/** Shows each run as a single run would be, labelled if several run at once. */
 class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #displays = new Map<Entry, Display>();
@@ -106,15 +107,16 @@ class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   }
 }
 
-/** Shows all runs together: the progress, and a line for each run unless they are thousands. */
+/** Shows all runs together: the overall progress, plus a line per run unless there are thousands. */
 class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
   readonly #started: number;
-  /** Iterations of each run that is played now, in all and done. */
+  /** Total and completed iterations of each run in progress. */
   readonly #playing = new Map<Entry, { of: number; done: number }>();
   #ended: number;
   #evaluations = 0;
+  readonly #warned = new Set<string>();
 
   constructor(shown: Shown<Entry>) {
     this.#shown = shown;
@@ -136,12 +138,15 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   event(entry: Entry, event: RunEvent) {
     if (event.kind === 'warmup-evaluated' || event.kind === 'candidate-evaluated') this.#evaluations++;
     if (event.kind === 'waiting') this.note(`${entry.path}: ${waitingText(event)}`);
-    if (event.kind === 'rate-limited') this.#progress.pause(`${entry.path}  ${rateText(event)}`);
+    if (event.kind === 'rate-limited')
+      this.#progress.pause(`${entry.path}  ${rateText(event)}`, 1000 * event.seconds);
+    if (event.kind === 'warning' || event.kind === 'fault') this.#warn(entry, event);
     const run = this.#playing.get(entry)!;
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;
     run.done = event.iteration;
-    const returnText = (value: number | undefined) => (value === undefined ? '–' : formatReturn(value));
+    const told = apart([event.score, event.best]);
+    const returnText = (value: number | undefined) => (value === undefined ? '–' : told(value));
     this.#update([
       { text: entry.path, short: basename(entry.path) },
       `now ${returnText(event.score)}`,
@@ -161,7 +166,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     } else if (end.kind !== 'failed') {
       this.#tell(entry);
     }
-    // The last line of others has said that all is done.
+    // In other cases, the last line already says that everything is done.
     if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 
@@ -183,7 +188,9 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /** A run counts by its iterations, and its confirmation as one, so that the time left is even. */
+  /**
+   * A run counts by its iterations plus one for its confirmation, so that the estimated time left is steady.
+   */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;
@@ -191,6 +198,14 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     const seconds = Math.max(1, context.milliseconds() - this.#started) / 1000;
     const rate = `${formatCompact(this.#evaluations / seconds)} evaluations/s`;
     this.#progress.update(value, isBulk(plan) ? [rate] : figures);
+  }
+
+  /** What many runs have in common is said once. */
+  #warn({ path }: Entry, event: Parameters<typeof alertText>[0]) {
+    const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    this.note(`${path}: ${alertText(event)}`);
   }
 
   note(text: string) {

@@ -1,4 +1,4 @@
-/** What a run would do first, shown without asking the model. */
+/** Shows what a run would do first, without calling the model. */
 
 import { findRun } from '../archive/names.js';
 import { type CommandContext, requireCount } from '../base/context.js';
@@ -13,35 +13,36 @@ import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
+import { evaluatedEach } from '../search/settings.js';
 
-/** Which history the prompt shows; without any, that of a run that begins. */
+/** Which history the prompt shows; by default, that of a new run. */
 export interface DryRunHistory {
-  /** So many random policies, played: the first ones are those of the warm-up. */
+  /** Plays this many random policies, of which the first are those of the warm-up. */
   readonly history?: number | undefined;
-  /** The history of a run. */
+  /** Uses the history of this run. */
   readonly historyFrom?: string | undefined;
 }
 
 type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: string };
 
-/** What `--dry-run --json` prints. */
+/** Output of `--dry-run --json`. */
 export interface FirstPrompt {
-  /** As `configs/schema.json` describes it, resolved. */
+  /** Resolved, in the format of `configs/schema.json`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly parameters: ParameterSpec;
-  /** Of the prompt that is shown. */
+  /** Iteration of the prompt shown. */
   readonly iteration: number;
   readonly messages: readonly ChatMessage[];
 }
 
-/** The same where the prompt can't be made without importing modules. */
+/** The output if the prompt can't be rendered without importing modules. */
 export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
-  /** Why. */
+  /** The reason. */
   readonly notShown: string;
 }
 
-/** @throws UserError where there is no such run, or its parameters are others */
+/** @throws UserError if there is no such run, or its parameters differ */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;
   const recorded = await historyOf(assembly, args, context);
@@ -92,21 +93,22 @@ async function historyOf(
   });
 }
 
-/** Random policies, evaluated as the run evaluates them: those of the warm-up, then as many as iterations would add. */
+/** Random policies, evaluated as in a run: those of the warm-up, then as many as iterations would add. */
 async function played(
   { config, environment, family, workers }: Assembly,
   count: number,
   abort: AbortSignal,
 ): Promise<RecordedRun> {
-  const { candidates, evaluation, seed, warmup } = config;
+  const { evaluation, seed, warmup } = config;
+  const each = evaluatedEach(config);
   const random = warmupGenerator(seed);
   const seeds = evaluationSeeds(seed, evaluation.episodes);
   const setting = { environment, family, maxSteps: evaluation.maxSteps, record: 'first', workers } as const;
   const measured: Awaited<ReturnType<typeof measure>>[] = [];
   for (let i = 0; i < count; i++) {
     const after = i - warmup.policies;
-    const iteration = after < 0 ? 0 : 1 + Math.floor(after / candidates);
-    const candidate = after < 0 ? i : after % candidates;
+    const iteration = after < 0 ? 0 : 1 + Math.floor(after / each);
+    const candidate = after < 0 ? i : after % each;
     const source = after < 0 ? 'warm-up' : 'proposal';
     const place = { iteration, group: iteration, candidate, source } as const;
     measured.push(await measure(setting, family.initial(random), seeds, place, abort));

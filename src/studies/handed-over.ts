@@ -1,20 +1,23 @@
-/** What a command says that leaves runs of its plan to others: tasks of a cluster, or processes that play other parts. */
+/**
+ * Output of a command that leaves runs of its plan to others: tasks of a cluster, or processes that play
+ * other parts.
+ */
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import type { PlayArguments } from './plan.js';
 import type { Played, PlayedStatus } from './play.js';
 
-/** The last line of `--json` then. */
+/** The last line of `--json` in this case. */
 export interface PlanProgress {
   readonly status: PlayedStatus;
-  /** Runs that are complete. */
+  /** Number of complete runs. */
   readonly complete: number;
-  /** The number of them that this command brought to their end. */
+  /** Number of runs that this command completed. */
   readonly played: number;
   /** Directory of the runs. */
   readonly out: string;
 }
 
-/** Whether what the runs say together is told by a later command. */
+/** Whether a later command will report the combined results. */
 export const isHandedOver = ({ status }: Played, { part }: PlayArguments): boolean =>
   part !== undefined || status === 'elsewhere';
 

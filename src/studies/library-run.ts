@@ -1,4 +1,4 @@
-/** A run that a program starts, with objects of its own where it likes. */
+/** A run started from a program, optionally with objects passed in. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -21,27 +21,30 @@ import { limitsAround, sharing } from './play-run.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
-  /** Replaces the config's model. It is never closed. */
+  /** Replaces the config's model. Never closed. */
   readonly model?: UserModel;
-  /** Replaces the config's environment; played in this thread. It is never closed. */
+  /** Replaces the config's environment; runs in the main thread. Never closed. */
   readonly environment?: UserEnvironment;
-  /** Gives the feedback that `feedback` asks for, in the place of a person or of the config's model. It is never closed. */
+  /**
+   * Gives the feedback that the `feedback` section asks for, in place of a person or of the config's model.
+   * Never closed.
+   */
   readonly feedback?: UserModel;
-  /** Receives every event in order: the events that the console and the logs show. */
+  /** Receives every event in order: the same events that the console and the logs show. */
   readonly onEvent?: (event: RunEvent) => void;
-  /** Directory of the run; one that holds a run already goes on with it. Default: a new one in `runsDir`. */
+  /** Directory of the run; an existing run is resumed. Default: a new one in `runsDir`. */
   readonly directory?: string;
   /** Default: `buffers`. */
   readonly runsDir?: string;
-  /** Ends the run at once when it is aborted; it is then `interrupted`, and can go on. */
+  /** Stops the run at once when aborted; its status is then `interrupted` and it can be resumed. */
   readonly signal?: AbortSignal;
 }
 
-/** A config whose model and environment may be left out, where objects take their places. */
+/** A config whose model and environment can be omitted if objects replace them. */
 export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
   Partial<Pick<ConfigInput, 'model' | 'environment'>>;
 
-/** The result of a run, and its directory. */
+/** The result of a run, with its directory. */
 export interface RunOutcome extends RunResult {
   /** Absolute path. */
   readonly directory: string;
@@ -49,7 +52,7 @@ export interface RunOutcome extends RunResult {
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
-/** See `run` of the package. */
+/** See the package's `run`. */
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,
@@ -74,16 +77,20 @@ export async function runLibrary(
     );
   const chosen = options.directory === undefined ? undefined : resolve(outside.cwd, options.directory);
   const isThere = chosen !== undefined && existsSync(join(chosen, runFiles.manifest));
+  const signal = options.signal ?? new AbortController().signal;
   const around = isThere ? limitsAround(chosen, config) : undefined;
   let directory: string;
   try {
     const opened = isThere
       ? await reopen(chosen, config, own, outside)
-      : await beginRun(await assemble(config, outside.env, undefined, own), () => chosen ?? claim(), outside);
+      : await beginRun(
+          await assemble(config, outside.env, undefined, { ...own, ask: signal }),
+          () => chosen ?? claim(),
+          outside,
+        );
     directory = opened?.directory.path ?? chosen!;
     if (opened !== undefined) {
       const run = sharing(opened, around?.shared);
-      const signal = options.signal ?? new AbortController().signal;
       const display = { show: options.onEvent ?? (() => undefined), close: () => undefined };
       const stop = { finish: signal, abort: signal };
       await runAndReport(run.assembly, run.directory, display, { ...outside, stop });
@@ -94,7 +101,7 @@ export async function runLibrary(
   return { directory, ...resultOf(factsOf(directory), outside.cwd) };
 }
 
-/** Opens a run to go on with it; undefined where nothing is left to do. */
+/** Opens a run to resume it; undefined if nothing is left to do. */
 function reopen(
   path: string,
   config: Config,
@@ -108,14 +115,17 @@ function reopen(
 }
 
 function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
+  const name = environment?.name ?? environment?.id;
+  if (environment !== undefined && (typeof name !== 'string' || name === ''))
+    throw new UserError({ field: 'environment.name', message: 'an environment has a name', value: name });
   return {
     ...(model && { model: checkedModel(model, 'model') }),
     ...(feedback && { feedback: { ...checkedModel(feedback, 'feedback'), seesImages: true } }),
-    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${environment.id}`) }),
+    ...(environment && { environment: checkedEnvironment(environment, `${customPrefix}${name}`) }),
   };
 }
 
-/** The config with the objects named in it, and its paths made absolute. */
+/** The config with the passed objects' names filled in and its paths made absolute. */
 function configOf(given: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
   const names = {
     ...(environment && { environment: environment.id }),
@@ -128,7 +138,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
   return loadConfig({ file: given, overrides, cwd }).config;
 }
 
-/** Name of a new run's directory: `<config's name>-<date>-<time>`, UTC. */
+/** Name of a new run's directory: `<config's name>-<date>-<time>`, in UTC. */
 export function runName(config: Config, file: string, now: Date): string {
   const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];

@@ -1,4 +1,4 @@
-/** Has the runs of a plan played on a cluster. */
+/** Plays the runs of a plan on a cluster. */
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
@@ -12,10 +12,11 @@ import { isAtWork, submit, taskWords } from './slurm/hand-over.js';
 import { type PlanEnd, takePartEnds } from './slurm/part-ends.js';
 
 /**
- * What plays a plan on a cluster: where tasks of it are queued or run, that is told; otherwise the runs that are left are
- * handed over. Where tasks have said of all of these why they left them, that is told first, and the next command hands over.
- * @param words of the command whose tasks play parts: without the program, with the directory
- * @param again the command that tells how far they are (default: the same)
+ * Plays a plan on a cluster. If tasks of the plan are queued or running, reports that; otherwise submits the
+ * remaining runs. If tasks have reported why they left all of these, returns their report first; the next
+ * command then submits the runs again.
+ * @param words arguments of the command whose tasks play parts, including the directory but not the program
+ * @param again the command that reports their progress (default: the same one)
  */
 export function onSlurm(
   slurm: SlurmConfig,
@@ -23,7 +24,7 @@ export function onSlurm(
   context: Pick<CommandContext, 'cwd' | 'note'>,
   again?: string,
 ): Elsewhere {
-  // The rounds of a plan share what the tasks of the ended job said: it is taken once.
+  // The rounds of a plan share the reports of the ended job's tasks, so these are taken only once.
   let ended: PlanEnd | undefined;
   return async (plan, directory) => {
     const { entries } = plan;
@@ -47,7 +48,7 @@ export function onSlurm(
   };
 }
 
-/** Why nothing is handed over of the runs that are left; undefined where something is. */
+/** The reason for not submitting the remaining runs; undefined if they should be submitted. */
 function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
   const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
   const failed = left.filter(({ path }) => messages.has(path));
@@ -60,7 +61,10 @@ function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd
   return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
 }
 
-/** The same for a study, by the section of its first config. @param given configs, of which there is one at least, and key=value for all */
+/**
+ * The same for a study, using the `slurm` section of its first config. @param given at least one config, plus
+ * key=value overrides for all
+ */
 export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
   const { files, overrides } = withoutOverrides(given);
   const slurm = loadSlurm({ file: files[0]!, overrides, cwd: context.cwd });

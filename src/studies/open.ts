@@ -1,10 +1,10 @@
-/** The directory of a plan: what it says of the plan, and its one writer. */
+/** The directory of a plan: its record of the plan, and its lock. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { planKinds } from '../runs/plans.js';
 import { readManifest, runFiles } from '../runs/reader.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Plan } from './plan.js';
@@ -12,22 +12,22 @@ import type { Plan } from './plan.js';
 /** Where a plan is played. */
 export interface PlanPlace {
   readonly directory: string;
-  /** Makes the new record of the plan from the written one; throws where that is of another plan. */
+  /** Creates the new record of the plan from the existing one; throws if that belongs to another plan. */
   readonly record: (written: unknown) => object;
   /** The option or field that names the directory, for errors (default: `--out`). */
   readonly field?: string;
 }
 
 /**
- * Makes the directory of a plan, or goes on with the one that is there, as its one writer.
- * @returns what gives the right to write there back
- * @throws UserError when the directory holds something else, or another process writes there
+ * Creates or reopens the directory of a plan and locks it for writing.
+ * @returns a function that releases the lock
+ * @throws UserError if the directory contains something else, or another process is writing there
  */
 export function openPlan(kind: Plan['kind'], { directory, record, field = '--out' }: PlanPlace): () => void {
   const { lock, name, record: recordName } = planKinds[kind];
   const file = join(directory, recordName);
   const isNew = !existsSync(file);
-  // What a process leaves that is killed before there is a record.
+  // A process killed before writing the record leaves only these.
   const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
   if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
     throw new UserError({
@@ -40,7 +40,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   makeDirectory(directory);
   const release = lockRun(join(directory, lock));
   try {
-    replaceFile(file, `${JSON.stringify(record(readJson(file)), null, 2)}\n`);
+    replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
     return release;
   } catch (error) {
     release();
@@ -49,7 +49,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
 }
 
 /**
- * The same for a process that plays a part of the plan: others write there, too.
+ * The same for a process that plays part of the plan next to others that also write there.
  * @throws UserError while a process plays the whole plan
  */
 export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
@@ -64,13 +64,13 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
         remedy: 'stop it, or let it play',
       });
     const file = join(directory, recordName);
-    const written = readJson(file);
+    const written = readOwnJson(file);
     const text = `${JSON.stringify(record(written), null, 2)}\n`;
     if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
   });
 }
 
-/** Whether the run at `path` has come to its end; one whose manifest can't be read has not. */
+/** Whether the run at `path` is complete; false if its manifest can't be read. */
 export function isComplete(path: string): boolean {
   try {
     return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';

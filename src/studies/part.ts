@@ -1,4 +1,7 @@
-/** A part of a plan, played beside other parts by a process of its own, on whichever machine; limits hold for all together. */
+/**
+ * A part of a plan, played by a separate process, possibly on another machine; limits apply to all parts
+ * together.
+ */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -10,10 +13,10 @@ import {
   plus,
   type SharedBudget,
 } from '../experiment/budget/limits.js';
-import { makeDirectory, readJson, replaceFile } from '../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
-/** Every `of`th run of a plan, from the `index`th on; both from 0. */
+/** Every `of`th run of a plan, starting at `index`; 0-based. */
 export interface Part {
   readonly index: number;
   readonly of: number;
@@ -33,10 +36,10 @@ export function partOf(text: string | undefined): Part | undefined {
 
 const mostParts = 10_000;
 
-/** What the runs of a plan share, below its directory. */
+/** Folder below a plan's directory for what its runs share. */
 export const limitsFolder = 'limits';
 
-/** What a part has used, as the others read it: its file has one writer. */
+/** What a part has used, as published to the others; each file has a single writer. */
 export interface PartUse {
   readonly spent: Amounts;
   readonly reserved: Amounts;
@@ -52,7 +55,7 @@ export function writeUse(directory: string, part: Part, use: PartUse): void {
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);
 }
 
-/** The budget of all parts, as one of them sees it. */
+/** The budget of all parts as one of them sees it. */
 export class PartBudget {
   readonly #directory: string;
   readonly #part: Part;
@@ -61,19 +64,19 @@ export class PartBudget {
   readonly #activeMs: () => number;
   #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };
 
-  /** @param spent by the runs of this part so far; nothing is under way */
+  /** @param spent by the runs of this part so far, with nothing in flight */
   constructor(directory: string, part: Part, spent: Amounts, activeMs: () => number) {
     this.#directory = directory;
     this.#part = part;
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
     makeDirectory(join(directory, limitsFolder));
-    // Nothing is granted here: no other part has to wait.
+    // Nothing is granted here, so other parts need not wait.
     this.#look();
     this.tell();
   }
 
-  /** The use of all parts, where the others' is that of the last look. */
+  /** The use of all parts; that of the others as last read. */
   readonly all: Budget = this.#budget();
 
   /** Milliseconds of the other parts. */
@@ -81,7 +84,7 @@ export class PartBudget {
     return this.#others.activeMs;
   }
 
-  /** Looks at what the others use, does the work, and tells them: none of them does that meanwhile. */
+  /** Reads the others' use, runs `work`, and publishes the result, all while holding a lease. */
   exclusively<T>(work: () => T): Promise<T> {
     return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
@@ -93,12 +96,12 @@ export class PartBudget {
     });
   }
 
-  /** Lets the others read what this part uses. */
+  /** Publishes what this part uses. */
   tell(): void {
     writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
   }
 
-  /** As the run sees it whose time is not counted here. */
+  /** The budget as seen by a run whose own time isn't counted here. */
   of(otherMs: () => number): SharedBudget {
     const budget = this;
     return {
@@ -116,7 +119,7 @@ export class PartBudget {
     const around = join(this.#directory, limitsFolder);
     const uses = readdirSync(around)
       .filter((name) => name.endsWith(`-of-${this.#part.of}.json`) && join(around, name) !== own)
-      .map((name) => readJson(join(around, name)) as PartUse);
+      .map((name) => readOwnJson(join(around, name)) as PartUse);
     this.#others = {
       spent: uses.map(({ spent }) => spent).reduce(plus, nothing),
       reserved: uses.map(({ reserved }) => reserved).reduce(plus, nothing),

@@ -1,4 +1,7 @@
-/** Does what other processes ask of the one that plays a plan, plays more or fewer of its runs at once or ends, and logs it. */
+/**
+ * Executes requests of other processes to the one that plays a plan: changes the number of concurrent runs,
+ * or stops. Logs each of them.
+ */
 import { appendFileSync } from 'node:fs';
 import type { CommandContext } from '../base/context.js';
 import { Requests } from '../runs/control.js';
@@ -6,14 +9,14 @@ import type { RunEvent } from '../runs/events.js';
 import { jobsAsked, type PlanDirectory } from '../runs/plans.js';
 
 interface Steerable {
-  /** Runs that are complete. */
+  /** Number of complete runs. */
   readonly complete: () => number;
   readonly now: () => Date;
-  /** Plays so many runs at once from now on. @returns how many it were before */
+  /** Sets the number of concurrent runs. @returns the previous number */
   readonly setJobs: (jobs: number) => number;
 }
 
-/** How often requests are looked for. */
+/** Polling interval for requests. */
 const lookMs = 250;
 
 export class PlanControl {
@@ -23,21 +26,21 @@ export class PlanControl {
   readonly #abort = new AbortController();
   readonly #plan: Steerable;
   readonly #timer: NodeJS.Timeout;
-  /** What other processes asked for. */
+  /** Stop requests from other processes. */
   readonly stop: CommandContext['stop'] = { finish: this.#finish.signal, abort: this.#abort.signal };
 
-  /** @throws what the system refuses */
+  /** @throws file system errors */
   constructor({ changes, directory }: Omit<PlanDirectory, 'lock'>, plan: Steerable) {
     this.#changes = changes;
     this.#requests = new Requests(directory);
-    // Those to an earlier process, which ended before it heeded them, are void.
+    // Drops requests to an earlier process that ended before executing them.
     this.#requests.clear();
     this.#plan = plan;
     this.#timer = setInterval(() => {
       try {
         this.#look();
       } catch {
-        // The runs themselves meet what is wrong with the directory.
+        // The runs report problems with the directory themselves.
       }
     }, lookMs).unref();
   }

@@ -1,4 +1,4 @@
-/** Plays what a config says: one run, or its repeats. */
+/** Plays a config: a single run or its repeats. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRun } from '../archive/names.js';
@@ -35,13 +35,13 @@ import { askedBefore } from './slurm/hand-over.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
-  /** Whether Slurm plays the repeats. */
+  /** If true, Slurm plays the repeats. */
   readonly slurm?: boolean | undefined;
   readonly runsDir: string;
   readonly workers?: number | undefined;
 }
 
-/** Runs a config, or with `dryRun` prints what it would run. Returns the exit code. */
+/** Runs a config or, with `dryRun`, prints what it would run. Returns the exit code. */
 export async function playConfig(
   args: ConfigArguments &
     DryRunHistory & {
@@ -64,8 +64,10 @@ export async function playConfig(
     await placed(loaded, () => openParts(loaded.config, context.env, true));
     return showConfig(loaded.config, unshown, args.json, context);
   }
-  // A history that is played needs its rewards.
-  const own = args.dryRun ? { ...standIns(loaded.config), withoutReward: args.history === undefined } : {};
+  // Playing a history requires its reward function.
+  const own = args.dryRun
+    ? { ...standIns(loaded.config), withoutReward: args.history === undefined }
+    : { ask: context.stop.finish };
   const assembly = await placed(loaded, () => assemble(loaded.config, context.env, undefined, own));
   const { config } = assembly;
   await placed(loaded, () => refuseErrors(assembly, !args.dryRun, context));
@@ -83,14 +85,14 @@ export async function playConfig(
     await closeEnvironment(assembly);
     throw error;
   }
-  // Each repeat opens an environment and a model of its own.
+  // Each repeat opens its own environment and model.
   if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>
     args.runDir === undefined
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
-  // What a run keeps of how its config came about.
+  // The import notes that a run keeps.
   const notes = loaded.imported === undefined ? [] : loaded.notes;
   return placed(loaded, async () => {
     if (config.repeats === 1) {
@@ -109,7 +111,7 @@ export async function playConfig(
   });
 }
 
-/** Goes on with a run, or with repeats. Returns the exit code. */
+/** Resumes a run or repeats. Returns the exit code. */
 export async function resumeRun(
   args: ConfigArguments & { readonly run: string },
   context: CommandContext,
@@ -168,16 +170,16 @@ const repeatsOnSlurm = (path: string, slurm: SlurmConfig, context: CommandContex
     `policyloop resume ${shownPath(path, context.cwd)} --slurm`,
   );
 
-/** What repeats were handed over with, unless the user asks for something else. */
+/** The settings with which the repeats were submitted before, unless overridden. */
 function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: CommandContext): SlurmConfig {
   const before = overrides.some((text) => /^slurm[.=]/.test(text)) ? undefined : askedBefore(path);
   return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
 }
 
-/** Whether a process plays the run at `path`, or is paused in it. */
+/** Whether a process is playing the run at `path` or has paused it. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
-/** @throws UserError where it is not paused */
+/** @throws UserError if it isn't paused */
 async function goOnWith(
   path: string,
   { json, overrides }: ConfigArguments,
@@ -200,10 +202,10 @@ function isReadable(run: string): boolean {
   }
 }
 
-/** @throws UserError when repeats would be played of another experiment than those that are there */
+/** @throws UserError if the existing repeats belong to a different experiment */
 async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {
   const { runs, seeds } = readGroup(path);
-  // One that is damaged says nothing of the others.
+  // A damaged repeat says nothing about the others.
   const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
@@ -217,9 +219,10 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
 }
 
 /**
- * Says what may be wrong, before anything is spent. The model is not asked for an answer: the run itself will do that.
- * @param ask whether its server may be asked for its limits
- * @throws UserError with what can't go well
+ * Reports possible problems before anything is spent. Doesn't request an answer from the model; the run
+ * itself will.
+ * @param ask whether its server may be queried for its limits
+ * @throws UserError if the run can't succeed
  */
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
   const findings = preflight(assembly, await contextsOf(assembly, ask, context.stop.finish));
@@ -231,7 +234,7 @@ async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandCo
   for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
 }
 
-/** What is wrong with the config is reported where it stands there, also when only the run finds out. */
+/** Adds places in the config file to errors, even those found only during the run. */
 async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -240,7 +243,7 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   }
 }
 
-/** A dry run imports no module but that of the environment, so that some prompts can't be made. */
+/** A dry run imports only the environment's module, so it can't render prompts that need others. */
 function showConfig(
   config: Config,
   unshown: readonly LeftOut[],

@@ -1,4 +1,4 @@
-/** Plays one run of a plan; `limits.total` holds what the runs of a plan, at once or in turn, may use together. */
+/** Plays one run of a plan. `limits.total` is the budget that all runs of the plan share. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -30,15 +30,15 @@ import { beginRun, closeLeft, isReported, type ReadyRun, reopenRun, runAndReport
 
 export class SharedLimits {
   readonly #all = createBudget();
-  /** Where other processes play other parts. */
+  /** Set if other processes play other parts. */
   #parts: PartBudget | undefined;
-  /** Milliseconds of each run that has begun: of one that is being played, up to its last iteration. */
+  /** Active milliseconds of each run that has started; for a run in progress, up to its last iteration. */
   readonly #activeMs = new Map<string, () => number>();
 
   /**
-   * Reads what runs have used: the log of each once.
-   * @param runs their directories, of which some may not have begun
-   * @param configOf the config of each, whose model says what is counted
+   * Reads what runs have used; each log is read once.
+   * @param runs their directories; some may not have started
+   * @param configOf the config of each run, whose model determines what is counted
    */
   constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
     for (const [i, path] of runs.entries()) {
@@ -52,7 +52,7 @@ export class SharedLimits {
     }
   }
 
-  /** Lets the limits hold for all parts of the plan in `directory`, of which these runs are one. */
+  /** Shares the limits with all other parts of the plan in `directory`. */
   join(directory: string, part: Part): void {
     this.#parts = new PartBudget(directory, part, this.#all.spent, () => this.use.activeMs);
   }
@@ -63,7 +63,7 @@ export class SharedLimits {
     return { ...this.#all, activeMs };
   }
 
-  /** The limits as the run in `directory` sees them; what it uses counts for all. */
+  /** The limits as seen by the run in `directory`; its own use counts for all. */
   of(directory: RunDirectory): SharedBudget {
     const activeMs = this.#activeMs;
     activeMs.set(directory.path, () => directory.manifest.activeMs);
@@ -79,7 +79,7 @@ export class SharedLimits {
   }
 }
 
-/** The limits of all runs of a plan together. */
+/** The limits that all runs of a plan share. */
 export function limitsOf({ before = [], entries }: Plan, directory: string, part?: Part): SharedLimits {
   const all = [...before.filter(isIn(part)), ...entries];
   const runs = all.map(({ path }) => join(directory, path));
@@ -88,7 +88,10 @@ export function limitsOf({ before = [], entries }: Plan, directory: string, part
   return limits;
 }
 
-/** Writes what each part has used so far, before any of them is played: one that begins late counts from the start. */
+/**
+ * Writes what each part has used so far before any of them is played, so that a part counts even if it starts
+ * late.
+ */
 export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
   for (let index = 0; index < of; index++) {
     const part = { index, of };
@@ -101,11 +104,11 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
   }
 }
 
-/** Whether a run, by its number, belongs to a part. */
+/** Whether the run with this number belongs to a part. */
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** A run that counts for the limits of others, too; the rates of its models are kept by all runs of its plan. */
+/** Makes a run share its limits with others, and its models' rate limits with all runs of its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
   for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
@@ -114,8 +117,8 @@ export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits 
 }
 
 /**
- * What the other runs of its plan leave to a run that goes on alone; undefined where it is part of none.
- * @throws UserError while another process plays that plan, for it may use the same
+ * What is left of the plan's limits for a run that is resumed on its own; undefined if it belongs to no plan.
+ * @throws UserError while another process plays that plan, because both would use the same budget
  */
 export function limitsAround(
   path: string,
@@ -134,16 +137,16 @@ export function limitsAround(
   }
 }
 
-/** A run as a thread receives it. */
+/** A run as sent to a thread. */
 export interface Job {
-  /** Path of the run's directory. */
+  /** Directory of the run. */
   readonly path: string;
   readonly config: Config;
   /** See `isBulk`. */
   readonly bulk: boolean;
   /** See `countsRejections`. */
   readonly countsRejections: boolean;
-  /** Whether others are played at the same time: then it starts no threads of its own. */
+  /** True if other runs are played concurrently; this one then starts no threads of its own. */
   readonly beside: boolean;
   readonly notes: readonly string[];
 }
@@ -151,17 +154,17 @@ export interface Job {
 export type RunEnd =
   | {
       readonly kind: 'completed';
-      /** Whether there was something left to do. */
+      /** False if there was nothing left to do. */
       readonly played: boolean;
-      /** The limit of all runs of the plan that ended it. */
+      /** The plan-wide limit that ended it. */
       readonly limit?: LimitName;
     }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * Plays a run to its end, or as far as a stop request lets it, unless it is there already.
- * @throws only what the system refuses
+ * Plays a run to its end or until a stop request, unless it is already complete.
+ * @throws only system errors
  */
 export async function playRun(
   job: Job,
@@ -173,11 +176,16 @@ export async function playRun(
   let played: boolean;
   try {
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
-    // Calls of a language model are not to be paid for twice; those of a control cost nothing.
+    // Calls of a language model must not be paid for twice; those of a baseline are free.
     const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })
-      : await beginRun(await assemble(config, context.env), () => path, context, { durability, notes });
+      : await beginRun(
+          await assemble(config, context.env, undefined, { ask: context.stop.finish }),
+          () => path,
+          context,
+          { durability, notes },
+        );
     played = opened !== undefined;
     if (!played) await closeLeft(path, context.now);
     if (!played && !bulk && !isReported(path, readManifest(path))) await writeReport(path);
@@ -185,7 +193,7 @@ export async function playRun(
       const { assembly: opening, directory } = sharing(opened, shared);
       const assembly = {
         ...opening,
-        ...(job.beside && config.evaluation.workers === 'auto' && { workers: undefined }),
+        ...(job.beside && config.evaluation.workers === 'auto' && { workers: opening.workers?.alone() }),
       };
       const display = { show, close: () => undefined };
       await (bulk ? runInDirectory : runAndReport)(assembly, directory, display, context);
@@ -213,7 +221,7 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
   return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
 }
 
-/** A run whose files a crash of the machine has torn is not. */
+/** False for a run whose files were torn by a system crash. */
 function isReadable(path: string): boolean {
   try {
     loadConfig({ file: join(path, runFiles.config) });

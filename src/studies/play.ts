@@ -1,5 +1,7 @@
-/** The one engine for many runs: plays what is left of a plan, some runs at once. */
+/** The engine for plans: plays the remaining runs, several at once. */
+
 import { join } from 'node:path';
+import { append } from '../base/append.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
@@ -30,24 +32,24 @@ interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
   readonly message: string;
 }
 
-/** `elsewhere`: other processes play what is left. */
+/** `elsewhere`: other processes play the remaining runs. */
 export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
 /** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
-  /** `completed` where a limit of all runs left out the rest, too. */
+  /** Also `completed` if a plan-wide limit skipped the remaining runs. */
   readonly status: PlayedStatus;
-  /** Runs that are complete now. */
+  /** Number of runs that are now complete. */
   readonly complete: number;
-  /** The number of them that this command brought to their end. */
+  /** Number of runs that this command completed. */
   readonly played: number;
-  /** The evaluations that this command played. */
+  /** Number of evaluations that this command made. */
   readonly evaluations: number;
   readonly seconds: number;
-  /** Runs that were played at once, in the end. */
+  /** Number of concurrent runs at the end. */
   readonly jobs: number;
   readonly failures: readonly PlanFailure<Entry>[];
-  /** The limit of all runs that is reached. */
+  /** The plan-wide limit that was reached. */
   readonly limit?: LimitName;
 }
 
@@ -55,19 +57,23 @@ export interface Played<Entry extends PlanEntry = PlanEntry> {
 export const failureLines = ({ failures }: Pick<Played, 'failures'>): readonly string[] =>
   failures.map(({ entry, message }) => `failed      ${entry.path}: ${message}`);
 
-/** Whether a run's local model answers the calls of several runs in one batch, or is trained: by what this thread was handed. */
+/**
+ * Whether a run must stay in the main thread: its local model batches the calls of several runs, or is
+ * trained by the learner registered in this thread.
+ */
 function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
   const reader = languageModelOf(model);
   return adapt !== undefined || (reader?.provider === 'local' && sharesProcess(reader));
 }
 
 /**
- * Plays what is left of a plan. Several runs are played in a thread each; those that share a local model or limits, or
- * train their model, all in this one, where one ledger sees every call before it is made. After the first stop request each run ends with its iteration,
- * after the second at once, and the same command goes on.
- * @param write writes what the runs say together, given the failures so far: whenever all runs of a repeat have ended,
- *   and at the end. A part of the runs says nothing together
- * @throws what the system refuses; what else goes wrong with a run is a failure of that run
+ * Plays the remaining runs of a plan. Concurrent runs get a thread each, except those that share a local
+ * model or limits or train their model: these run in the main thread, where one ledger sees every call before
+ * it is made. After the first stop request, each run finishes its iteration; after the second it stops at
+ * once. The same command resumes.
+ * @param write writes the combined results, given the failures so far, whenever all runs of a repeat have
+ * ended and at the end; not called for a part
+ * @throws system errors; any other error counts as a failure of its run
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
   plan: Plan<Entry>,
@@ -81,7 +87,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   if (part !== undefined) return playPart(plan, place, part, args, context);
   let given: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
-    // Those who play the parts begin at once, and find nobody here.
+    // Other processes that play the parts start immediately and must not find the directory locked.
     openPlan(plan.kind, place)();
     const end = await elsewhere(plan, place.directory);
     if (end === undefined) {
@@ -103,7 +109,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
 
-/** What is there of a plan that others played, and what they said of the rest. */
+/** The state of a plan that others played, and their reports on the rest. */
 function playedElsewhere<Entry extends PlanEntry>(
   { entries }: Plan<Entry>,
   { directory }: PlanPlace,
@@ -120,7 +126,10 @@ function playedElsewhere<Entry extends PlanEntry>(
   };
 }
 
-/** Plays every nth run while other processes play the others; the whole command puts the results together. */
+/**
+ * Plays every nth run while other processes play the others; the command without `--part` combines the
+ * results.
+ */
 async function playPart<Entry extends PlanEntry>(
   plan: Plan<Entry>,
   place: PlanPlace,
@@ -130,7 +139,7 @@ async function playPart<Entry extends PlanEntry>(
 ): Promise<Played<Entry>> {
   await openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
-  // One process plays a part at a time: a lock of another machine is of one that is gone.
+  // Only one process plays a part at a time, so a lock from another machine is stale.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
   const own = { ...plan, entries };
   const played = await new Player(own, place.directory, args, context, () => undefined).play();
@@ -146,9 +155,9 @@ class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
   #jobs: number;
-  /** The same, where as many runs are there to be played. */
+  /** The number of concurrent runs, capped by the number of runs left to play. */
   readonly #atOnce: () => number;
-  /** Those who play one run after the other, in the order in which they began, and how many of them go on. */
+  /** Workers that play runs one after another, in the order in which they were started. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;
@@ -157,16 +166,16 @@ class Player<Entry extends PlanEntry> {
   readonly #write: (failures: readonly PlanFailure<Entry>[]) => unknown;
   readonly #shared: SharedLimits | undefined;
   readonly #upcoming: Iterator<Entry> & Iterable<Entry>;
-  /** The number of runs of each repeat that have not ended. */
+  /** Number of unfinished runs of each repeat. */
   readonly #open = new Map<number, number>();
-  /** Ends all runs after an error that no run should throw. */
+  /** Stops all runs after an unexpected error. */
   readonly #broken = new AbortController();
   readonly #failures: PlanFailure<Entry>[] = [];
   #limit: LimitName | undefined;
   #complete: number;
   #played = 0;
   #evaluations = 0;
-  /** Whether a run was played since results were written. */
+  /** True if a run was played since results were last written. */
   #unwritten = false;
 
   constructor(
@@ -194,7 +203,7 @@ class Player<Entry extends PlanEntry> {
     this.#atOnce = () => Math.max(1, Math.min(this.#jobs, left.length));
     this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce, done });
     const around = planAt(directory);
-    // Parts are played by processes beside one another: whom a request meant would be chance.
+    // Parts are played by concurrent processes, so it would be arbitrary which one receives a request.
     if (args.part === undefined && around !== undefined)
       this.#control = new PlanControl(around, {
         complete: () => this.#complete,
@@ -211,7 +220,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Every run opens its model: what there is to say of it is said once. */
+  /** Every run opens its model; shows each of its notes only once. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;
@@ -235,9 +244,9 @@ class Player<Entry extends PlanEntry> {
     try {
       this.#fill();
       const ended: PromiseSettledResult<void>[] = [];
-      // More may begin while others are waited for.
+      // More may be started while waiting.
       for (let i = 0; i < this.#players.length; i++)
-        ended.push(...(await Promise.allSettled([this.#players[i]])));
+        append(ended, await Promise.allSettled([this.#players[i]]));
       for (const end of ended) if (end.status === 'rejected') throw end.reason;
       const left = [...this.#upcoming].length;
       if (this.#limit !== undefined && left > 0) {
@@ -260,7 +269,7 @@ class Player<Entry extends PlanEntry> {
     };
   }
 
-  /** @returns how many runs were played at once before */
+  /** @returns the previous number of concurrent runs */
   #setJobs(jobs: number): number {
     const was = this.#jobs;
     this.#jobs = jobs;
@@ -273,13 +282,13 @@ class Player<Entry extends PlanEntry> {
     for (let more = this.#atOnce() - this.#busy; more > 0; more--) {
       this.#busy++;
       const player = this.#playNext();
-      // Whoever waits for it sees what becomes of it; until then nobody does.
+      // Rejections are handled where it is awaited; this prevents an unhandled rejection before then.
       player.catch(() => undefined);
       this.#players.push(player);
     }
   }
 
-  /** Plays one run after the other, in this thread or in one of its own, while others do the same. */
+  /** Plays runs one after another, in this thread or a new one, while other workers do the same. */
   async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {
@@ -334,7 +343,7 @@ class Player<Entry extends PlanEntry> {
     this.#display.end(entry, end);
   }
 
-  /** Has results written when all runs of a repeat have ended, so that there is always something to look at. */
+  /** Writes results once all runs of a repeat have ended, so that intermediate results can be viewed. */
   #endOfRun({ repeat }: Entry): void {
     if (repeat === undefined) return;
     const left = this.#open.get(repeat)! - 1;

@@ -1,4 +1,4 @@
-/** A thread that plays runs of a plan for `thread.ts`, one after the other. */
+/** A thread that plays runs of a plan for `thread.ts`, one after another. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CommandContext } from '../base/context.js';
 import type { RunEvent } from '../runs/events.js';
@@ -15,7 +15,7 @@ const context: CommandContext = {
   terminal: undefined,
   cwd,
   env,
-  // The clock of the command, gone on with.
+  // Continues the command's clock.
   now: () => new Date(time + performance.now()),
   milliseconds: () => performance.now(),
   stop: { finish: stop.finish.signal, abort: stop.abort.signal },
@@ -27,14 +27,14 @@ parentPort?.on('message', (message: ToThread) => {
     return;
   }
   play(message.job).catch((error: unknown) => {
-    // An error that nothing catches ends the thread, and with it the command.
+    // An uncaught error ends the thread and, with it, the command.
     setImmediate(() => {
       throw error;
     });
   });
 });
 
-/** Tells of events an iteration at a time: one by one they would cost more than short episodes. */
+/** Sends events once per iteration: sent one by one, they would cost more than short episodes. */
 async function play(job: Job): Promise<void> {
   let events: RunEvent[] = [];
   const tellEvents = () => {
@@ -42,9 +42,14 @@ async function play(job: Job): Promise<void> {
     events = [];
   };
   const show = (event: RunEvent) => {
-    // No display shows trajectories, which may be large.
+    // Displays don't show trajectories, which may be large.
     events.push('episodes' in event ? { ...event, episodes: [] } : event);
-    if (['iteration-finished', 'run-finished', 'waiting', 'rate-limited'].includes(event.kind)) tellEvents();
+    if (
+      ['iteration-finished', 'run-finished', 'waiting', 'rate-limited', 'fault', 'warning'].includes(
+        event.kind,
+      )
+    )
+      tellEvents();
   };
   const end = await playRun(job, show, context);
   if (events.length > 0) tellEvents();

@@ -1,4 +1,4 @@
-/** Repeats of one experiment: the same config under several seeds. */
+/** Repeats of one experiment: the same config with several seeds. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
@@ -28,8 +28,8 @@ import { failureLines, type Played, type PlayedStatus, playPlan } from './play.j
 import { reportInTime } from './single-run.js';
 
 /**
- * Makes the directory of new repeats.
- * @param notes what the user was told of the config, for the log of each
+ * Creates the directory of new repeats.
+ * @param notes shown to the user about the config, copied to the log of each repeat
  */
 export function createGroup(path: string, config: Config, notes: readonly string[] = []): void {
   const seeds = repeatSeeds(config.seed, config.repeats);
@@ -38,7 +38,7 @@ export function createGroup(path: string, config: Config, notes: readonly string
   createGroupDirectory(path, resolvedYaml(config), { version: 1, seeds, runs, ...kept });
 }
 
-/** The plan of the repeats at `path`, with what their config is now. */
+/** The plan of the repeats at `path`, with their current config. */
 function planOf(path: string, config: Config): Plan {
   const { seeds, runs, notes } = readGroup(path);
   return {
@@ -49,7 +49,7 @@ function planOf(path: string, config: Config): Plan {
   };
 }
 
-/** Plays every repeat that is not complete, and prints what they say together. */
+/** Plays every repeat that isn't complete, then prints the combined results. */
 export async function finishGroup(
   path: string,
   config: Config,
@@ -84,17 +84,17 @@ export async function finishGroup(
 
 /** The last line of `--json` for repeats: totals over them, and the best of them. */
 export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
-  /** Path of the directory that holds them. */
+  /** Directory that contains them. */
   readonly run: string;
-  /** A limit of all of them. */
+  /** A limit that applies to all of them. */
   readonly reason?: { readonly kind: 'limit'; readonly limit: LimitName };
   readonly status: PlayedStatus;
-  /** Of all together. */
+  /** Total over all repeats. */
   readonly iterations: number;
-  /** Of the confirmed means; null where none was confirmed. */
+  /** Summary of the confirmed means; null if none was confirmed. */
   readonly summary: RepeatsSummary | null;
   readonly repeats: readonly RunResult[];
-  /** Absent without any. */
+  /** Absent if there are none. */
   readonly failures?: readonly { readonly run: string; readonly message: string }[];
 }
 

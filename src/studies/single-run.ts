@@ -11,21 +11,21 @@ import { languageModelIn } from '../experiment/proposer/proposer.js';
 import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
-import type { ParameterSpec } from '../policies/policy.js';
+import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
 import { makeRoom } from '../preflight/ask-model.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
 import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
-import { readWholeRun, requireConfig } from '../runs/open-run.js';
+import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
 
-/** Runs an experiment in its directory, from wherever it stands, to its end, and writes its report. */
+/** Runs an experiment in its directory, from wherever it is to its end, and writes its report. */
 export async function runAndReport(
   assembly: Assembly,
   directory: RunDirectory,
@@ -33,39 +33,40 @@ export async function runAndReport(
   context: Parameters<typeof runInDirectory>[3],
 ): Promise<void> {
   await runInDirectory(assembly, directory, display, context);
-  await reportInTime([directory.path], directory.path, context);
+  await reportInTime([directory.path], directory.path, context, assembly.family);
 }
 
-/** Logs that are larger make a report that takes longer than a program that is told to end may take. */
+/** Logs larger than this take longer to report than a program has left after being told to stop. */
 const quickBytes = 8 * 2 ** 20;
 
 /**
- * Writes the report of a run or of repeats, unless that would take long and all is to end at once: then
- * `policyloop report` or the next resumption writes it.
+ * Writes the report of a run or of repeats, unless that would take long and everything must stop at once. In
+ * that case, `policyloop report` or the next resume writes it.
  */
 export async function reportInTime(
   runs: readonly string[],
   path: string,
   { stop }: Pick<CommandContext, 'stop'>,
+  played?: PolicyFamily,
 ): Promise<void> {
   const bytes = runs.reduce((sum, run) => sum + logBytes(run), 0);
-  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path);
+  if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path, played);
 }
 
-/** Whether the report tells of the run as it ended: its process may have ended before that was written. */
+/** Whether the report shows the run's final state; the process may have ended before writing it. */
 export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
   const file = join(path, runFiles.report);
   const written = statSync(file, { throwIfNoEntry: false });
   return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
 }
 
-/** Puts in order what a process left that was killed after its run was complete, before it had closed it. */
+/** Cleans up after a process that was killed between completing its run and closing it. */
 export async function closeLeft(path: string, now: () => Date): Promise<void> {
   const lock = join(path, runFiles.lock);
   if (existsSync(lock) && !isLocked(lock)) await resumeRunDirectory(path, now).close();
 }
 
-/** Writes the report that a complete run lacks, and prints the result. */
+/** Writes the missing report of a complete run and prints the result. */
 export async function finishReport(
   path: string,
   { json }: Pick<PlayArguments, 'json'>,
@@ -78,7 +79,7 @@ export async function finishReport(
   } finally {
     release();
   }
-  const { family } = await readWholeRun(path);
+  const { family } = await readShownFrame(path);
   return exitCodeOf(printResult(path, family.parameters, json, context).status);
 }
 
@@ -93,7 +94,7 @@ function printResult(
   return result;
 }
 
-/** A run that is about to be played. */
+/** A run that is ready to be played. */
 export interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
@@ -101,17 +102,17 @@ export interface ReadyRun {
 
 interface Opening {
   readonly durability?: Durability | undefined;
-  /** Objects of a program in the place of what the config names. */
+  /** Objects passed in that replace what the config names. */
   readonly own?: OwnParts;
-  /** Notes of the import of the config, for the log of a new run. */
+  /** Notes from importing the config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
 }
 
 type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContext, 'stop'>>;
 
 /**
- * Begins a run, once its model is ready.
- * @param place names the directory; only called when nothing is wrong
+ * Starts a run once its model is ready.
+ * @param place chooses the directory; called only if nothing is wrong
  */
 export async function beginRun(
   assembly: Assembly,
@@ -132,7 +133,7 @@ async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<v
   }
 }
 
-/** Makes the directory of a new run. */
+/** Creates the directory of a new run. */
 export function startRun(
   assembly: Assembly,
   path: string,
@@ -151,7 +152,7 @@ export function startRun(
   return directory;
 }
 
-/** Opens a run to go on with it as `config` says; undefined where that leaves nothing to do. */
+/** Opens a run to resume it with `wanted`; undefined if nothing is left to do. */
 export async function reopenRun(
   path: string,
   wanted: Config,
@@ -171,7 +172,7 @@ export async function reopenRun(
   return { assembly, directory };
 }
 
-/** Runs from wherever the directory stands to the end, and prints the result. */
+/** Runs from wherever the directory is to the end, and prints the result. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
@@ -190,7 +191,7 @@ export async function finishRun(
   return exitCodeOf(result.status);
 }
 
-/** The last line of `--json` when a run ends in an error of ours or of the system. */
+/** The last line of `--json` if a run ends with an internal or system error. */
 export interface FailedRun extends Omit<RunResult, 'status'> {
   readonly status: 'failed';
   readonly error: string;

@@ -1,4 +1,6 @@
-/** Several configs, each played by several arms, under several seeds; every run is an ordinary run directory. */
+/**
+ * Several configs, each played by several arms with several seeds; every run is an ordinary run directory.
+ */
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -9,11 +11,11 @@ import { isControl } from '../search/controls.js';
 import { plainName } from '../storage/files.js';
 import type { Plan, PlanEntry } from './plan.js';
 
-/** A model or control that plays all experiments. */
+/** A model or baseline that plays all experiments. */
 export interface StudyArm {
   readonly name: string;
   readonly provider: ModelConfig['provider'];
-  /** `key=value` that put it in the place of a config's model. */
+  /** `key=value` overrides that replace a config's model with it. */
   readonly overrides: readonly string[];
 }
 
@@ -23,19 +25,19 @@ export interface StudyRun<Name extends string = string> extends PlanEntry {
   readonly repeat: number;
 }
 
-/** A plan of which every run is one experiment, one arm and one seed. */
+/** A plan in which each run is one experiment, one arm and one seed. */
 export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name']>> {
   readonly arms: readonly Arm[];
-  /** Each with its directory's name and, by arm, its config, which differs in the model alone. */
+  /** Each with the name of its directory and, by arm, its config; these differ only in the model. */
   readonly experiments: readonly {
     readonly name: string;
     readonly configs: Readonly<Record<string, Config>>;
   }[];
-  /** Root seed of each repeat, shared by all arms: the same warm-up, the same episodes. */
+  /** Root seed of each repeat, shared by all arms, so that they have the same warm-up and episodes. */
   readonly seeds: readonly number[];
 }
 
-/** The factors of the number of runs, and the label whose runs a failure leaves out. */
+/** The factors of the number of runs, and the label whose runs are skipped after a failure. */
 const kinds = {
   controls: {
     counted: 'tasks, controls, seeds',
@@ -47,7 +49,10 @@ const kinds = {
   },
 } as const;
 
-/** Runs go by repeat, then experiment, then arm: whenever the study is interrupted, what there is comes in pairs. */
+/**
+ * Runs are ordered by repeat, then experiment, then arm, so that an interrupted study still has complete
+ * pairs.
+ */
 export function studyPlan<Arm extends StudyArm>(
   kind: keyof typeof kinds,
   { arms, experiments, seeds }: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
@@ -77,12 +82,12 @@ export function studyPlan<Arm extends StudyArm>(
 }
 
 /**
- * @param files configs, or names of ready ones
- * @param overrides for all arms; those of the model for language models alone
- * @param seed first root seed; undefined takes that of the first config
- * @param field what the files were given by
- * @param reserved keys that no override may set, with what to do instead
- * @throws UserError where a config can't be used, or an override would undo the comparison
+ * @param files configs, or names of bundled ones
+ * @param overrides for all arms; those of the model apply only to language models
+ * @param seed first root seed; if undefined, that of the first config
+ * @param field the option that the files were given by
+ * @param reserved keys that no override may set, with the alternative
+ * @throws UserError if a config can't be used, or an override would invalidate the comparison
  */
 export function planStudy<Arm extends StudyArm>(request: {
   readonly kind: keyof typeof kinds;
@@ -104,7 +109,7 @@ export function planStudy<Arm extends StudyArm>(request: {
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
       const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });
-      // The arms replace each config's own model: a note of it says nothing new.
+      // The arms replace each config's model, so a note about it is irrelevant.
       for (const note of loaded.notes) if (!note.startsWith('model.provider=')) notes.add(note);
       requireConfirmation(loaded.config, loaded.file);
       return [arm.name, loaded.config];
@@ -134,7 +139,7 @@ export function planStudy<Arm extends StudyArm>(request: {
   return { plan: studyPlan(request.kind, { arms, experiments, seeds }), notes: [...notes] };
 }
 
-/** @throws UserError for an override of a key that the study decides */
+/** @throws UserError for an override of a key that the study sets itself */
 export function refuseOverrides(
   overrides: readonly string[],
   reserved: Readonly<Record<string, string>>,

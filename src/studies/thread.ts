@@ -1,4 +1,4 @@
-/** A thread that plays runs, one after the other; `player-thread.ts` is its other side. */
+/** A thread that plays runs one after another; `player-thread.ts` is its other side. */
 
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../base/abortable.js';
@@ -7,11 +7,11 @@ import type { RunEvent } from '../runs/events.js';
 import { startThread } from '../storage/thread.js';
 import type { Job, RunEnd } from './play-run.js';
 
-/** The setting of a thread, given at its start. */
+/** Passed to a thread when it starts. */
 export interface ThreadSetting {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** When it started, in milliseconds since 1970. */
+  /** Start time, in milliseconds since 1970. */
   readonly time: number;
 }
 
@@ -39,7 +39,7 @@ export class PlayerThread {
     ];
   }
 
-  /** @throws what the system refuses the thread, and what ends it */
+  /** @throws system errors, and whatever ended the thread */
   play(job: Job, show: (event: RunEvent) => void): Promise<RunEnd> {
     return new Promise((resolve, reject) => {
       this.#worker.removeAllListeners();

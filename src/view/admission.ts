@@ -1,7 +1,7 @@
 /** Who is answered: browsers that came by the address which the command printed. Other users of the machine reach the port, too. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { html, render } from '../format/html.js';
@@ -13,35 +13,25 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(left!, right!);
 }
 
-/** Browsers keep one jar for all ports of a host: each view has a cookie of its own. */
-const cookieName = (port: number) => `policyloop-view-${port}`;
+/** What a page of the view sends with each request. No cookie: browsers send those to every port of a host. */
+export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** What a browser that was let in shows. */
-export const cookieOf = (port: number, token: string): string => `${cookieName(port)}=${token}`;
+/** Admits to one address alone, for what a page shows in frames and pictures: they can't send a header. */
+const keyOf = (token: string, address: string): string =>
+  createHmac('sha256', token).update(address).digest('base64url');
 
-/** Whether a request has the token in its address: it comes from the terminal, an editor or a chat, and asks to be let in. */
-export const isEntering = (query: URLSearchParams, token: string): boolean =>
-  isSame(query.get('token') ?? '', token);
+const withKey = (address: string, token: string, and = '&'): string =>
+  `${address}${address.includes('?') ? and : '?'}key=${keyOf(token, address.replaceAll(and, '&'))}`;
 
-/** Lets a browser in, and sends it on to the same page without the token. */
-export function enter(
-  response: ServerResponse,
-  {
-    path,
-    port,
-    query,
-    token,
-  }: Readonly<{ path: string; port: number; query: URLSearchParams; token: string }>,
-): void {
-  query.delete('token');
-  const rest = query.toString();
-  const target = `/${path.replace(/^\/+/, '')}${rest === '' ? '' : `?${rest}`}`;
-  response.setHeader('set-cookie', `${cookieOf(port, token)}; Path=/; HttpOnly; SameSite=Strict`);
-  // A page in between: a browser that another site sent here would not show its new cookie to a redirection.
-  response
-    .writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
-    .end(forwarding(target));
-}
+/** An address of this server that a frame or a picture may show. */
+export const admitted = (address: string, token: string): string => withKey(address, token);
+
+/** Markup in which frames, pictures and links to saved pages are admitted. Quotes within texts are escaped in it. */
+export const admittedMarkup = (markup: string, token: string): string =>
+  markup.replaceAll(
+    /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,
+    (_, name: string, address: string) => `${name}="${withKey(address, token, '&amp;')}"`,
+  );
 
 const forwarding = (target: string) =>
   render(html`<!doctype html>
@@ -49,18 +39,17 @@ const forwarding = (target: string) =>
 <body><p><a href="${target}">To the view</a></p></body></html>
 `);
 
-/** @throws HttpError with 401 unless the browser was let in */
-export function requireEntered({ headers }: IncomingMessage, port: number, token: string): void {
-  const given = (headers.cookie ?? '')
-    .split(';')
-    .map((pair) => pair.trim().split('='))
-    .find(([name]) => name === cookieName(port))?.[1];
-  if (isSame(given ?? '', token)) return;
+/** @throws HttpError with 401 unless the request has the token, in a header or its address, or the key of its address */
+export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
+  if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
+  const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];
+  const wanted = name === 'token' ? token : keyOf(token, address);
+  if (method !== 'POST' && name !== undefined && isSame(given, wanted)) return;
   throw new HttpError(
     401,
     'permission_error',
     'this view answers browsers that open the address which policyloop view printed: it ends with a token',
-    { headers: { 'www-authenticate': 'Token realm="policyloop view"' } },
+    { headers: { 'www-authenticate': 'Bearer realm="policyloop view"' } },
   );
 }
 

@@ -51,6 +51,10 @@ const assets: Readonly<Record<string, Asset>> = {
     type: script,
     read: () => readFileSync(new URL('../format/numbers.js', import.meta.url), 'utf8'),
   },
+  '/assets/pattern.js': {
+    type: script,
+    read: () => readFileSync(new URL('../storage/pattern.js', import.meta.url), 'utf8'),
+  },
   '/assets/uplot.css': { type: style, read: library('uplot', 'dist/uPlot.min.css') },
   '/assets/report.js': { type: script, read: pageScript },
   '/assets/report.css': { type: style, read: pageStyle },
@@ -60,8 +64,15 @@ const assets: Readonly<Record<string, Asset>> = {
   ),
 };
 
-export function assetAt(path: string): Asset | undefined {
-  return Object.hasOwn(assets, path) ? assets[path] : undefined;
+const bodies = new Map<string, Buffer>();
+
+/** Read once: strangers may ask for it, too, as often as they like. */
+export function assetAt(path: string): { readonly type: string; readonly body: Buffer } | undefined {
+  const asset = Object.hasOwn(assets, path) ? assets[path] : undefined;
+  if (asset === undefined) return undefined;
+  const body = bodies.get(path) ?? Buffer.from(asset.read());
+  bodies.set(path, body);
+  return { type: asset.type, body };
 }
 
 const imports = JSON.stringify({
@@ -70,6 +81,7 @@ const imports = JSON.stringify({
     'preact/hooks': '/assets/hooks.js',
     htm: '/assets/htm.js',
     numbers: '/assets/numbers.js',
+    pattern: '/assets/pattern.js',
     uplot: '/assets/uplot.js',
   },
 });
@@ -96,8 +108,8 @@ export const savedPolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** The page around all pages. @param place the directory that is looked at, for people */
-export const shell = (place: string): string =>
+/** The page around all pages. It is given to everybody, so it says nothing of what is viewed. */
+export const shell = (): string =>
   render(html`<!doctype html>
 <html lang="en">
 <head>
@@ -113,7 +125,7 @@ export const shell = (place: string): string =>
 <script type="module" src="/assets/app.js"></script>
 <script defer src="/assets/report.js"></script>
 </head>
-<body data-place="${place}">
+<body>
 <noscript><p class="empty">The view needs JavaScript. The pages that runs write of themselves (report.html) do not.</p></noscript>
 </body>
 </html>

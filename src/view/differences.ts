@@ -1,19 +1,20 @@
 /** Two iterations, of one run or of two: what differs in config, prompt, reply and parameters. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
 import { type Content, type Html, html, preformatted } from '../format/html.js';
-import { formatCount, formatParameter, formatReturn, formatSigned, plural } from '../format/numbers.js';
+import { apart, formatCount, formatParameter, formatSigned, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import type { Page, Section } from '../report/page/page.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { placeName } from '../runs/facts.js';
 import { explainFailure } from '../runs/failure-text.js';
+import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
+import { readOwnText } from '../storage/regular-file.js';
 import type { Place } from './items.js';
-import { frameOf, pageAddress, type RunFrame, readIteration } from './shown-run.js';
+import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
 /** What is compared. */
 export interface Wanted {
@@ -67,7 +68,7 @@ const linkTo = (side: Side): Html =>
 async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   const { path } = place;
   const { name } = place.item;
-  const frame = await frameOf(path);
+  const frame = await readShownFrame(path);
   const { best } = frame.manifest;
   const wanted = iteration ?? best?.iteration ?? 0;
   const { calls, entries } = readIteration(path, wanted);
@@ -82,7 +83,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
       ...{ field: 'iteration', value: wanted },
       message: `${name} has nothing there: neither a call nor an evaluation`,
     });
-  const configYaml = readFileSync(join(path, runFiles.config), 'utf8');
+  const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
 }
 
@@ -93,15 +94,17 @@ const highest = (entries: readonly BufferEntry[]): BufferEntry | undefined =>
   );
 
 function figures(left: Side, right: Side): Html {
+  const score = apart([left.entry?.score, right.entry?.score]);
+  const best = apart([left.manifest.best?.return, right.manifest.best?.return]);
   const rows: readonly (readonly [string, (side: Side) => string | undefined])[] = [
-    ['mean return', ({ entry }) => entry && formatReturn(entry.score)],
+    ['mean return', ({ entry }) => entry && score(entry.score)],
     ['episodes', ({ entry }) => entry && formatCount(entry.returns.length)],
     ['calls', ({ calls }) => formatCount(calls.length)],
     ['outcome', ({ calls }) => outcomeOf(calls.at(-1))],
     ['environment', ({ manifest }) => manifest.environment],
     ['model', ({ manifest }) => manifest.model],
     ['seed', ({ manifest }) => String(manifest.seed)],
-    ['best observed', ({ manifest }) => manifest.best && formatReturn(manifest.best.return)],
+    ['best observed', ({ manifest }) => manifest.best && best(manifest.best.return)],
   ];
   return htmlTable(rows, [
     text('', ([title]) => title),
@@ -140,9 +143,7 @@ function parameters(left: Side, right: Side): Html {
       number('left', (i) => shown(a[i])),
       number('right', (i) => shown(b[i])),
       number('difference', (i) =>
-        a[i] === undefined || b[i] === undefined
-          ? undefined
-          : formatSigned(b[i] - a[i], (value) => formatReturn(value)),
+        a[i] === undefined || b[i] === undefined ? undefined : formatSigned(b[i] - a[i]),
       ),
     ],
     { tall: true },

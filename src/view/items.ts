@@ -7,7 +7,7 @@ import { factsOf, type RunFacts } from '../runs/facts.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
 import { trainingFacts } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { readJson } from '../storage/files.js';
+import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import type { Item, ItemKind } from './messages.js';
 
@@ -40,11 +40,12 @@ const deepest = 5;
 
 /** The items below some directories. Each look reads only what changed since the last one. */
 export class Items {
-  readonly #roots: readonly Root[];
+  readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
 
-  constructor(roots: readonly Root[]) {
-    this.#roots = roots;
+  /** @param more looked up each time */
+  constructor(roots: readonly Root[], more: () => readonly Root[] = () => []) {
+    this.#roots = () => [...roots, ...more()];
   }
 
   find(name: string): Place | undefined {
@@ -59,7 +60,7 @@ export class Items {
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
-    for (const { path, prefix } of this.#roots) {
+    for (const { path, prefix } of this.#roots()) {
       walk(path, { name: '', within: null, depth: 0 }, (sight) => {
         const name = prefix + (sight.name || basename(path));
         const known = knownOf(
@@ -204,7 +205,7 @@ function holderItem({ name, names, path, within }: Sight): Item {
 }
 
 function planKind(path: string): ItemKind {
-  const plan = unlessDamaged(() => readJson(join(path, planFile)) as { readonly kind?: unknown } | null);
+  const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
   const kind = typeof plan === 'object' ? plan?.kind : undefined;
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }

@@ -1,5 +1,4 @@
 /** The pages of what stands in a directory, by its kind. */
-import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { messageOf } from '../base/errors.js';
@@ -19,7 +18,8 @@ import { repeatsPage } from '../report/write-report.js';
 import { collectionFile, planFile } from '../runs/reader.js';
 import { trainingFacts } from '../runs/training/trainings.js';
 import { trainingFiles } from '../runs/training-files.js';
-import { readJson } from '../storage/files.js';
+import { readOwnJson } from '../storage/files.js';
+import { readOwnText } from '../storage/regular-file.js';
 import { type Place, savedPage } from './items.js';
 import type { Item } from './messages.js';
 import { shownRunPage } from './shown-run.js';
@@ -77,7 +77,7 @@ function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): P
 function plainTrainingPage(item: Item, path: string, fault: string): Page {
   const facts = trainingFacts(path);
   const { best, episodes, first, method, note, objective, on, seconds, started, steps, tokens, unit } = facts;
-  const about = readJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
+  const about = readOwnJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
   const sections: (Section | undefined)[] = [
     {
       id: 'result',
@@ -114,7 +114,7 @@ function studyPage(item: Item, path: string, file: string): Page {
     {
       id: 'plan',
       title: 'Plan',
-      content: preformatted(readFileSync(join(path, file), 'utf8').slice(0, 200_000)),
+      content: preformatted(readOwnText(join(path, file)).slice(0, 200_000)),
     },
   ];
   return {

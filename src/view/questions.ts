@@ -1,5 +1,5 @@
 /** Questions that runs ask a person, shown and answered on a page. */
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,13 +13,13 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Place, Root } from './items.js';
 import type { ShownQuestion } from './messages.js';
 
-/** What the run at a place waits for. */
-export function shownQuestion({ item, path }: Place): ShownQuestion {
+/** What the run at a place waits for. @param admitted makes an address that a picture may have */
+export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
   const open = item.kind === 'run' ? readQuestion(path) : undefined;
   if (open === undefined) return { open: null };
   const { picture, question, text } = open;
   const address = `/api/picture?${new URLSearchParams({ of: item.name, question })}`;
-  return { open: { question, text, picture: picture === null ? null : address, longestRemark } };
+  return { open: { question, text, picture: picture === null ? null : admitted(address), longestRemark } };
 }
 
 /** The largest picture that is shown, in bytes. */
@@ -30,7 +30,9 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
   if (typeof name !== 'string') throw notOpen();
-  return readRegularFile(join(place.path, runFiles.animations, name), largestPicture);
+  const folder = join(place.path, runFiles.animations);
+  if (lstatSync(folder).isSymbolicLink()) throw notOpen();
+  return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
 /** A remark may stand in several bytes a character, and JSON escapes some. */

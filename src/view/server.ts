@@ -2,11 +2,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
-import { render } from '../format/html.js';
+import { type Content, render } from '../format/html.js';
 import type { Page } from '../report/page/page.js';
 import {
   authority,
   badRequest,
+  guardConnections,
   HttpError,
   type LoopbackHost,
   listen,
@@ -15,7 +16,7 @@ import {
   targetOf,
 } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
-import { enter, isEntering, requireEntered } from './admission.js';
+import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
@@ -29,6 +30,8 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions {
   readonly roots: readonly Root[];
+  /** Trainings that lie elsewhere: more may begin meanwhile. */
+  readonly elsewhere?: () => readonly Root[];
   /** The directory, for people. */
   readonly place: string;
   readonly host: LoopbackHost;
@@ -48,8 +51,6 @@ export interface RunningView {
   close(): Promise<void>;
 }
 
-const mostConnections = 256;
-
 /** Milliseconds that one search may take. */
 const searchTime = 5000;
 
@@ -58,7 +59,7 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots), options.milliseconds);
+  const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
   let { port } = options;
   const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
   const server = createServer(limits, (request, response) => {
@@ -66,7 +67,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
     const site = { live, options };
     answer(request, response, site, port).catch((error: unknown) => fail(request, response, error, options));
   });
-  server.maxConnections = mostConnections;
+  guardConnections(server);
   port = await listen(server, options);
   return {
     url: `http://${authority(options.host, port)}/?token=${options.token}`,
@@ -103,15 +104,16 @@ async function answer(
   response.setHeader('content-security-policy', contentPolicy);
   const { host, path } = targetOf(request);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
-  const { token } = site.options;
-  if (request.method === 'GET' && isPage(path) && isEntering(query, token)) {
-    // Whatever sent the browser here knows the token.
+  if (['GET', 'HEAD'].includes(request.method ?? '') && isPage(path)) {
+    // A link anywhere may lead here. The page itself shows nothing: what it asks for takes the token.
     const { 'sec-fetch-site': _, ...headers } = request.headers;
     requireLocal({ headers, headersDistinct: request.headersDistinct }, port, host);
-    return enter(response, { path, port, query, token });
+    return send(response, 'text/html; charset=utf-8', shell());
   }
   requireLocal(request, port, host);
-  requireEntered(request, port, token);
+  const asset = assetAt(path);
+  if (asset !== undefined && request.method === 'GET') return send(response, asset.type, asset.body);
+  requireEntered(request, site.options.token);
   const take = { '/api/steer': steerFromPage, '/api/answer': answerFromPage }[path];
   const allowed = take ? ['POST'] : ['GET', 'HEAD'];
   if (!allowed.includes(request.method ?? ''))
@@ -119,12 +121,9 @@ async function answer(
       headers: { allow: allowed.join(', ') },
     });
   if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
-  const asset = assetAt(path);
-  if (asset !== undefined) return send(response, asset.type, asset.read());
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
-  if (!isPage(path)) throw notFound(`there is nothing at ${path}`);
-  send(response, 'text/html; charset=utf-8', shell(site.options.place));
+  throw notFound(`there is nothing at ${path}`);
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
@@ -135,7 +134,10 @@ async function answerApi(
   response: ServerResponse,
   site: Site,
 ): Promise<void> {
+  const { place, token } = site.options;
   switch (path) {
+    case 'place':
+      return sendJson(response, { place });
     case 'events': {
       const names = query.getAll('of');
       if (names.length > mostWatched)
@@ -152,6 +154,7 @@ async function answerApi(
         throw badRequest(`${name} has no iterations`, 'iteration');
       return sendPage(
         response,
+        token,
         iteration === undefined
           ? await pageOf(place, site.options.trainingPage)
           : await iterationPage(name, place.path, iteration),
@@ -173,12 +176,16 @@ async function answerApi(
       return send(response, 'image/svg+xml', svg);
     }
     case 'question':
-      return sendJson(response, shownQuestion(placeIn(site, query)));
+      return sendJson(
+        response,
+        shownQuestion(placeIn(site, query), (address) => admitted(address, token)),
+      );
     case 'picture':
       return send(response, 'image/gif', questionPicture(placeIn(site, query), query.get('question')));
     case 'diff':
       return sendPage(
         response,
+        token,
         await differencesPage(wantedOf(site, query, 'a'), wantedOf(site, query, 'b')),
       );
     case 'search': {
@@ -254,17 +261,11 @@ const sendJson = (response: ServerResponse, body: unknown) =>
   send(response, 'application/json', JSON.stringify(body));
 
 /** A page as the view puts it together: its parts as markup, in which every text is escaped. */
-const sendPage = (response: ServerResponse, { footer, header, sections, title }: Page) =>
-  sendJson(response, {
-    title,
-    header: render(header),
-    footer: render(footer),
-    sections: sections.map(({ content, id, title: heading }) => ({
-      id,
-      title: heading,
-      html: render(content),
-    })),
-  });
+function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
+  const markup = (content: Content) => admittedMarkup(render(content), token);
+  const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
+  sendJson(response, { title, header: markup(header), footer: markup(footer), sections: shown });
+}
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {
   const file = savedPage(path);
@@ -272,7 +273,7 @@ function sendSaved(response: ServerResponse, { item, path }: Place): void {
   response.setHeader('content-security-policy', savedPolicy);
   // A page in a sandbox that says so is not shown.
   response.removeHeader('cross-origin-opener-policy');
-  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved));
+  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved, 'refuse'));
 }
 
 function fail(

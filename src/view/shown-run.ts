@@ -1,14 +1,10 @@
 /** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
+
 import { UserError } from '../base/errors.js';
-import type { EnvironmentSpec } from '../environments/environment.js';
 import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
-import { drawBounded, drawEpisode, openDrawable } from '../experiment/animations.js';
+import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { formatNumber, formatReturn, plural } from '../format/numbers.js';
-import { isModulePath } from '../modules/user-module.js';
-import { createPolicyFamily } from '../policies/families.js';
-import type { PolicyFamily } from '../policies/policy.js';
-import type { PolicyConfig } from '../policies/settings.js';
+import { apart, formatNumber, plural } from '../format/numbers.js';
 import { loggedProposals } from '../report/data/proposals.js';
 import { gridMap, taskLabels } from '../report/data/task-labels.js';
 import type { Page, Section } from '../report/page/page.js';
@@ -21,35 +17,11 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
-import { type OpenedRun, readRunFrame } from '../runs/open-run.js';
-import { logsIn, openLogs, readManifest } from '../runs/reader.js';
+import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
+import { logsIn } from '../runs/reader.js';
+import { largest } from '../statistics/descriptive.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
-
-/** A run without its logs; policies of a module are shown as bare numbers. */
-export async function frameOf(path: string): Promise<RunFrame> {
-  const count = readManifest(path).best?.parameters.length ?? 1;
-  return readRunFrame(path, async (config, environment) => familyOf(config, environment, count));
-}
-
-function familyOf(config: PolicyConfig, environment: EnvironmentSpec, count: number): PolicyFamily {
-  if (config.kind !== 'module') return createPolicyFamily(config, environment);
-  const refuse = () => {
-    throw new UserError({ message: 'policies of a module are not made here' });
-  };
-  return {
-    parameters: {
-      count,
-      kind: 'float',
-      low: Number.NEGATIVE_INFINITY,
-      high: Number.POSITIVE_INFINITY,
-      decimals: 6,
-    },
-    description: { kind: 'module', name: 'policy of a module', text: 'The view imports no module of a run.' },
-    build: refuse,
-    initial: refuse,
-  };
-}
 
 /** Address of a page of the view, by the name of what it is of. */
 export const pageAddress = (name: string, query = ''): string =>
@@ -60,33 +32,27 @@ const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): st
 
 /** What a report says of the run called `name`, as far as it is. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
-  const frame = await frameOf(path);
-  const run = { ...frame, recorded: openLogs(path, true) };
+  const run = await readShownRun(path);
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
   const episodes = episodesOf(name, run);
   const at = page.sections.findIndex(({ id }) => id === 'curve') + 1;
   return { ...page, sections: page.sections.toSpliced(at, 0, ...episodes) };
 }
 
-/** Whether an episode can be drawn without running anything that the run names. */
-const isDrawnHere = ({ environment, evaluation, policy }: RunFrame['config']): boolean =>
-  !isModulePath(environment.id) &&
-  policy.kind !== 'module' &&
-  !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
-
 function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
   const notable = notablePolicies(recorded.entries, manifest);
-  if (notable === undefined || !isDrawnHere(config)) return [];
+  if (notable === undefined || !isDrawnFromConfig(config)) return [];
   const names = new Map<BufferEntry, string>();
   for (const which of ['best', 'worst', 'first'] as const) {
     const earlier = names.get(notable[which]);
     names.set(notable[which], earlier === undefined ? which : `${earlier} and ${which}`);
   }
+  const told = apart([...names.keys()].map(({ score }) => score));
   const figures = [...names].map(([entry, which]): Html => {
     const title = `${which[0]!.toUpperCase()}${which.slice(1)}`;
     return html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${which} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${formatReturn(entry.score)}.</figcaption>
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${told(entry.score)}.</figcaption>
 </figure>`;
   });
   return [
@@ -131,7 +97,7 @@ const leaveOut = () => undefined;
  * @throws UserError where the run has none such
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
-  const frame = await frameOf(path);
+  const frame = await readShownFrame(path);
   const { config, family, manifest } = frame;
   const { calls, entries } = readIteration(path, iteration);
   const own = entries.filter((entry) => entry.iteration === iteration);
@@ -147,18 +113,19 @@ export async function iterationPage(name: string, path: string, iteration: numbe
     family.description.kind === 'q-table'
       ? gridMap(config.environment, family.description.states)
       : undefined;
-  const before = Math.max(...entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
+  const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const facts = factsOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);
+  const told = apart(shown.map(({ score }) => score));
   const policies = shown.map(
-    (entry) => html`<h3>${placeName(entry, config)}: ${formatReturn(entry.score)}</h3>
+    (entry) => html`<h3>${placeName(entry, config)}: ${told(entry.score)}</h3>
 ${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
 <details><summary>As a parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
   );
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(own, before, calls.length) },
-    isDrawnHere(config) && shown.length > 0
+    isDrawnFromConfig(config) && shown.length > 0
       ? { id: 'episodes', title: 'Episodes', content: episodes(name, shown, config) }
       : undefined,
     log && { id: 'log', title: 'Prompts and replies', content: log },
@@ -179,21 +146,23 @@ const mostShown = 32;
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
+  const told = apart([best, before]);
   return html`<dl class="headline">
-${tile('Best mean return', Number.isFinite(best) ? formatReturn(best) : '–', plural(own.length, 'evaluation'))}
-${Number.isFinite(before) && tile('Best before it', formatReturn(before), best > before ? 'it is a new best' : 'it is no new best')}
+${tile('Best mean return', Number.isFinite(best) ? told(best) : '–', plural(own.length, 'evaluation'))}
+${Number.isFinite(before) && tile('Best before it', told(before), best > before ? 'it is a new best' : 'it is no new best')}
 ${tile('Episodes', formatNumber(episodes), 'played in it')}
 ${tile('Calls', formatNumber(calls), 'of the model')}
 </dl>`;
 }
 
 function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame['config']): Html {
+  const told = apart(shown.flatMap(({ returns, score }) => [score, ...returns]));
   return html`<div class="animations">${shown.map(
     (entry) => html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of an episode of ${placeName(entry, config)}">
-<figcaption><b>${placeName(entry, config)}</b>: mean return ${formatReturn(entry.score)} <span class="muted">(${entry.returns
+<figcaption><b>${placeName(entry, config)}</b>: mean return ${told(entry.score)} <span class="muted">(${entry.returns
       .slice(0, 50)
-      .map((value) => formatNumber(value))
+      .map(told)
       .join(', ')})</span></figcaption>
 </figure>`,
   )}</div>
@@ -216,8 +185,8 @@ export async function episodeSvg(
     iteration,
   }: { readonly iteration: number; readonly candidate: number; readonly episode: number },
 ): Promise<string> {
-  const { config, family, manifest } = await frameOf(path);
-  if (!isDrawnHere(config))
+  const { config, family, manifest } = await readShownFrame(path);
+  if (!isDrawnFromConfig(config))
     throw new UserError({
       message: 'this run names a module, which the view does not import: policyloop render draws it',
     });

@@ -1,11 +1,12 @@
 /** The lines that come to a growing file. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { UserError } from '../base/errors.js';
+import { jsonIn } from '../storage/json-depth.js';
+import { longestLine } from '../storage/json-lines.js';
+import { openRegularFile } from '../storage/regular-file.js';
 
 /** Bytes that one look reads: what is more comes with the next looks. */
 const chunk = 4 * 2 ** 20;
-
-/** Longer lines are left out. */
-const longest = 64 * 2 ** 20;
 
 /** Follows a file of one JSON object a line. Holds nothing of it but the place that it was read to. */
 export class Tail {
@@ -32,8 +33,9 @@ export class Tail {
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;
     try {
-      descriptor = openSync(this.#path, 'r');
+      ({ descriptor } = openRegularFile(this.#path, 'refuse'));
     } catch (error) {
+      if (error instanceof UserError) return 'done';
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#cut();
       throw error;
     }
@@ -49,7 +51,7 @@ export class Tail {
       this.#size = chunk;
       this.#end += end;
       for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
-        const item = parsed(line);
+        const item = jsonIn(line);
         if (item !== undefined) onLine(item);
       }
       return this.#end < size ? 'more' : 'done';
@@ -66,16 +68,9 @@ export class Tail {
 
   #growBy(read: number, size: number): 'more' | 'done' {
     if (this.#end + read === size) return 'done';
-    if (this.#size < longest) this.#size *= 2;
-    else this.#end += read;
+    // What follows an endless line is not looked for: a sparse file has terabytes of it.
+    if (this.#size >= longestLine) return 'done';
+    this.#size *= 2;
     return 'more';
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { trainingsFolder } from '../runs/training-files.js';
+import { trainingsElsewhere, trainingsFolder } from '../runs/training-files.js';
 import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
@@ -42,9 +42,23 @@ export async function view(
 ): Promise<void> {
   const { directory, host, isOpened, port, trainingPage } = given;
   const roots = rootsOf(directory, cwd);
+  const elsewhere = () =>
+    directory === undefined
+      ? trainingsElsewhere(cwd).map((path) => ({ path, prefix: `${relative('/', dirname(path))}/` }))
+      : [];
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
-  const running = await startView({ roots, place, host, port, milliseconds, note, token, trainingPage });
+  const running = await startView({
+    roots,
+    elsewhere,
+    place,
+    host,
+    port,
+    milliseconds,
+    note,
+    token,
+    trainingPage,
+  });
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;
   onReady(running.url, file?.path);

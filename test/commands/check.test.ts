@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { packageRoot } from '../../src/base/package.js';
 import { execute as checkCommand } from '../../src/commands/check.js';
 import { execute as runCommand } from '../../src/commands/run.js';
@@ -8,6 +9,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig } from '../../src/config/load.js';
 import type { Finding } from '../../src/preflight/findings.js';
 import { readManifest } from '../../src/runs/reader.js';
+import { resumeRun } from '../../src/studies/play-config.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 import { startFakeOllama } from '../support/fake-ollama.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';
@@ -229,6 +231,19 @@ describe('a memory budget that hides evaluations', () => {
     expect(await hidden(config('tokens: 16000'), [`memory.tokens=${enough}`])).toBeUndefined();
   });
 
+  it('names no budget that the context of the model has no room for', async () => {
+    const remedy = async (contextTokens: number) => {
+      const finding = await hidden(config('tokens: 2000'), [
+        'model.provider=ollama',
+        `model.contextTokens=${contextTokens}`,
+        'model.maxTokens=300',
+      ]);
+      return finding!.remedy!;
+    };
+    expect(await remedy(100_000)).toMatch(/^memory\.tokens=\d+ shows them all; memory\.best/);
+    expect(await remedy(8192)).toMatch(/^memory\.best/);
+  });
+
   it('is held against the evaluations that the memory asks for', async () => {
     expect(await hidden(config('best: 20, recent: 50'))).toBeUndefined();
     expect((await hidden(config('best: 20, recent: 50, tokens: 4000')))?.message).toContain('of the 70');
@@ -247,7 +262,7 @@ describe('a memory budget that hides evaluations', () => {
 });
 
 describe('the length of prompts', () => {
-  const long = 'environment: CartPole-v1\niterations: 150\n';
+  const long = 'environment: CartPole-v1\niterations: 150\nmemory: { tokens: 24000 }\n';
 
   it('is held against the context where that is known', async () => {
     const context = (tokens: number) =>
@@ -403,11 +418,15 @@ describe('the model', () => {
     const server = await startFakeOllama({ reply: () => proposal, contextTokens: 2048 });
     try {
       const { findings } = await check(
-        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\n`,
+        `environment: CartPole-v1\nmodel: { provider: ollama, name: tiny, host: "${server.url}", maxTokens: 300 }\nmemory: { tokens: 24000 }\n`,
         { online: true },
       );
       expect(bad({ findings } as Checked)).toEqual([
-        expect.objectContaining({ level: 'error', message: expect.stringContaining('context has 2048') }),
+        expect.objectContaining({
+          level: 'error',
+          message: expect.stringContaining('context has 2048'),
+          remedy: expect.stringContaining('memory.tokens=1024'),
+        }),
       ]);
     } finally {
       await server.close();
@@ -543,11 +562,35 @@ describe('a run', () => {
   it('asks a server for its context, and for no answer, before anything is spent', async () => {
     const server = await startFakeOllama({ reply: () => answer, contextTokens: 2048 });
     try {
-      const { played } = await play(server, 'iterations: 300\n');
+      const { played } = await play(server, 'iterations: 300\nmemory: { tokens: 24000 }\n');
       await expect(played).rejects.toThrow(/take at least \d+ tokens, but the model's context has 2048/);
       expect(chats(server)).toEqual([]);
     } finally {
       await server.close();
+    }
+  });
+
+  it('shows a history that fits the context its server states, also once that has another', async () => {
+    let asked = 0;
+    const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
+    const server = await startFakeOllama({ reply, contextTokens: 8192, strict: true });
+    const later = await startFakeOllama({ reply, contextTokens: 16_384, strict: true });
+    try {
+      const { noted, out, played } = await play(server, 'iterations: 60\n');
+      expect(await played).toBe(0);
+      expect(noted.filter((text) => text.includes('context has'))).toEqual([]);
+      const memoryOf = () =>
+        (parse(readFileSync(join(out, 'config.yaml'), 'utf8')) as { memory: { tokens: number } }).memory;
+      expect(memoryOf().tokens).toBe(4096);
+      const { context } = recordingContext(dirname(out));
+      const overrides = ['iterations=62', `model.host=${later.url}`];
+      expect(await resumeRun({ ...args, run: out, overrides }, context)).toBe(0);
+      expect(memoryOf().tokens).toBe(4096);
+      expect(chats(later).length).toBeGreaterThan(0);
+      expect(readManifest(out).usage.faults).toBeUndefined();
+    } finally {
+      await server.close();
+      await later.close();
     }
   });
 
@@ -570,7 +613,10 @@ describe('a run', () => {
     const reply = () => answer.replace('1.0', (asked++ / 10).toFixed(1));
     const server = await startFakeOllama({ reply, contextTokens: 1200, strict: true });
     try {
-      const { played, out } = await play(server, 'iterations: 60\nlimits: { calls: 999 }\ncorrections: 3\n');
+      const { played, out } = await play(
+        server,
+        'iterations: 60\nlimits: { calls: 999 }\ncorrections: 3\nmemory: { tokens: 24000 }\n',
+      );
       expect(await played).toBe(1);
       const { reason, usage } = readManifest(out);
       expect(reason).toMatchObject({

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { commands } from '../../src/commands.js';
 import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/experiments.js';
 
@@ -219,7 +220,15 @@ describe('policyloop', () => {
 
   it('explains itself', async () => {
     const cwd = temporaryDirectory();
-    expect((await cli(cwd, ['--help'])).stdout).toContain('policyloop run <config> [overrides..]');
+    const bare = await cli(cwd, []);
+    expect([bare.code, bare.stdout]).toEqual([2, expect.stringContaining('policyloop run quickstart')]);
+    const { stdout } = await cli(cwd, ['--help']);
+    for (const [name] of commands) expect(stdout).toMatch(new RegExp(`^  ${name.split(' ')[0]} `, 'm'));
+    expect((await cli(cwd, ['run'])).stderr).toContain('usage: policyloop run <config> [overrides..]');
+    expect((await cli(cwd, ['models', 'chek'])).stderr).toMatch(
+      /did you mean check\?\n.*policyloop models --help/,
+    );
+    expect((await cli(cwd, ['run', '--help'])).stdout).toContain('policyloop run <config> [overrides..]');
     expect((await cli(cwd, ['environments'])).stdout).toMatch(/^CartPole-v1 +Box\(4\) +Discrete\(2\) +500$/m);
     const lake = (await cli(cwd, ['environments', 'FrozenLake-v1'])).stdout;
     expect(lake).toMatch(/is_slippery +true\n/);

@@ -1,46 +1,61 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { execute as initCommand } from '../../src/commands/init.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
-const cwd = temporaryDirectory();
-// The loader of TypeScript in the tests' threads asks for it; Node finds out by itself.
-writeFileSync(join(cwd, 'package.json'), '{"type": "module"}');
-
-async function init(kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
+async function init(cwd: string, kind: Parameters<typeof initCommand>[0]['kind'], file: string) {
   const { context, printed } = recordingContext(cwd);
   await initCommand({ kind, file }, context);
   return printed.join('\n');
 }
 
-async function play(name: string, config: object) {
+async function play(cwd: string, name: string, config: object) {
   writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify(config));
   const { context, printed } = recordingContext(cwd);
   const args = { overrides: [], runsDir: 'buffers', dryRun: false, quiet: true, json: true };
   await runCommand({ ...args, config: join(cwd, `${name}.yaml`), runDir: join('buffers', name) }, context);
-  return JSON.parse(printed.at(-1)!) as { status: string; best: { return: number } };
+  const calls = readFileSync(join(cwd, 'buffers', name, 'calls.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
+  return { result: JSON.parse(printed.at(-1)!) as { status: string; best: { return: number } }, calls };
 }
 
 const quick = { iterations: 2, warmup: 2, confirmation: { candidates: 1, episodes: 2 } };
+const cwd = temporaryDirectory();
 
-describe('policyloop init', () => {
-  it('writes an environment that imports nothing and plays as it is, in threads too', async () => {
-    expect(await init('environment', 'my-env.js')).toContain('environment: ./my-env.js');
-    expect(readFileSync(join(cwd, 'my-env.js'), 'utf8')).not.toMatch(/^import|require\(/m);
-    const config = { ...quick, environment: './my-env.js', model: { provider: 'hill-climb' } };
-    const alone = await play('alone', { ...config, evaluation: { episodes: 3, workers: 1 } });
-    const threads = await play('threads', { ...config, evaluation: { episodes: 3, workers: 2 } });
-    expect(alone.status).toBe('completed');
-    expect(threads.best).toEqual(alone.best);
-  });
+/** A new project; npm 11 writes "commonjs" into package.json. */
+function project(type: string | undefined): string {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'mine', ...(type && { type }) }));
+  return folder;
+}
+
+describe.each(['commonjs', 'module', undefined])('policyloop init in a project of type %s', (type) => {
+  it.each(['.js', '.mjs', '.cjs'])(
+    'writes an environment %s that plays as it is, in threads too',
+    async (ending) => {
+      const cwd = project(type);
+      expect(await init(cwd, 'environment', `my-env${ending}`)).toContain(`environment: ./my-env${ending}`);
+      const text = readFileSync(join(cwd, `my-env${ending}`), 'utf8');
+      expect(text).not.toMatch(/^import|require\(/m);
+      expect(text).toContain(`environment: ./my-env${ending}`);
+      const config = { ...quick, environment: `./my-env${ending}`, model: { provider: 'hill-climb' } };
+      const alone = await play(cwd, 'alone', { ...config, evaluation: { episodes: 3, workers: 1 } });
+      const threads = await play(cwd, 'threads', { ...config, evaluation: { episodes: 3, workers: 2 } });
+      expect(alone.result.status).toBe('completed');
+      expect(threads.result.best).toEqual(alone.result.best);
+    },
+  );
 
   it('writes a model, a policy, a reward and helpers that play together as they are', async () => {
-    await init('model', 'model.js');
-    await init('policy', 'policy.mjs');
-    await init('reward', 'reward.js');
-    await init('helpers', 'helpers.js');
+    const cwd = project(type);
+    await init(cwd, 'model', 'model.js');
+    await init(cwd, 'policy', 'policy.mjs');
+    await init(cwd, 'reward', 'reward.js');
+    await init(cwd, 'helpers', 'helpers.js');
     mkdirSync(join(cwd, 'mine'));
     writeFileSync(
       join(cwd, 'mine', 'system.hbs'),
@@ -48,7 +63,7 @@ describe('policyloop init', () => {
     );
     writeFileSync(join(cwd, 'mine', 'user.hbs'), '{{history.text}}');
     writeFileSync(join(cwd, 'mine', 'format-correction.hbs'), 'Again.');
-    const result = await play('all', {
+    const { calls, result } = await play(cwd, 'all', {
       ...quick,
       environment: 'CartPole-v1',
       policy: { kind: './policy.mjs' },
@@ -57,14 +72,73 @@ describe('policyloop init', () => {
       prompts: { set: './mine', helpers: './helpers.js' },
     });
     expect(result.status).toBe('completed');
-    const [first] = readFileSync(join(cwd, 'buffers/all/calls.jsonl'), 'utf8').split('\n');
-    expect(JSON.parse(first!)).toMatchObject({ outcome: { kind: 'accepted' } });
-    expect(first).toContain('Laboratory 7 CARTPOLE-V1 The last action is taken');
+    expect(JSON.parse(calls[0]!)).toMatchObject({ outcome: { kind: 'accepted' } });
+    expect(calls[0]).toContain('Laboratory 7 CARTPOLE-V1 The last action is taken');
+  });
+});
+
+describe('policyloop init', () => {
+  it('writes a model that answers corrections, too', async () => {
+    const cwd = project('module');
+    await init(cwd, 'model', 'model.js');
+    // Steps beyond the range of the parameters are to be corrected.
+    const { calls } = await play(cwd, 'corrected', {
+      ...quick,
+      iterations: 6,
+      environment: 'CartPole-v1',
+      model: { provider: './model.js', options: { step: 60 } },
+      evaluation: { episodes: 2 },
+    });
+    const outcomes = calls.map((line) => (JSON.parse(line) as { outcome: { kind: string } }).outcome.kind);
+    expect(outcomes).toContain('rejected');
+    expect(calls.length).toBeGreaterThan(6);
+    expect(outcomes).not.toContain('error');
+  });
+
+  it('writes an environment whose words reach the prompts', async () => {
+    const cwd = project(undefined);
+    await init(cwd, 'environment', 'env.js');
+    await init(cwd, 'model', 'model.js');
+    const { calls } = await play(cwd, 'words', {
+      ...quick,
+      environment: './env.js',
+      model: { provider: './model.js' },
+      prompts: { set: 'semantic' },
+      evaluation: { episodes: 2 },
+    });
+    expect(calls[0]).toContain('A cart on a rail is pushed left or right');
+    expect(calls[0]).toContain('The numbers are: [0] position, [1] velocity.');
+    expect(calls[0]).toContain('The values are: 0 push left, 1 no push, 2 push right.');
+    expect(calls[0]).not.toContain('There is no description');
+  });
+
+  it.each(['ts', 'mts'])('refuses .%s where Node runs no TypeScript, and says what does', async (ending) => {
+    if ((process.features as { readonly typescript?: unknown }).typescript) return;
+    const { startCommand } = await import('../support/command.js');
+    const cwd = project(undefined);
+    const { code, stderr } = await startCommand(cwd, ['init', 'environment', `env.${ending}`]).ended;
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
+    expect(existsSync(join(cwd, `env.${ending}`))).toBe(false);
+    writeFileSync(join(cwd, `own.${ending}`), 'export default { create: () => ({}) };');
+    writeFileSync(join(cwd, 'c.yaml'), `environment: ./own.${ending}\nmodel: {provider: random}\n`);
+    const run = await startCommand(cwd, ['run', 'c.yaml']).ended;
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/can't run TypeScript[\s\S]*Node 22\.18/);
+  });
+
+  it('is the remedy for ES modules that package.json says are none', async () => {
+    const cwd = project('commonjs');
+    writeFileSync(join(cwd, 'old.js'), 'export default { create: () => ({}) };\n');
+    const config = { ...quick, environment: './old.js', model: { provider: 'random' } };
+    await expect(play(cwd, 'old', config)).rejects.toThrow(
+      /old\.js.*can't be imported[\s\S]*name it old\.mjs/,
+    );
   });
 
   it('overwrites nothing, and refuses what is no name of a module', async () => {
-    await init('environment', 'twice.js');
-    await expect(init('environment', 'twice.js')).rejects.toThrow('is there already');
-    await expect(init('environment', 'my-env.py')).rejects.toThrow('is no name of a module');
+    await init(cwd, 'environment', 'twice.js');
+    await expect(init(cwd, 'environment', 'twice.js')).rejects.toThrow('already exists');
+    await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow('is no name of a module');
   });
 });

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { medianTime, timeToTarget } from '../../src/comparison/time-to-target.js';
 import { parseConfig } from '../../src/config/load.js';
+import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
 
 it('has the medians of the remission times of Freireich et al. (1963), 6-MP with 12 of 21 censored', () => {
   const censored = (times: readonly number[]) => times.map((at) => ({ at, reached: false }));
@@ -30,4 +32,30 @@ it('times a run as its target would end it: by iterations in a row, without the 
     iteration: 6,
     evaluation: 23,
   });
+});
+
+it.each([
+  [{ screening: { evaluate: 1 } }, 7],
+  [{ critic: {} }, 13],
+  [{}, 11],
+])('counts evaluations, not candidates: %j', (more, evaluation) => {
+  const config = parseConfig({
+    ...{ environment: 'CartPole-v1', model: { provider: 'openai', name: 'any' }, candidates: 3 },
+    ...more,
+  });
+  const run = { config, warmup: 5, scores: [3, 12] };
+  expect(timeToTarget(run, { return: 10, hold: 1 })).toEqual({ reached: true, iteration: 2, evaluation });
+});
+
+it('counts what was played where the budget is a limit of evaluations', async () => {
+  const { path } = await runExperimentFrom(
+    {
+      ...{ ...quick, iterations: 5, candidates: 3, screening: { evaluate: 2 }, limits: { evaluations: 9 } },
+      model: { provider: 'ollama', name: 'scripted' },
+    },
+    { model: seededModel() },
+  );
+  const [run] = readComparedRuns([path]).runs;
+  expect(run!.spent).toEqual([3, 5, 7, 9]);
+  expect(timeToTarget(run!, { return: Number.POSITIVE_INFINITY, hold: 1 }).evaluation).toBe(9);
 });

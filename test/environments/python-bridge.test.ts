@@ -169,6 +169,89 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   );
 
   test.each([
+    ['discrete', [7, -9, 0.4], [1, -1, 0]],
+    [
+      'mixed',
+      [
+        [11, 3],
+        [-4.6, -0.5],
+        [1.4, 0],
+      ],
+      [
+        [2, 1],
+        [0, -0.5],
+        [1, 0],
+      ],
+    ],
+    [
+      'integers',
+      [
+        [-6, 300],
+        [2.6, 9],
+      ],
+      [
+        [0, 255],
+        [3, 9],
+      ],
+    ],
+    [
+      'bool box',
+      [
+        [0.7, -3],
+        [9, 0.2],
+      ],
+      [
+        [1, 0],
+        [1, 0],
+      ],
+    ],
+    ['int8 box', [[-99, 99]], [[-3, 4]]],
+    ['int64 box', [[1e300], [-1e300], [3.7]], [[2 ** 63], [-(2 ** 63)], [4]]],
+    ['float16 box', [[1e9, -1e9]], [[65504, -65504]]],
+    // What a policy gives for the whole of a box of real numbers is the environment's to clip, as in Gymnasium.
+    ['multi-discrete', [[1, 2]], [[1, 2]]],
+    ['multi-binary', [[0, 1, 1]], [[0, 1, 1]]],
+    ['dict', [[-1, 0.25, 2.9]], [[0, 0.25, 2.9].map(Math.fround)]],
+    ['nested', [[2, -1, 0.6, 0, 99, -99, 5, -5, 1e100, 1]], [[1, 0, 1, 0, 6, -1, 1, 0, 1e100, 7]]],
+  ] as const)(
+    'actions in the space %s arrive as members of it, in its own type',
+    async (kind, actions, arrived) => {
+      const environment = await open(mirror, { kind });
+      const [batch] = environment.batches;
+      const [first] = await batch!.reset([3]);
+      expect([first].flat().every((value) => typeof value === 'number')).toBe(true);
+      for (const [i, action] of actions.entries()) {
+        const [step] = await batch!.step([{ slot: 0, action }]);
+        expect(step!.observation).toEqual(arrived[i]);
+      }
+    },
+  );
+
+  test.each([
+    ['multi-binary', 'np.array([True, False, True])', [1, 0, 1]],
+    ['multi-binary', '[True, False, True]', [1, 0, 1]],
+    ['discrete', 'np.True_', 1],
+    ['discrete', 'np.array([1])', 1],
+    ['tuple', '(np.int8(1), 4)', [1, 4]],
+    ['bool box', 'np.array([True, False])', [1, 0]],
+  ])('in the space %s, the observation %s is numbers', async (kind, shown, seen) => {
+    const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
+    expect(await environment.batches[0]!.reset([1])).toEqual([seen]);
+  });
+
+  test.each([
+    ['discrete', '7', 'the observation 7 is not in Discrete(3, start=-1)'],
+    ['discrete', '0.5', 'the observation 0.5 is not in Discrete'],
+    ['multi-binary', '[0, 2, 0]', 'the observation [0, 2, 0] is not in MultiBinary(3)'],
+    ['box', "'left'", "the observation 'left' holds no numbers"],
+    ['box', 'np.ones((2, 2)) * 1j', 'holds no numbers'],
+  ])('in the space %s, the observation %s is refused', async (kind, shown, message) => {
+    const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
+    await expect(environment.batches[0]!.reset([1])).rejects.toThrow(message);
+  });
+
+  test.each([
+    [mirror, { kind: 'huge' }, /a space of shape \(1000, 1001\) has more than 1000000 numbers/],
     [mirror, { kind: 'text' }, /Text spaces can't be made numbers of: Text\(/],
     [mirror, { sort: 'box' }, /can't make it with the options \{"sort":"box"\}: TypeError: .*sort/],
     ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: name the module that registers it/],

@@ -68,7 +68,7 @@ it('revises the best proposal on the same episodes, and remembers the better of 
     const asked = calls.find(({ iteration, purpose }) => iteration === i + 1 && purpose === 'critic')!;
     expect(asked.messages[1]!.content).toContain(formatParameters(best.parameters, spec));
     const worse = revision.score > best.score ? best : revision;
-    const later = calls.findLast(({ purpose }) => purpose === undefined)!;
+    const later = calls.findLast(({ purpose }) => purpose === 'proposal')!;
     if (i + 1 < later.iteration) {
       const line = (parameters: readonly number[]) => formatParameters(parameters, spec, '; ');
       expect(later.messages[1]!.content).not.toContain(line(worse.parameters));

@@ -67,9 +67,9 @@ describe('limits.evaluations', () => {
     expect(entries).toHaveLength(6);
     expect(entries.filter(({ revises }) => revises !== undefined)).toHaveLength(1);
     expect(calls.map(({ iteration, purpose }) => [iteration, purpose])).toEqual([
-      [1, undefined],
+      [1, 'proposal'],
       [1, 'critic'],
-      [2, undefined],
+      [2, 'proposal'],
     ]);
   });
 

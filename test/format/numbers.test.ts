@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  apart,
   formatBytes,
   formatCompact,
   formatCost,
@@ -12,6 +13,7 @@ import {
   formatSigned,
   formatTime,
   plural,
+  signed,
 } from '../../src/format/numbers.js';
 
 describe('numbers', () => {
@@ -29,7 +31,10 @@ describe('numbers', () => {
 
   it.each([
     [500, '500.0'],
-    [-0.00001, '0.000'],
+    [-0.00001, '−1.000e−5'],
+    [0.0512, '0.0512'],
+    [0.05, '0.050'],
+    [0, '0.000'],
     [-200, '−200.0'],
     [9.5, '9.500'],
     [12345.6, '12\u202f346'],
@@ -57,8 +62,28 @@ describe('numbers', () => {
     ]);
     expect([0, 0.625, 1].map(formatShare)).toEqual(['0 %', '62.5 %', '100 %']);
     expect([5.25, -5.25, 0].map((value) => formatSigned(value))).toEqual(['+5.250', '−5.250', '0.000']);
-    expect(formatSigned(0.5, formatShare)).toBe('+50 %');
+    expect(signed(formatShare)(0.5)).toBe('+50 %');
     expect([formatInterval([-1, 2]), formatInterval(null)]).toEqual(['−1.000 … 2.000', '–']);
+  });
+
+  it('numbers of a set that differ look different, in their order', () => {
+    const told = (values: readonly number[], format?: (value: number, digits?: number) => string) =>
+      values.map(apart(values, format));
+    expect(told([131.36, 500, 9.35])).toEqual(['131.4', '500.0', '9.350']);
+    expect(told([1e-4, 1.2e-4, 0])).toEqual(
+      ['0.0001000', '0.0001200', '0.000'].map((text) => text.replace(/(\.\d{3}\d*?)0+$/, '$1')),
+    );
+    expect(told([1.00031, 1.00012, 7])).toEqual(['1.0003', '1.0001', '7.000']);
+    expect(told([12_345.6, 12_345.7])).toEqual(['12\u202f345.6', '12\u202f345.7']);
+    expect(told([5, 5])).toEqual(['5.000', '5.000']);
+    expect(told([0.3, 0.1 + 0.2])).toEqual(['0.300', '0.300']);
+    const random = Array.from({ length: 200 }, (_, i) => 1e6 + ((i * 37) % 200) * 1e-4);
+    const texts = told(random).map((text) => Number(text.replaceAll('\u202f', '')));
+    expect(new Set(texts).size).toBe(200);
+    expect(random.toSorted((a, b) => texts[random.indexOf(a)]! - texts[random.indexOf(b)]!)).toEqual(
+      random.toSorted((a, b) => a - b),
+    );
+    expect(formatInterval([1.00011, 1.00012])).toBe('1.00011 … 1.00012');
   });
 
   it('counts, costs and times', () => {

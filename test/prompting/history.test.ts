@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
-import { createHistory, historyLine, scoreText } from '../../src/prompting/context/history.js';
+import { createHistory, historyLine } from '../../src/prompting/context/history.js';
+import { scoreText } from '../../src/prompting/context/scores.js';
 import { tellingOf } from '../../src/prompting/notation/telling.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';

@@ -61,7 +61,7 @@ describe('SKILL.md', () => {
     const long = ['iterations=1000000', 'limits.calls=1000000', 'model.provider=hill-climb'];
     const { ended, wrote } = startCommand(cwd, ['run', 'pole.yaml', ...long, '--run-dir', 'buffers/live']);
     await wrote(/iteration|CartPole/);
-    for (const command of commandsIn(section('Stop and go on'))) run(command);
+    for (const command of commandsIn(section('Stop and resume'))) run(command);
     expect((await ended).code).toBe(130);
   }, 400_000);
 });

@@ -31,7 +31,7 @@ describe('the report of the comparisons', () => {
   });
 
   it('takes controls of as many evaluations, and shows played models alone', () => {
-    expect(text).toContain('### Minus each control: scripted, 60 evaluations');
+    expect(text).toContain('### Compared with each baseline: scripted, 60 evaluations');
     expect(
       text.match(/\| portfolio, bandit \| – \| – \| – \| – \| 0\.00 \[0\.00, 0\.00\] \|/),
     ).not.toBeNull();

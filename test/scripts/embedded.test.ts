@@ -85,10 +85,10 @@ describe('the statistics of the protocol', () => {
   it('are written as tables', () => {
     const text = embeddedReport(rows, constants);
     expect(text).toContain('| random search, 100 | 2 | 40 | +0.375 [+0.3');
-    expect(text).toContain('Above 0: 3 of 6');
+    expect(text).toContain('Intervals above 0: 3 of 6');
     expect(text).toContain('| embedded model, rotated | 1 | 20 | −0.050 [−0.0');
     expect(text).toContain('| CartPole:rotated | 0.70 (0.75) |');
-    expect(text).not.toContain('Told falsehoods');
+    expect(text).not.toContain('Falsified histories');
     expect(text).toContain('| `model` | embedded model | 2 × 20 |');
   });
 
@@ -102,7 +102,7 @@ describe('the statistics of the protocol', () => {
 });
 
 describe('the plan', () => {
-  it('declares 13 tasks, and 18 in another dress', () => {
+  it('declares 13 tasks and 18 transformed ones', () => {
     expect(names).toHaveLength(13);
     expect(Object.keys(variants)).toHaveLength(18);
     expect(Object.values(variants).every(({ of }) => names.includes(of!))).toBe(true);

@@ -46,9 +46,12 @@ export async function startFakeOpenAI(options: {
   readonly refuses?: readonly string[];
   /** What the refusal adds. */
   readonly hint?: string;
+  /** What it says of itself, by path, e.g. `/v1/models`. */
+  readonly facts?: Readonly<Record<string, unknown>>;
 }): Promise<FakeServer> {
   const server = await startFakeServer({
     faults: options.faults,
+    facts: options.facts,
     empty: { id: 'chatcmpl-0', object: 'chat.completion', choices: [] },
     answer: (received) => answer(received, options),
   });

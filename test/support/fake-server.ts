@@ -91,6 +91,8 @@ export async function startFakeServer(options: {
   readonly answer: (request: ReceivedRequest) => Answer;
   /** JSON that a client must take for no answer. */
   readonly empty: unknown;
+  /** What it says of itself, by path; such questions are neither counted nor fail. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined;
 }): Promise<FakeServer> {
   const requests: ReceivedRequest[] = [];
   const counts: Counts = {
@@ -116,6 +118,13 @@ export async function startFakeServer(options: {
   const nextFault = faultSource(options.faults);
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (message.method === 'GET') {
+      const fact = options.facts?.[message.url!];
+      response.writeHead(fact === undefined ? 404 : 200, { 'content-type': 'application/json' });
+      return void response.end(
+        JSON.stringify(fact ?? { error: { message: `no such path: ${message.url}` } }),
+      );
+    }
     const chunks: Buffer[] = [];
     for await (const chunk of message) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');

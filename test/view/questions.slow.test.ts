@@ -64,9 +64,9 @@ confirmation: { candidates: 1, episodes: 4 }
 
 /** As a page does it. */
 async function answering(url: string) {
-  const { origin, port, searchParams } = new URL(url);
+  const { origin, searchParams } = new URL(url);
   const headers = {
-    cookie: `policyloop-view-${port}=${searchParams.get('token')}`,
+    authorization: `Bearer ${searchParams.get('token')}`,
     ...{ origin, 'content-type': 'application/json' },
   };
   const open = async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
 import { isViewed } from '../../src/runs/questions.js';
 import { readRun } from '../../src/runs/reader.js';
-import { cookieOf } from '../../src/view/admission.js';
+import { authorizationOf } from '../../src/view/admission.js';
 import type { Item, ShownQuestion } from '../../src/view/messages.js';
 import { markRoots } from '../../src/view/questions.js';
 import { type RunningView, startView } from '../../src/view/server.js';
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => view?.close());
 
 const own = () => ({
-  cookie: cookieOf(Number(new URL(view.url).port), token),
+  authorization: authorizationOf(token),
   origin: new URL(view.url).origin,
   'content-type': 'application/json',
 });
@@ -103,17 +103,17 @@ describe('an answer is refused', () => {
   it('of strangers, of other sites, and of what is no page', async () => {
     const said = await whileAsking('stranger', async ({ question: name }) => {
       const good = { of: 'stranger', question: name, rating: 1 };
-      const { cookie, origin, ...plain } = own();
+      const { authorization, origin, ...plain } = own();
       const send = (headers: Readonly<Record<string, string>>) =>
         ask('/api/answer', headers, 'POST', JSON.stringify(good)).then(({ status }) => status);
       expect(await send({ ...plain, origin })).toBe(401);
-      expect(await send({ ...plain, cookie: cookie.replace('token', 'guess'), origin })).toBe(401);
-      expect(await send({ ...plain, cookie })).toBe(403);
-      expect(await send({ ...plain, cookie, origin: 'http://evil.example' })).toBe(403);
-      expect(await send({ ...plain, cookie, origin: 'null' })).toBe(403);
-      expect(await send({ ...plain, cookie, origin, 'sec-fetch-site': 'cross-site' })).toBe(403);
-      expect(await send({ ...plain, cookie, origin, host: 'evil.example' })).toBe(403);
-      expect(await send({ cookie, origin, 'content-type': 'text/plain' })).toBe(415);
+      expect(await send({ ...plain, authorization: `${authorization}x`, origin })).toBe(401);
+      expect(await send({ ...plain, authorization })).toBe(403);
+      expect(await send({ ...plain, authorization, origin: 'http://evil.example' })).toBe(403);
+      expect(await send({ ...plain, authorization, origin: 'null' })).toBe(403);
+      expect(await send({ ...plain, authorization, origin, 'sec-fetch-site': 'cross-site' })).toBe(403);
+      expect(await send({ ...plain, authorization, origin, host: 'evil.example' })).toBe(403);
+      expect(await send({ authorization, origin, 'content-type': 'text/plain' })).toBe(415);
       expect((await ask('/api/answer', own())).status).toBe(405);
       expect((await ask('/api/question?of=stranger', plain)).status).toBe(401);
       expect((await ask('/api/picture?of=stranger', plain)).status).toBe(401);

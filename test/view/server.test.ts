@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
-import { cookieOf } from '../../src/view/admission.js';
+import { authorizationOf } from '../../src/view/admission.js';
 import type { Item } from '../../src/view/messages.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -41,11 +41,11 @@ const about = {
   outcome: { ended: 'interrupted', step: 1 },
 };
 
-const cookie = () => cookieOf(Number(new URL(view.url).port), token);
+const authorization = authorizationOf(token);
 
 /** By hand: `fetch` sets these headers itself. */
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', content = '') =>
-  askAsStranger(path, { cookie: cookie(), ...headers }, method, content);
+  askAsStranger(path, { authorization, ...headers }, method, content);
 
 function askAsStranger(
   path: string,
@@ -75,7 +75,7 @@ async function told<T>(
 ): Promise<T> {
   const stop = new AbortController();
   const response = await fetch(new URL(path, view.url), {
-    ...{ signal: stop.signal, headers: { cookie: cookie() } },
+    ...{ signal: stop.signal, headers: { authorization } },
   });
   let text = '';
   try {
@@ -103,11 +103,17 @@ describe('a stranger', () => {
   it.each([
     ['another Host', { host: 'evil.example' }],
     ['another Origin', { origin: 'http://evil.example' }],
-    ['a page of another site', { 'sec-fetch-site': 'cross-site' }],
     ['the Origin null', { origin: 'null' }],
   ])('with %s is refused', async (_, headers) => {
     for (const path of ['/', '/api/events?all', '/api/page?of=a%20run', '/assets/app.js'])
       expect((await ask(path, headers)).status).toBe(403);
+  });
+
+  it('on a page of another site gets nothing but the empty page', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    for (const path of ['/api/events?all', '/api/page?of=a%20run', '/assets/app.js', '/saved/tuned'])
+      expect((await ask(path, headers)).status).toBe(403);
+    expect((await ask('/', headers)).status).toBe(200);
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('changes nothing by %s', async (method) => {
@@ -139,13 +145,19 @@ describe('a stranger', () => {
 
 describe('a browser without the token', () => {
   const everywhere = [
-    ...['/', '/of/a%20run', '/assets/app.js', '/saved/tuned', '/api/events?all', '/api/page?of=a%20run'],
-    ...['/elsewhere', '/?token=', '/?token=another', `/assets/app.js?token=${token}`],
+    ...['/saved/tuned', '/api/events?all', '/api/page?of=a%20run', '/api/place', '/elsewhere'],
+    ...['/api/place?token=', '/api/place?token=another', `/api/place?key=${token}`],
   ];
 
   it('gets no answer, whatever it asks for', async () => {
+    const wrong = [
+      {},
+      { cookie: `policyloop-view=${token}` },
+      { authorization: token },
+      { authorization: `${authorization}x` },
+    ];
     for (const path of everywhere)
-      for (const headers of [{}, { cookie: 'policyloop-view-1=x' }, { cookie: `${cookie()}x` }]) {
+      for (const headers of wrong) {
         const { body, headers: said, status } = await askAsStranger(path, headers);
         expect([path, status]).toEqual([path, 401]);
         expect((JSON.parse(body) as { error: object }).error).toMatchObject({
@@ -154,31 +166,39 @@ describe('a browser without the token', () => {
         });
         expect(said['set-cookie']).toBeUndefined();
       }
-    const person = await askAsStranger('/', { accept: 'text/html,*/*' });
+    const person = await askAsStranger('/saved/tuned', { accept: 'text/html,*/*' });
     expect(person.body).toMatch(/^this view answers .* a token\n$/);
+  });
+
+  it('gets pages that say nothing of the directory, with or without the token, and no cookie', async () => {
+    const { body } = await askAsStranger('/');
+    expect(body).not.toMatch(/\bhere\b/);
+    for (const path of ['/of/a%20run', '/compare', `/?token=${token}`, '/?token=guess']) {
+      const { headers, ...answer } = await askAsStranger(path, { 'sec-fetch-site': 'cross-site' });
+      expect([path, answer.status, answer.body]).toEqual([path, 200, body]);
+      expect(headers['set-cookie']).toBeUndefined();
+    }
+    expect((await askAsStranger('/assets/app.js')).status).toBe(200);
+    expect((await askAsStranger(`/?token=${token}`, { host: 'evil.example' })).status).toBe(403);
+  });
+
+  it('is answered where the address has the token, or the key of that address', async () => {
+    expect((await askAsStranger(`/api/place?token=${token}`)).body).toBe('{"place":"here"}');
+    const { sections } = (await get('/api/page?of=a%20run')) as { sections: readonly { html: string }[] };
+    const found = sections.flatMap(({ html }) => [...html.matchAll(/src="(\/api\/episode[^"]*)"/g)]);
+    const address = found[0]![1]!.replaceAll('&amp;', '&');
+    expect((await askAsStranger(address)).headers['content-type']).toBe('image/svg+xml');
+    expect((await askAsStranger(address.replace('episode', 'page'))).status).toBe(401);
+    expect((await askAsStranger(address.replace('candidate=1', 'candidate=2'))).status).toBe(
+      address.includes('candidate=1') ? 401 : 200,
+    );
+    expect((await askAsStranger(address.replace(/.key=.*/, ''))).status).toBe(401);
   });
 
   it('steers nothing, whatever Origin it gives', async () => {
     const headers = { origin: new URL(view.url).origin, 'content-type': 'application/json' };
     const request = JSON.stringify({ of: 'a run', action: 'stop' });
     expect((await askAsStranger('/api/steer', headers, 'POST', request)).status).toBe(401);
-  });
-
-  it('is let in by the address, also from another program, and forgets the token there', async () => {
-    const url = new URL(view.url);
-    const from = { 'sec-fetch-site': 'cross-site' };
-    const { body, headers, status } = await askAsStranger(`${url.pathname}${url.search}`, from);
-    expect(status).toBe(200);
-    expect(headers['set-cookie']).toEqual([`${cookie()}; Path=/; HttpOnly; SameSite=Strict`]);
-    expect(body).toContain('content="0;url=/"');
-    expect(body).not.toContain(token);
-    const deeper = await askAsStranger(`/of/a%20run?iteration=3&token=${token}`);
-    expect(deeper.body).toContain('content="0;url=/of/a%20run?iteration=3"');
-    // An address that looks as if it were of another host stays here.
-    const strange = await askAsStranger(`/of/"><b>?token=${token}`);
-    expect(strange.body).not.toContain('<b>');
-    const evil = await askAsStranger(`/?token=${token}`, { host: 'evil.example' });
-    expect(evil.status).toBe(403);
   });
 });
 

@@ -13,9 +13,10 @@ import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes }
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
- * llama.cpp scales every product by one alpha over its rank. That of the first module is written; the factors of modules
- * which are scaled otherwise (rank_pattern, alpha_pattern) make up for it. All is float32.
- * @param base whose adapter has no lengths of rows (DoRA)
+ * llama.cpp scales all products by a single alpha divided by their rank. The file has the alpha of the first
+ * module; the factors of modules with a different scale (rank_pattern, alpha_pattern) compensate for it. All
+ * tensors are float32.
+ * @param base its adapter must not use DoRA
  */
 export async function writeGgufAdapter(
   { adapter }: AdaptedModel,
@@ -23,7 +24,7 @@ export async function writeGgufAdapter(
   output: string,
 ): Promise<void> {
   const [first] = [...adapter.modules.values()].filter(({ scale }) => scale !== 0);
-  // llama.cpp takes an alpha of 0 for none.
+  // llama.cpp treats an alpha of 0 as missing.
   const alpha = first === undefined ? 1 : Math.fround(first.scale * first.rank);
   const metadata: GgufMetadata = [
     ['general.architecture', ggufValue.string(ggufArchitecture(config))],
@@ -52,7 +53,7 @@ function factors(
   return [
     tensor(`${file}.lora_a`, a, (values) => values),
     tensor(`${file}.lora_b`, b, (values) =>
-      // Rounded to float32, as alpha is: equal to 1 where all are scaled alike.
+      // Rounded to float32 like alpha, so it is exactly 1 if all scales are equal.
       fileForm(config, name).change(
         Math.fround(factor) === 1 ? values : values.map((value) => factor * value),
         rank,

@@ -1,7 +1,11 @@
-/** What a decoder is in llama.cpp's metadata; refused where llama.cpp would compute something else. */
+/**
+ * A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently.
+ */
+
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
+import { smallest } from '../../../src/statistics/descriptive.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { ggufArchitecture } from './tensors.js';
 
@@ -9,8 +13,8 @@ const { float32, int32s, string, uint32 } = ggufValue;
 type Own = Readonly<Record<string, Buffer>>;
 
 /**
- * Keys below the architecture's name.
- * @throws UserError when llama.cpp would compute something else than this config asks for
+ * Metadata keys that start with the architecture's name.
+ * @throws UserError if llama.cpp can't compute what the config specifies
  */
 export function architectureKeys(config: DecoderConfig): GgufMetadata {
   const architecture = ggufArchitecture(config);
@@ -33,14 +37,14 @@ export function architectureKeys(config: DecoderConfig): GgufMetadata {
   return Object.entries(keys).map(([key, value]) => [`${architecture}.${key}`, value] as const);
 }
 
-/** Architectures whose layers have windows in llama.cpp, too. */
+/** Architectures for which llama.cpp implements sliding windows. */
 const windowed = new Set(['gemma2', 'gemma3', 'olmo2']);
 
-/** Context in tokens. Without sliding windows in llama.cpp, models that have them read no more than one. */
+/** Context in tokens. If llama.cpp lacks a model's sliding windows, the context is limited to one window. */
 export function contextOf(config: DecoderConfig): number {
   const { layers, contextTokens } = config;
   if (windowed.has(ggufArchitecture(config))) return contextTokens;
-  return Math.min(contextTokens, ...layers.map(({ window }) => window ?? contextTokens));
+  return smallest([contextTokens, ...layers.map(({ window }) => window ?? contextTokens)]);
 }
 
 function refused(config: DecoderConfig, what: string): UserError {
@@ -67,7 +71,7 @@ function ropeKeys(config: DecoderConfig, architecture: string): Own {
   };
 }
 
-/** Architectures that know of themselves which layers turn how. */
+/** Architectures for which llama.cpp knows the rotation of each layer. */
 const perLayer = new Set(['gemma3', 'olmo2', 'smollm3']);
 
 const globalRope = ({ layers }: DecoderConfig): Rope =>
@@ -83,7 +87,7 @@ function scalingKeys(rope: Rope, config: DecoderConfig, architecture: string): O
       return {};
     case 'yarn': {
       if (!rope.truncate) throw refused(config, 'yarn with truncate: false');
-      // llama.cpp's own factor of cosines and sines, which it multiplies by the one that is stated.
+      // llama.cpp multiplies the stated factor of cosines and sines by its own default.
       const usual = rope.factor <= 1 ? 1 : 0.1 * Math.log(rope.factor) + 1;
       return {
         [key('type')]: string('yarn'),
@@ -115,7 +119,7 @@ function plain(config: DecoderConfig): Own {
   return {};
 }
 
-/** Layers as the architecture has them without being told. */
+/** Checks that layers follow the pattern llama.cpp hard-codes for the architecture. */
 function requireLayers(
   config: DecoderConfig,
   expected: (layer: number) => { readonly [K in keyof LayerConfig]?: LayerConfig[K] | undefined },
@@ -127,7 +131,10 @@ function requireLayers(
   if (differs) throw refused(config, what);
 }
 
-/** llama.cpp derives the score scale of Gemma: by the width of the model in the largest one, else by that of a head. */
+/**
+ * llama.cpp derives Gemma's score scale itself: from hidden/heads for the largest model, from the head
+ * dimension for the others.
+ */
 function requireGemmaScale(config: DecoderConfig, layersOfLargest: number): void {
   const { headDim, heads, hidden, layers, scoreScale } = config;
   const width = layers.length === layersOfLargest ? hidden / heads : headDim;
@@ -135,7 +142,7 @@ function requireGemmaScale(config: DecoderConfig, layersOfLargest: number): void
     throw refused(config, `query_pre_attn_scalar other than ${width}`);
 }
 
-/** One layer in so many has no window. */
+/** Every n-th layer has no window. */
 const windowsBut = (n: number, window: number | undefined) => (layer: number) => ({
   window: (layer + 1) % n === 0 ? undefined : window,
 });
@@ -237,7 +244,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (linear?.kind !== 'gated delta') throw refused(config, 'model that attends in each layer');
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
     if (keyDim !== valueDim) throw refused(config, 'heads of values of another width than those of keys');
-    // Rotated pairs turn by the three axes of a position in turn, which are the same for text.
+    // The rotated pairs cycle through the three axes of a position, which are all the same for text.
     const pairs = config.rotaryWidth / 2;
     const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];
     return {

@@ -1,31 +1,32 @@
 /**
- * GGUF version 3, the file format of llama.cpp: `GGUF`, version, counts, metadata, a description of each tensor with its
- * place, then the tensors, each at a multiple of 32 bytes. Everything is little-endian.
+ * GGUF version 3, llama.cpp's file format: `GGUF`, version, counts, metadata, the tensors' descriptions with
+ * offsets, then the tensors, aligned to 32 bytes. Everything is little-endian.
  */
 
+import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
 
-/** In the order of the file; `ggufValue` encodes the values. */
+/** In file order; encode values with `ggufValue`. */
 export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 
-/** The types that weights are encoded in here. */
+/** Types that we can encode weights in. */
 export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 export interface GgufTensor {
   readonly name: string;
-  /** Rows first, as Hugging Face has it; the file has the reverse. */
+  /** Rows first, as in Hugging Face; the file stores the reverse. */
   readonly shape: readonly number[];
-  /** One of `blockTypes`: what is copied keeps its own. */
+  /** One of `blockTypes`; copied tensors keep their type. */
   readonly type: string;
   readonly byteLength: number;
-  /** The tensor's bytes in parts, which are made when they are written. */
+  /** The tensor's bytes in parts, each produced when it is written. */
   parts(): Iterable<Uint8Array>;
 }
 
 const alignment = 32;
 const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
-/** The bytes of a file, in order. */
+/** The bytes of a GGUF file, in order. */
 export function* ggufParts(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Generator<Uint8Array> {
   const head = ggufHead(metadata, tensors);
   yield head;
@@ -36,7 +37,7 @@ export function* ggufParts(metadata: GgufMetadata, tensors: readonly GgufTensor[
   }
 }
 
-/** Size of the data in bytes, without metadata. */
+/** Size of all tensors in bytes, without metadata. */
 export function tensorBytes(tensors: readonly GgufTensor[]): number {
   return tensors.reduce((sum, { byteLength }) => sum + aligned(byteLength), 0);
 }
@@ -46,14 +47,14 @@ function ggufHead(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Buffe
   for (const [key, value] of metadata) parts.push(text(key), value);
   let offset = 0;
   for (const { name, shape, type, byteLength } of tensors) {
-    parts.push(text(name), uint32(shape.length), ...[...shape].reverse().map(uint64));
+    append(parts, [text(name), uint32(shape.length), ...[...shape].reverse().map(uint64)]);
     parts.push(uint32(blockType(type)!.number), uint64(offset));
     offset += aligned(byteLength);
   }
   return Buffer.concat(parts);
 }
 
-/** Values of the metadata: the number of their type, then their bytes. */
+/** Encodes metadata values: the type's number, then the bytes. */
 export const ggufValue = {
   uint32: (value: number) => typed(4, uint32(value)),
   float32: (value: number) => typed(6, float32(value)),
@@ -64,9 +65,9 @@ export const ggufValue = {
   strings: (values: readonly string[]) => array(8, values.map(text)),
 };
 
-const typed = (type: number, ...bytes: readonly Buffer[]) => Buffer.concat([uint32(type), ...bytes]);
+const typed = (type: number, bytes: Buffer) => Buffer.concat([uint32(type), bytes]);
 const array = (type: number, values: readonly Buffer[]) =>
-  typed(9, uint32(type), uint64(values.length), ...values);
+  typed(9, Buffer.concat([uint32(type), uint64(values.length), ...values]));
 
 function written(size: number, write: (bytes: Buffer) => void): Buffer {
   const bytes = Buffer.alloc(size);
@@ -79,7 +80,7 @@ const int32 = (value: number) => written(4, (bytes) => bytes.writeInt32LE(value)
 const uint64 = (value: number) => written(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
 const float32 = (value: number) => written(4, (bytes) => bytes.writeFloatLE(value));
 
-/** Length in bytes, then UTF-8. */
+/** Encodes a string: length in bytes, then UTF-8. */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([uint64(bytes.length), bytes]);

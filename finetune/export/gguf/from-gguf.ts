@@ -1,4 +1,4 @@
-/** A GGUF file with an adapter merged into it: what the adapter doesn't change is copied as it lies there. */
+/** Merges an adapter into a GGUF file. Everything the adapter doesn't change is copied byte for byte. */
 import { UserError } from '../../../src/base/errors.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -10,10 +10,10 @@ import { adapterChanges, mergedRows, type WeightChange } from '../merged-rows.js
 import type { GgufMetadata, GgufTensor, GgufTensorType } from './format.js';
 import { bytesPerElement, encode, fileForm, matrixType } from './tensors.js';
 
-/** Bytes that are copied at once. */
+/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
-/** Keys that are no longer true: the mixture of types, where tensors begin, and of how many files it is one. */
+/** Keys that no longer apply: file type, alignment and split information. */
 const outdated = /^general\.(file_type|alignment)$|^split\./;
 
 interface Parts {
@@ -22,8 +22,8 @@ interface Parts {
 }
 
 /**
- * @param type of the matrices that the adapter changes
- * @throws UserError without an adapter, or where it does not fit
+ * @param type for the matrices that the adapter changes
+ * @throws UserError if there is no adapter, or it doesn't fit the model
  */
 export function mergedGguf(
   model: string,

@@ -1,4 +1,4 @@
-/** Writes a model directory as one GGUF file, for llama.cpp and what is built on it (Ollama, LM Studio). */
+/** Writes a model directory as one GGUF file, for llama.cpp and programs based on it (Ollama, LM Studio). */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
@@ -26,18 +26,24 @@ import { vocabularyMetadata } from './vocabulary.js';
 export interface WrittenGguf {
   readonly bytes: number;
   readonly tensors: number;
-  /** Tokens that the file says the model reads. */
+  /** Context length stated in the file, in tokens. */
   readonly contextTokens: number;
-  /** Set where the model itself reads more: sliding windows, which llama.cpp lacks for it, cap the context. */
+  /**
+   * The model's own context if it is longer: llama.cpp lacks sliding windows for the model, which limits its
+   * context.
+   */
   readonly cappedFrom?: number;
 }
 
 /**
+ * Writes a GGUF file.
  * @param model directory of a Hugging Face model, or a GGUF file
- * @param adapter merged into it on the way, with one rounding only; what a GGUF file has beside it is copied as it is
- * @param output must not be there yet; appears once it is complete
- * @param ignoredKeys of config.json, which are read as if they were not there
- * @throws UserError when llama.cpp lacks what the model needs, or the disk is full; the reason of `hooks.signal`
+ * @param adapter merged during writing, with a single rounding; the other tensors of a GGUF file are copied
+ *   unchanged
+ * @param output must not exist; appears only when it is complete
+ * @param ignoredKeys keys of config.json to ignore
+ * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of
+ *   `hooks.signal`
  */
 export async function writeGguf(
   model: string,
@@ -93,5 +99,5 @@ function exported(
   };
 }
 
-/** The format's numbers for a file whose matrices have the given type. */
+/** GGUF's `general.file_type` for files with matrices of a type. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };

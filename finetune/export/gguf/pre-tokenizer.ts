@@ -1,6 +1,6 @@
 /**
- * How llama.cpp divides and merges text: scores of SentencePiece's tokens (Kudo and Richardson 2018; the merge with the
- * higher score goes first), and names of the rules that divide text before pairs are merged.
+ * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the merge
+ * with the higher score goes first), and names of the rules that split text before pairs are merged.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,9 +10,9 @@ import { preTokenizers } from '../../../src/models/local/tokens/pre-tokenizers.j
 import { improverPattern } from './improver-tokens.js';
 
 /**
- * Scores by token: those of `tokenizer.model` where it exists, else those that follow from the order of the merges.
+ * Scores by token, from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
- * @throws UserError when that order can't be told by scores
+ * @throws UserError if no scores can express that order
  */
 export function sentencePieceScores(
   directory: string,
@@ -24,8 +24,8 @@ export function sentencePieceScores(
 }
 
 /**
- * tokenizer.json ranks pairs; SentencePiece scores the merged piece alone. The two agree if every way to make a piece of
- * two others is a merge, and the merges that make one piece follow each other.
+ * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of
+ * pieces that forms a piece is a merge, and all merges that form the same piece are consecutive.
  */
 function scoresOfMerges(
   vocabulary: ReadonlyMap<string, number>,
@@ -63,7 +63,10 @@ function inexpressible(directory: string, reason: string): UserError {
   });
 }
 
-/** `pieces` of SentencePiece's ModelProto: field 1, with the piece (1, string) and its score (2, float). */
+/**
+ * Reads `pieces` from SentencePiece's ModelProto: field 1, with the piece (1, string) and its score (2,
+ * float).
+ */
 function readPieces(file: string): Map<string, number> {
   const scores = new Map<string, number>();
   for (const field of protobufFields(readFileSync(file), file)) {
@@ -79,7 +82,7 @@ function readPieces(file: string): Map<string, number> {
   return scores;
 }
 
-/** Fields of a message by their numbers, with the content of fixed and length-delimited ones. */
+/** Fields of a protobuf message by number, with the bytes of fixed-size and length-delimited ones. */
 function* protobufFields(buffer: Buffer, file: string): Generator<{ number: number; bytes?: Buffer }> {
   let at = 0;
   const varint = (): number => {
@@ -131,8 +134,9 @@ const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]
 const splits = (name: string) => preTokenizers[name]!.splits.map((pattern) => `split ${pattern}`);
 
 /**
- * llama.cpp's names, for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (a ByteLevel that splits
- * by GPT-2's own pattern). With `ignoreMerges` a word that is a token stays whole, whatever the merges say.
+ * llama.cpp's names for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel
+ * with GPT-2's own pattern). With `ignoreMerges`, a word that is itself a token stays whole regardless of
+ * merges.
  */
 const known = [
   { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },
@@ -147,9 +151,10 @@ const known = [
 ];
 
 /**
- * @param preTokenizer of tokenizer.json
- * @throws UserError when no name of llama.cpp is known for these rules: others would divide numbers and words otherwise
- * than the model learnt them
+ * Finds llama.cpp's name for a tokenizer's splitting rules.
+ * @param preTokenizer `pre_tokenizer` of tokenizer.json
+ * @throws UserError if no name is known: other rules would split text differently from what the model was
+ *   trained on
  */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);

@@ -1,4 +1,4 @@
-/** A decoder's weights as llama.cpp names, orders and encodes them. */
+/** Names, reorders and encodes a decoder's weights for llama.cpp. */
 import { UserError } from '../../../src/base/errors.js';
 import { decoderTensors, requireTensor } from '../../../src/models/local/graph/parameters.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
@@ -18,7 +18,7 @@ import {
 } from '../merged-rows.js';
 import type { GgufTensor, GgufTensorType } from './format.js';
 
-/** llama.cpp's architectures by those of config.json. */
+/** Maps architectures of config.json to llama.cpp's. */
 const architectures: Readonly<Record<string, string>> = {
   llama: 'llama',
   mistral: 'llama',
@@ -37,7 +37,7 @@ const architectures: Readonly<Record<string, string>> = {
   gpt2: 'gpt2',
 };
 
-/** @throws UserError for a family that isn't exported */
+/** @throws UserError for a family that can't be exported */
 export function ggufArchitecture({ architecture }: DecoderConfig): string {
   const name = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
   if (name !== undefined) return name;
@@ -52,9 +52,9 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
 }
 
 /**
- * Every tensor of the file. Vectors and convolutions are float32; matrices have the type asked for, those whose rows
- * can't be cut into blocks of 32 are F16 instead of Q8_0.
- * @throws UserError when a weight is missing
+ * All tensors of the file. Vectors and convolutions are float32. Matrices have the requested type, but F16
+ * instead of Q8_0 if their rows aren't divisible into blocks of 32.
+ * @throws UserError if a weight is missing or has the wrong shape
  */
 export function ggufTensors(
   config: DecoderConfig,
@@ -81,7 +81,7 @@ export function ggufTensors(
       const written = isMatrix && !keptExact(config, name) ? matrixType(type, columns) : 'F32';
       return {
         name: ggufName(architecture, name),
-        // A dimension of 1 between channels and tokens is left out.
+        // Drops the dimension of size 1 in the middle of a convolution.
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         type: written,
         byteLength: elementCount(shape) * bytesPerElement[written],
@@ -94,10 +94,10 @@ export function ggufTensors(
   ];
 }
 
-/** Positions are added to embeddings as they are. */
+/** Position embeddings stay float32. */
 const keptExact = ({ modules }: DecoderConfig, name: string) => name === `${modules.positions}.weight`;
 
-/** The type of a matrix whose rows have so many columns. */
+/** Type of a matrix with rows of this length. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
   type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
 
@@ -108,25 +108,26 @@ export const bytesPerElement: Readonly<Record<GgufTensorType, number>> = {
   Q8_0: 34 / 32,
 };
 
-/** @throws UserError when a weight is too large for float16 */
+/** @throws UserError if a weight is too large for float16 */
 export function encode(values: Float32Array, type: GgufTensorType, name: string): Uint8Array {
   if (type === 'F16') requireHalves(values, name);
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
 }
 
-/** What a weight is in the file. */
+/** How a weight is stored in the file. */
 interface FileForm {
-  /** Rows are changed so many at once, or multiples of it. */
+  /** Convert this many rows at a time, or a multiple. */
   readonly rows: number;
-  /** @returns rows, of so many columns each, in llama.cpp's order and with its values */
+  /** Converts rows with `columns` columns to llama.cpp's order and values. */
   change(values: Float32Array, columns: number): Float32Array;
 }
 
 const asItIs: FileForm = { rows: 1, change: (values) => values };
 
 /**
- * Rotary embedding turns pairs of numbers. Hugging Face pairs the i-th of a head's first half with the i-th of the
- * second; some of llama.cpp's architectures pair neighbours, so the rows that make queries and keys change places.
+ * Rotary embedding rotates pairs of numbers. Hugging Face pairs element i of a head's first half with element
+ * i of its second half. Some of llama.cpp's architectures pair neighbours, so the rows of queries and keys
+ * are reordered.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
@@ -144,7 +145,7 @@ export function fileForm(config: DecoderConfig, name: string): FileForm {
   return asItIs;
 }
 
-/** Decays as rates, and heads of values one from each group in turn, where they aren't yet. */
+/** Converts decays to rates, and value heads from grouped to interleaved order, unless they already are. */
 function gatedDeltaForm(
   { keyHeads, keyDim, valueHeads, decay, order }: Extract<Recurrence, { kind: 'gated delta' }>,
   name: string,
@@ -181,7 +182,7 @@ function gatedDeltaForm(
   };
 }
 
-/** Blocks that come in groups, one from each group in turn. */
+/** Interleaves grouped blocks: takes one block from each group in turn. */
 function takenInTurn(values: Float32Array, groups: number, inGroup: number): Float32Array {
   const block = values.length / (groups * inGroup);
   const result = new Float32Array(values.length);
@@ -192,7 +193,7 @@ function takenInTurn(values: Float32Array, groups: number, inGroup: number): Flo
   return result;
 }
 
-/** Moves the first half of each head's rows to the even places and the second to the odd ones. */
+/** Moves the first half of each head's rows to even positions, and the second half to odd ones. */
 function interleaveHalves(values: Float32Array, headDim: number, columns: number): Float32Array {
   const result = new Float32Array(values.length);
   const half = headDim / 2;
@@ -204,7 +205,10 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/** Divisors of the frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of longrope. */
+/**
+ * Divisors of the rotary frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of
+ * longrope.
+ */
 function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')

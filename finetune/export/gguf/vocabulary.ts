@@ -1,4 +1,4 @@
-/** A model's tokenizer as metadata of a GGUF file. */
+/** Converts a model's tokenizer to GGUF metadata. */
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
@@ -16,7 +16,7 @@ import { type GgufMetadata, ggufValue } from './format.js';
 import { improverMerges, isCutOut } from './improver-tokens.js';
 import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
-/** Kinds of tokens in GGUF. */
+/** GGUF's token types. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
 const stepSchema = z.looseObject({ type: z.string() });
@@ -39,8 +39,8 @@ const tokenizerSchema = z.looseObject({
 type Tokenizer = z.output<typeof tokenizerSchema>;
 
 /**
- * Tokens, merges or scores, special tokens and the chat template.
- * @throws UserError when llama.cpp has no such tokenizer
+ * Metadata for tokens, merges or scores, special tokens and the chat template.
+ * @throws UserError if llama.cpp doesn't support the tokenizer
  */
 export function vocabularyMetadata(directory: string, config: DecoderConfig): GgufMetadata {
   const file = path.join(directory, 'tokenizer.json');
@@ -56,7 +56,10 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
   ];
 }
 
-/** The token that llama.cpp and the model's tokenizer put before every text; undefined where they put none. */
+/**
+ * Text of the token that llama.cpp and the model's tokenizer prepend to every text; undefined if they prepend
+ * none.
+ */
 export function addedBos(directory: string, config: DecoderConfig): string | undefined {
   if (isGguf(directory)) return storedBos(openGguf(directory));
   const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));
@@ -64,7 +67,7 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-/** Without a word, llama.cpp adds one for SentencePiece. */
+/** If the file doesn't say, llama.cpp adds one for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   const adds = value('add_bos_token') ?? value('model') === 'llama';
@@ -79,7 +82,7 @@ interface Token {
   readonly kind: number;
 }
 
-/** A token for every row of the embedding; rows without one are named `[PAD<id>]`. */
+/** One token per row of the embedding; rows without a token are named `[PAD<id>]`. */
 function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, file: string): Token[] {
   const tokens: (Token | undefined)[] = Array.from({ length: rows });
   const isByte = (token: string) => model.byte_fallback && /^<0x[0-9A-F]{2}>$/.test(token);
@@ -120,11 +123,11 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
   ] satisfies GgufMetadata;
 }
 
-/** Byte-level tokens write a blank as `Ġ`; those that the embedded model has hold no other byte that is spelt otherwise. */
+/** Byte-level tokens write a space as `Ġ`. The embedded model's tokens contain no other re-encoded byte. */
 const plain = (text: string) => text.replaceAll('Ġ', ' ');
 const byteLevel = (text: string) => text.replaceAll(' ', 'Ġ');
 
-/** User-defined tokens stand for themselves, so they are written plainly. */
+/** User-defined tokens are matched literally, so they are written as plain text. */
 const withImproverKinds = (tokens: readonly Token[]): Token[] =>
   tokens.map((token) => {
     const text = plain(token.text);
@@ -147,7 +150,7 @@ function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Tok
     ['tokenizer.ggml.model', ggufValue.string('llama')],
     ['tokenizer.ggml.pre', ggufValue.string('default')],
     ...tokenLists(tokens),
-    // Tokens that no merge makes are never compared; llama.cpp's own converter gives them this score, too.
+    // Tokens that no merge produces are never compared; llama.cpp's converter uses the same score.
     ['tokenizer.ggml.scores', ggufValue.float32s(tokens.map((token) => scores.get(token.text) ?? -1000))],
     ['tokenizer.ggml.add_space_prefix', ggufValue.bool(addsSpace(tokenizer))],
   ] satisfies GgufMetadata;
@@ -166,8 +169,8 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
 }
 
 /**
- * Whether every piece of text between control tokens gets a space at its start. With `prepend_scheme: first` only the
- * start of the whole text does, which in a chat is a control token: there the answer is no.
+ * True if every piece of text between control tokens gets a leading space. With `prepend_scheme: first`, only
+ * the start of the whole text gets one. In a chat, that is a control token, so the result is false.
  */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
@@ -192,7 +195,7 @@ function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderC
     ...Object.entries(named).flatMap(([name, id]) =>
       id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, ggufValue.uint32(id)] as const],
     ),
-    // Stated in any case: for some tokenizers llama.cpp would otherwise add one by itself.
+    // Always stated, because llama.cpp adds one by default for some tokenizers.
     ['tokenizer.ggml.add_bos_token', ggufValue.bool(addBos)],
     ['tokenizer.ggml.add_eos_token', ggufValue.bool(addEos)],
   ];
@@ -227,7 +230,7 @@ function tokenIds({ model, added_tokens: added }: Tokenizer): ReadonlyMap<string
   return new Map([...Object.entries(model.vocab), ...added.map(({ content, id }) => [content, id] as const)]);
 }
 
-/** The control tokens around every text; undefined where older directories leave that to the config. */
+/** The control tokens around every text; undefined if an older tokenizer leaves this to the config. */
 function frameOf(processor: Tokenizer['post_processor']): { first: string; last: string } | undefined {
   const { processors } = z
     .looseObject({ processors: z.array(stepSchema).default([]) })

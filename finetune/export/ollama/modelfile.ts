@@ -1,4 +1,4 @@
-/** Modelfiles, of which `ollama create` makes models. */
+/** Modelfiles, from which `ollama create` makes models. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { requireOneLine } from '../../../src/format/one-line.js';
@@ -11,20 +11,23 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** The largest context in tokens that a Modelfile asks for: memory grows with it, and Ollama's own default is short. */
+/**
+ * Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is
+ * short.
+ */
 const contextLimit = 8192;
 
 export interface Modelfile {
   readonly text: string;
-  /** Whether it holds a template that renders prompts as the model's own does. */
+  /** True if the Modelfile includes a template that renders prompts like the model's own. */
   readonly template: boolean;
 }
 
 /**
- * @param gguf path from the Modelfile to the file with the weights
- * @param variables of the chat template, as the model was trained with
- * @param contextTokens that the model reads
- * @param ignoredKeys of config.json, which are read as if they were not there
+ * @param gguf path from the Modelfile to the weights
+ * @param variables chat template variables the model was trained with
+ * @param contextTokens the model's context
+ * @param ignoredKeys keys of config.json to ignore
  * @throws UserError for a name with a line break
  */
 export function ggufModelfile(
@@ -62,10 +65,10 @@ export function ggufModelfile(
 }
 
 /**
- * A Modelfile of an adapter on top of a model that Ollama has.
- * @param place path from the Modelfile to the adapter's GGUF file: of PEFT's own, Ollama refuses the name, reads alpha as a
- *   whole number only, and knows nothing of use_rslora
- * @throws UserError when Ollama takes no adapters for this architecture, or none of this kind
+ * Modelfile of an adapter on a model that Ollama already has.
+ * @param place path from the Modelfile to the adapter's GGUF file; PEFT's own files don't work, because
+ *   Ollama rejects their name, reads alpha only as an integer and ignores use_rslora
+ * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
 export function adapterModelfile(
   { model, adapter }: AdaptedModel,
@@ -88,7 +91,7 @@ export function adapterModelfile(
       message: 'Ollama takes no adapters of this kind (DoRA)',
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
-  // Ollama would read on after three of them, to the next three.
+  // After three quotes, Ollama would read on to the next three.
   if (from.trim() === '' || from.includes('"'))
     throw new UserError({ field: '--from', value: from, message: 'is no name of a model' });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
@@ -102,7 +105,7 @@ export function adapterModelfile(
 
 const lines = (parts: readonly string[]) => `${parts.join('\n')}\n`;
 
-/** A path that Ollama does not take for the name of a model: it starts with a dot or a slash. */
+/** Adds `./` to relative paths, so Ollama doesn't take them for model names. */
 function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }

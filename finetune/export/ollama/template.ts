@@ -1,19 +1,20 @@
 /**
- * Derives the Go template by which Ollama renders prompts from the model's Jinja template, of which Ollama knows only
- * some. It follows from the Jinja template's texts of a few conversations, and is kept only if it renders them all alike.
+ * Derives a Go template for Ollama from the model's Jinja template, because Ollama recognizes only some of
+ * those. Infers it from how the Jinja template renders a few conversations, and keeps it only if it
+ * reproduces all of them.
  */
 
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
-/** The text that a template puts between contents. A conversation is [system] user (assistant user)*. */
+/** The text that a template puts around messages. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
   readonly system: SystemFormat;
-  /** At the start, where there is no system message. */
+  /** Text at the start if there is no system message. */
   readonly withoutSystem: string;
   readonly user: Frame;
   readonly assistant: Frame;
-  /** The beginning of the answer. */
+  /** Assistant prefix. */
   readonly answer: string;
 }
 
@@ -22,7 +23,9 @@ interface Frame {
   readonly after: string;
 }
 
-/** A message of its own at the start, a part of the last user message (Mistral), or nothing (the embedded model). */
+/**
+ * The system message comes first, inside the last user message (Mistral), or not at all (the embedded model).
+ */
 type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' | 'left-out' };
 
 const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;
@@ -39,9 +42,9 @@ const conversations: readonly (readonly ChatMessage[])[] = [
 ];
 
 /**
- * @param bos text of the token that llama.cpp itself puts at the start, undefined where it puts none
+ * @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none
  * @param ends texts of the tokens that end an answer
- * @returns a Go template, or undefined where the model's template is of a kind that can't be derived
+ * @returns a Go template; undefined if none can be derived
  */
 export function ollamaTemplate(
   template: Pick<ChatTemplate, 'render'>,
@@ -56,7 +59,7 @@ export function ollamaTemplate(
   try {
     rendered = conversations.map(render);
   } catch {
-    // The template refuses a conversation, e.g. one with a system message.
+    // The template rejects a conversation, e.g. one with a system message.
     return undefined;
   }
   const format = [systemMessage, systemInLastUser, systemLeftOut]
@@ -73,11 +76,11 @@ export function ollamaTemplate(
     ...[instruction, asked, answered].flatMap((f) => [f.before, f.after]),
   ];
   const text = goTemplate(format);
-  // It stands between three quotes.
+  // The template is put between triple quotes.
   return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 
-/** The text between contents, or undefined where they do not come in this order. */
+/** The text around the contents; undefined if they don't occur in this order. */
 function between(text: string, contents: readonly string[]): string[] | undefined {
   const parts: string[] = [];
   let at = 0;
@@ -95,7 +98,7 @@ function systemMessage(rendered: readonly string[], ends: readonly string[]): Ch
   const full = between(rendered[3]!, [s, u, a, v]);
   if (bare === undefined || full === undefined) return undefined;
   const [start, systemToUser, ...turns] = full as [string, string, string, string, string];
-  // All user messages begin alike; the text before that closes the message before.
+  // All user messages start the same way; the text before that ends the previous message.
   const shared = commonEnd(commonEnd(systemToUser, turns[1]), bare[0]!);
   const before = shared.slice(closing(shared, ends).length);
   return {
@@ -133,7 +136,7 @@ function systemLeftOut(rendered: readonly string[], ends: readonly string[]): Ch
   };
 }
 
-/** @param before what precedes every user message */
+/** @param before the text before every user message */
 function turnFormat(
   before: string,
   [userToAssistant, assistantToUser, end]: readonly [string, string, string],
@@ -147,7 +150,7 @@ function turnFormat(
   };
 }
 
-/** The token that ends a message, with the space after it, at the start of a text. */
+/** The end-of-message token at the start of a text, with the whitespace after it. */
 function closing(text: string, ends: readonly string[]): string {
   const end = ends.find((one) => text.startsWith(one));
   return end === undefined ? '' : end + /^\s*/.exec(text.slice(end.length))![0];
@@ -180,7 +183,7 @@ function renderFormat(format: ChatFormat, messages: readonly ChatMessage[]): str
   return start + framed.join('') + format.answer;
 }
 
-/** Go's text/template, with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
+/** Go text/template with Ollama's variables: `.Messages`, and `.System`, which joins all system messages. */
 function goTemplate({ system, withoutSystem, user, assistant, answer }: ChatFormat): string {
   const start =
     withoutSystem === ''

@@ -1,4 +1,4 @@
-/** What a run trains, and the values that it begins with: a fresh adapter, or the one that its model has. */
+/** Plans and loads the adapter that a run trains: a fresh one, or the one its model already has. */
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
 import type { AdaptingConfig } from '../../../src/experiment/learning/learner.js';
@@ -21,19 +21,19 @@ import {
 import type { Parameter } from '../../engine/training-session.js';
 import { firstParameters } from '../../train/method.js';
 
-/** What is known before anything large is read. */
+/** What can be determined before loading any weights. */
 export interface PlannedAdapter {
-  /** Directory or file of the base. */
+  /** Directory or file of the base model. */
   readonly model: string;
   readonly decoder: DecoderConfig;
-  /** Of the sampling. */
+  /** Sampling temperature. */
   readonly temperature: number;
   readonly lora: LoraSettings;
-  /** The one that it goes on from; undefined for a fresh one. */
+  /** The existing adapter to continue from; undefined for a fresh one. */
   readonly from: Adapter | undefined;
 }
 
-/** @throws UserError where the model or its adapter can't be trained */
+/** @throws UserError if the model or its adapter can't be trained */
 export function plannedAdapter({ adapt, model }: AdaptingConfig): PlannedAdapter {
   const path = modelDirectory(model.path);
   const decoder = readDecoderConfig(path, model.ignoreKeys);
@@ -53,7 +53,7 @@ export function plannedAdapter({ adapt, model }: AdaptingConfig): PlannedAdapter
   };
 }
 
-/** @throws UserError where the model's publisher recommends the likeliest token always */
+/** @throws UserError if the temperature is 0 because the model's publisher recommends greedy decoding */
 function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   const chosen = { from: 'the config', sampling: withStoreDefaults(model) };
   const temperature = samplingOf(readGenerationDefaults(path), [chosen]).temperature.value;
@@ -65,7 +65,11 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   });
 }
 
-/** @throws UserError for an adapter that is no plain LoRA of one rank on whole kinds of modules */
+/**
+ * LoRA settings of an existing adapter.
+ * @throws UserError unless it is plain LoRA with one rank and scale, applied to the same modules in every
+ *   layer
+ */
 function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   const refused = (message: string) =>
     new UserError({
@@ -86,7 +90,7 @@ function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   return lora;
 }
 
-/** Enough for the names and shapes of the factors. */
+/** Enough to compute the names and shapes of the factors. */
 const shapesOnly = (lora: LoraSettings): Trainable => ({ kind: 'adapter', lora, base: new Map() });
 
 export interface BegunAdapter {
@@ -94,7 +98,7 @@ export interface BegunAdapter {
   readonly parameters: readonly Parameter[];
 }
 
-/** Reads the base, quantised as it answers, and the first values of the adapter. */
+/** Reads the base model, quantized as in serving, and the adapter's initial values. */
 export function begunAdapter(
   { decoder, from, lora, model: path }: PlannedAdapter,
   { model, seed }: AdaptingConfig,

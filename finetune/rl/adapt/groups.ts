@@ -1,11 +1,11 @@
-/** Groups of answers as a trainer sees them, from what a run observed. */
+/** Turns what a run observed into groups of rewarded answers for the trainer. */
 import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learning/observed.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { createGenerator, shuffled } from '../../../src/random/generator.js';
 import { type Episode, episodeOf, type Group } from '../learning/episode.js';
 import { type OpenedTerm, rewardsOf } from '../proposer/candidates.js';
 
-/** The answers to one prompt, and what each earned. */
+/** The answers to one prompt with their rewards. */
 export interface RewardedGroup {
   readonly episodes: Group;
   readonly rewards: readonly number[];
@@ -13,14 +13,14 @@ export interface RewardedGroup {
 
 export interface Rewarding {
   readonly terms: readonly OpenedTerm[];
-  /** The environment's id. */
+  /** Id of the environment. */
   readonly environment: string;
-  /** Seed of a permutation of the rewards within each group; undefined: they stay where they belong. */
+  /** If set, permutes the rewards within each group with this seed. */
   readonly shuffle: number | undefined;
   readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
 }
 
-/** A prompt with one answer is left out, as that has nothing to be compared with. */
+/** Skips prompts with a single answer, which has nothing to be compared with. */
 export function rewardedGroups(
   { history, prompts }: ObservedIteration,
   { encode, environment, shuffle, terms }: Rewarding,

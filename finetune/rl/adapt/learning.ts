@@ -1,4 +1,4 @@
-/** Learning while searching: what `src` hands a run that trains its model. */
+/** Implements learning during a search: opens the learner that trains a run's model. */
 import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/learner.js';
 import { chooseDevice, freeCores } from '../../../src/models/local/engine/device.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';

@@ -1,6 +1,8 @@
-/** Trains the adapter of a run, an update every few iterations: rewards → advantages → steps → adapter. */
+/** Trains a run's adapter every few iterations: rewards → advantages → optimizer steps → adapter. */
+
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { append } from '../../../src/base/append.js';
 import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
 import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
 import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
@@ -9,7 +11,7 @@ import { deriveSeeds } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';
 import type { Adaptation } from '../../../src/runs/events.js';
 import { runFiles } from '../../../src/runs/reader.js';
-import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import { largest, mean, standardDeviation } from '../../../src/statistics/descriptive.js';
 import type { CheckpointOwner, TrainingState } from '../../engine/checkpoint.js';
 import { writeAdapter } from '../../engine/first-values.js';
 import { zeroMoments } from '../../engine/optimisers.js';
@@ -23,17 +25,17 @@ import { identityOf } from '../online.js';
 import { type RewardedGroup, type Rewarding, rewardedGroups } from './groups.js';
 import { LearnerStates } from './states.js';
 
-/** What a learner is made of. */
+/** Everything a `RunLearner` needs. */
 export interface LearnerParts {
   readonly config: AdaptingConfig;
   /** Directory of the run. */
   readonly run: string;
   readonly lora: LoraSettings;
-  /** The first values, which stay as they are. */
+  /** Initial values; never modified. */
   readonly parameters: readonly Parameter[];
   readonly objective: PolicyObjective;
   readonly sessions: Sessions;
-  /** Whether the KL divergence to the first values counts. */
+  /** True if the KL divergence from the initial policy is penalized. */
   readonly refers: boolean;
   readonly threads: number;
   readonly rewarding: Omit<Rewarding, 'shuffle'>;
@@ -41,7 +43,10 @@ export interface LearnerParts {
   readonly close: () => Promise<void>;
 }
 
-/** Imitation is REINFORCE whose only answers are those to be imitated, each with the advantage 1. */
+/**
+ * The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with
+ * advantage 1.
+ */
 export function objectiveOf({ objective }: AdaptConfig): ObjectiveSettings {
   if (objective.kind !== 'imitation') return objective;
   return objectiveSchema.parse({ kind: 'reinforce', importance: { kind: 'none' } });
@@ -65,7 +70,7 @@ export class RunLearner implements Learner {
     const found = this.#states.restore(completed, parameters, this.#owner.identity);
     this.#iteration = found?.iteration ?? 0;
     this.#state = found?.state ?? firstState(parameters);
-    // A killed process may have written another one, or a part of it.
+    // A killed process may have left a newer or incomplete adapter.
     rmSync(this.#directory, { recursive: true, force: true });
     if (this.#state.step > 0) this.#writeAdapter();
   }
@@ -82,7 +87,7 @@ export class RunLearner implements Learner {
     const { adapt, seed } = this.#parts.config;
     const { iteration } = observed;
     const shuffle = adapt.reward.shuffle ? deriveSeeds(learningSeed(seed), [iteration], 1)[0]! : undefined;
-    this.#pending.push(...rewardedGroups(observed, { ...this.#parts.rewarding, shuffle }));
+    append(this.#pending, rewardedGroups(observed, { ...this.#parts.rewarding, shuffle }));
     this.#iteration = iteration;
     if (iteration % adapt.every !== 0) return undefined;
     const groups = this.#pending;
@@ -98,7 +103,7 @@ export class RunLearner implements Learner {
     const { config, milliseconds } = this.#parts;
     const started = milliseconds();
     const before = this.#state.step;
-    // Groups that teach nothing are left out, so that the others count as much as they would alone (DAPO).
+    // Groups with equal rewards teach nothing; dropping them keeps them from diluting the others (DAPO).
     const telling = groups.filter(({ rewards }) => !isFlat(rewards));
     const sequences = await this.#credited(telling);
     const done = sequences.length > 0 ? await this.#improve(sequences) : undefined;
@@ -119,7 +124,7 @@ export class RunLearner implements Learner {
     };
   }
 
-  /** The answers that are trained on, with their advantages. */
+  /** The answers to train on, with their advantages. */
   async #credited(groups: readonly RewardedGroup[]): Promise<readonly Sampled[]> {
     const { config, parameters, refers, sessions } = this.#parts;
     const { advantages: scale, objective } = config.adapt;
@@ -141,7 +146,7 @@ export class RunLearner implements Learner {
           read,
           { objective: objectiveOf(config.adapt), scale, invalid: 0 },
         );
-    // Where a constraint leaves no choice, there is nothing to train.
+    // Sequences in which constraints left no choice have nothing to train.
     return sampled.filter(({ trained }) => trained?.includes(true) !== false);
   }
 
@@ -171,13 +176,13 @@ export class RunLearner implements Learner {
   }
 }
 
-/** The answer that earned the most; the first of equal ones. */
+/** The answer with the highest reward; on ties, the first. */
 function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
-  const best = rewards.indexOf(Math.max(...rewards));
+  const best = rewards.indexOf(largest(rewards));
   return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
 }
 
-/** First values are the reference, too: the state has values of its own. */
+/** Initial state. Copies the values, because the originals also serve as the reference. */
 const firstState = (parameters: readonly Parameter[]): TrainingState => ({
   parameters: parameters.map((parameter) => ({ ...parameter, values: parameter.values.slice() })),
   moments: parameters.map(zeroMoments),

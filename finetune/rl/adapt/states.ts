@@ -1,4 +1,4 @@
-/** What a learner of a run keeps in its directory: the adapter as it is, and the states after the last updates. */
+/** Stores the learner's states after the last updates in the run's directory. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
@@ -12,8 +12,8 @@ import {
 import type { Parameter } from '../../engine/training-session.js';
 
 /**
- * An iteration is on record only after the next one began, so that a run may go on from before the last two updates: the
- * states of so many are kept. Where one is missing, it follows from the run's log.
+ * Number of states to keep. An iteration is recorded only after the next one has begun, so a run may resume
+ * from before its last two updates. A missing state is recomputed from the run's log.
  */
 const kept = 3;
 
@@ -27,7 +27,7 @@ export class LearnerStates {
     this.#folder = join(run, 'learning');
   }
 
-  /** Threads that it was trained with so far; undefined before the first update. */
+  /** Number of threads used so far; undefined before the first update. */
   get threads(): number | undefined {
     const [last] = this.#iterations();
     return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));
@@ -39,7 +39,10 @@ export class LearnerStates {
     for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
   }
 
-  /** The last state that the run has come to: those after `completed`, and what a killed process was writing, are removed. */
+  /**
+   * Returns the latest usable state at or before iteration `completed`. Removes all states after it, and
+   * temporary files that a killed process left.
+   */
   restore(
     completed: number,
     parameters: readonly Parameter[],
@@ -68,7 +71,7 @@ export class LearnerStates {
   #file = (iteration: number) => join(this.#folder, `after-${iteration}.safetensors`);
 }
 
-/** A state that a crash of the machine tore is none: what it held follows from the log. */
+/** A state torn by a system crash counts as missing; it is recomputed from the log. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -1,13 +1,13 @@
-/** `policyloop check` of a reinforcement learning: whether its config can be read, and what it will take. */
+/** `policyloop check` for reinforcement learning: validates a config and forecasts what the run will need. */
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { isLearningConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/preflight/findings.js';
 
 /**
- * Loads the trainer for such a config alone.
- * @param offline nothing is tried: the config is read
- * @returns undefined for a config of another kind
+ * Checks a config, loading the trainer's code only if it is one for reinforcement learning.
+ * @param offline only read the config, without trying an update
+ * @returns undefined for other kinds of config
  */
 export async function checkLearning(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -17,7 +17,7 @@ export async function checkLearning(
   try {
     if (!isLearningConfig(file, context.cwd)) return undefined;
   } catch (error) {
-    // The check of experiments says what is wrong with a config that can't be read.
+    // The check for experiments reports configs that can't be read.
     if (error instanceof UserError) return undefined;
     throw error;
   }
@@ -43,7 +43,7 @@ export async function checkLearning(
   }
 }
 
-/** A line of `--dry-run`: what is forecast, and how much. */
+/** Splits a line of `--dry-run` into the name and value of a forecast. */
 function forecastFinding(line: string): Finding {
   const [, field = 'forecast', message = line] = /^(\S+) +(.*)$/.exec(line) ?? [];
   return found(field, message);

@@ -1,31 +1,33 @@
-/** Episodes as a trainer sees them: sequences of tokens that were sampled, and what was earned. */
+/** Episodes in the form the trainer needs: sequences of sampled tokens, and rewards. */
+
 import type { Game, Turn } from '../../../src/agents/player.js';
+import { append } from '../../../src/base/append.js';
 import type { TokenSequence } from '../../engine/batch.js';
 import { type SampledReply, wasChosen } from './reply.js';
 
-/** Tokens that were read and sampled in one go. Those that the environment wrote in between are not trained. */
+/** Tokens of consecutive turns that continue one another. Tokens from the environment aren't trained. */
 export interface SampledSequence extends TokenSequence {
   readonly trained: readonly boolean[];
-  /** One for each token of the completion, at the temperature of the sampling; 0 where not trained. */
+  /** One per completion token, at the sampling temperature; 0 for the environment's tokens. */
   readonly samplerLogp: readonly number[];
 }
 
 export interface Episode {
   readonly sequences: readonly SampledSequence[];
-  /** The reward of each turn. */
+  /** Reward of each turn. */
   readonly rewards: readonly number[];
-  /** Whether the reply of each turn named an action. */
+  /** True for each turn whose reply named an action. */
   readonly valid: readonly boolean[];
   /**
-   * Place of the last trained token by the end of each turn's reply, among the tokens of all completions; −1 before there
-   * was a choice.
+   * For each turn, the index of the last trained token up to the end of its reply, counting the tokens of all
+   * completions; −1 if there is none.
    */
   readonly ends: readonly number[];
-  /** Whether a limit cut it off: more might have been earned. */
+  /** True if a limit cut the episode off, so more might have been earned. */
   readonly truncated: boolean;
-  /** Tokens that the model sampled. */
+  /** Number of sampled tokens. */
   readonly tokens: number;
-  /** Mean return of the policy that it proposed. */
+  /** Mean return of the proposed policy. */
   readonly policyReturn?: number;
 }
 
@@ -46,10 +48,13 @@ export function episodeOf({
   };
 }
 
-/** Turns whose prompts go on from the tokens before are one sequence. What follows its last choice is left out. */
+/**
+ * Joins turns whose prompts continue the previous tokens into one sequence. Drops tokens after its last
+ * trained one.
+ */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
-  /** Choices that were made by the end of each turn. */
+  /** Cumulative number of trained tokens at the end of each turn. */
   const made: number[] = [];
   for (const { reply } of turns) {
     const last = completions.at(-1);
@@ -77,20 +82,29 @@ class Completion {
   }
 
   sampled({ allowed, ids, logp }: Played['reply']): void {
-    this.ids.push(...ids);
-    this.#allowed.push(...allowed);
-    this.#trained.push(...allowed.map(wasChosen));
-    this.#logp.push(...logp);
+    append(this.ids, ids);
+    append(this.#allowed, allowed);
+    append(this.#trained, allowed.map(wasChosen));
+    append(this.#logp, logp);
   }
 
   read(ids: readonly number[]): void {
-    this.ids.push(...ids);
-    this.#allowed.push(...ids.map(() => null));
-    this.#trained.push(...ids.map(() => false));
-    this.#logp.push(...ids.map(() => 0));
+    append(this.ids, ids);
+    append(
+      this.#allowed,
+      ids.map(() => null),
+    );
+    append(
+      this.#trained,
+      ids.map(() => false),
+    );
+    append(
+      this.#logp,
+      ids.map(() => 0),
+    );
   }
 
-  /** Undefined where there was no choice. */
+  /** Undefined if no token is trained. */
   sequence(): SampledSequence | undefined {
     const length = this.#trained.lastIndexOf(true) + 1;
     if (length === 0) return undefined;
@@ -105,7 +119,7 @@ class Completion {
   }
 }
 
-/** What a prompt adds to a sequence; undefined where it does not begin with it. */
+/** The tokens that a prompt adds to a sequence; undefined if it doesn't start with that sequence. */
 function continuation(
   { promptIds, ids }: Pick<Completion, 'promptIds' | 'ids'>,
   prompt: readonly number[],

@@ -5,8 +5,8 @@ import { buildTrainingGraph } from '../../engine/training-graph.js';
 import { openTrainingSession, type TrainingSession } from '../../engine/training-session.js';
 
 /**
- * Opens the graph that trains an objective, or only reads it.
- * @throws UserError when memory runs out
+ * Opens a session that trains or evaluates an objective.
+ * @throws UserError if memory runs out
  */
 export function openObjective(
   { config, trainable, device, threads }: LearningGraph,

@@ -14,7 +14,7 @@ const limitsSchema = z
   .prefault({})
   .describe('What ends it early, with its result');
 
-/** The settings that agents and proposers share. */
+/** Settings shared by agents and proposers. */
 export const learningSettings = z.strictObject({
   $schema: z.string().optional().describe('For editors'),
   model: z

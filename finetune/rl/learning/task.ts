@@ -1,40 +1,42 @@
-/** What an online learning learns: an agent's episodes, or a proposer's candidates. */
+/** The interface of tasks for online learning: an agent's episodes, or a proposer's candidates. */
 import type { Group } from './episode.js';
 import type { Sampler } from './reply.js';
 
-/** What a model is trained on. */
 export interface RlTask {
   /**
    * Plays `size` episodes from each start.
-   * @param seed of the sampling
+   * @param seed sampling seed
    */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
   /**
-   * What the model is worth on starts that it never learns from.
-   * @param seed of the sampling
+   * Evaluates the model on starts that are never trained on.
+   * @param seed sampling seed
    */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
-  /** What the next groups depend on beside their starts, for checkpoints; absent where there is nothing. */
+  /**
+   * State that the next groups depend on besides their starts, to be saved in checkpoints; missing if there
+   * is none.
+   */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** What searches reach where the model is measured; absent where there are none beside it. */
+  /** Results of baseline searches on the held-out tasks; missing for tasks without baselines. */
   baselines?(): Promise<readonly Baseline[]>;
   close(): Promise<void>;
 }
 
 interface Measured {
-  /** One for each start; the best weights have the highest mean. */
+  /** One per start; the weights with the highest mean are the best. */
   readonly values: readonly number[];
-  /** Mean return of the policies that were proposed. */
+  /** Mean return of the proposed policies. */
   readonly policyReturn?: number | undefined;
-  /** Mean over runs of the best return of each. */
+  /** Best return of each run, averaged over runs. */
   readonly bestReturn?: number | undefined;
 }
 
-/** A search beside the model, with the same number of episodes. */
+/** A baseline search with the same number of episodes. */
 export interface Baseline {
-  /** For tables. */
+  /** Name shown in tables. */
   readonly label: string;
   readonly bestReturn: number;
-  /** Episodes of one run. */
+  /** Episodes per run. */
   readonly episodes: number;
 }

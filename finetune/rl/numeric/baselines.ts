@@ -1,4 +1,4 @@
-/** Searches over simple policies that are given as many episodes as the training had. */
+/** Baseline searches over simple policies with the same number of episodes as the training. */
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
@@ -9,24 +9,24 @@ import { type ControlName, findControl } from '../../../src/search/controls.js';
 
 export interface NumericBaseline {
   readonly name: ControlName;
-  /** For tables. */
+  /** Name shown in tables. */
   readonly label: string;
-  /** Episodes that the search was given. */
+  /** Number of episodes the search played. */
   readonly episodes: number;
-  /** Returns of the best policy of the search on the seeds of the final evaluation. */
+  /** Returns of the search's best policy on the seeds of the final evaluation. */
   readonly returns: readonly number[];
 }
 
-/** Episodes that a candidate is judged by. */
+/** Episodes per candidate. */
 const episodesEach = 5;
 
-/** First spawn keys below the seed: of the candidates, and of the episodes that judge them. */
+/** First spawn keys below the seed: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
 /**
- * A linear policy for observations that are vectors, a table for discrete ones.
- * @param episodes of the search
- * @param finalSeeds that the best policy is played on
+ * Runs a search over linear policies for vector observations, or Q-tables for discrete ones.
+ * @param episodes budget of the search
+ * @param finalSeeds seeds to play the best policy on
  */
 export async function playBaseline(
   name: ControlName,

@@ -1,28 +1,28 @@
-/** What a training of a numeric policy will take, by one update that is tried. */
+/** Forecasts the cost of training a numeric policy from one trial update. */
 import { playEpisodes, type Start } from './algorithms/episodes.js';
 import type { LearnerState } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 import { finalSeeds, type Training, update, withTraining } from './train-numeric.js';
 
 export interface NumericForecast {
-  /** Parameters of the policy and the value function. */
+  /** Number of parameters of policy and value function. */
   readonly parameters: number;
-  /** Steps of the environment in all updates: in each about as many as in the one that was tried. */
+  /** Environment steps in all updates, with episodes as long as in the trial. */
   readonly steps: number;
-  /** In them. */
+  /** Episodes in all updates. */
   readonly episodes: number;
-  /** With evaluations, without the baselines. */
+  /** Includes evaluations, but not the baselines. */
   readonly seconds: number;
-  /** Where every episode lasts as long as the environment lets it; null where that sets no limit. */
+  /** Upper limit, with every episode as long as the environment allows; null if it sets no limit. */
   readonly most: { readonly steps: number; readonly seconds: number } | null;
-  /** Bytes of the program after that update. */
+  /** Bytes of the process after the trial. */
   readonly memory: number;
 }
 
-/** Steps that are tried: a whole batch where it is as short. */
+/** Steps in the trial, unless a batch is shorter. */
 const triedSteps = 2000;
 
-/** @param meters a monotonic clock, and the memory of the process in bytes */
+/** @param meters a monotonic clock in milliseconds, and the memory of the process in bytes */
 export async function forecastNumeric(
   config: NumericConfig,
   { memory, milliseconds }: { milliseconds(): number; memory(): number },
@@ -31,7 +31,7 @@ export async function forecastNumeric(
     const { environments, learner } = tried;
     const state = learner.initial();
     const small = { ...tried, config: { ...config, batchSteps: Math.min(config.batchSteps, triedSteps) } };
-    // The first one makes room.
+    // Warm-up: the first update allocates memory.
     await update({ ...small, config: { ...config, batchSteps: 1 } }, state);
     const before = { steps: state.steps, episodes: state.episodes };
     const started = milliseconds();
@@ -57,7 +57,9 @@ export async function forecastNumeric(
   });
 }
 
-/** Steps of all updates, and evaluations, where episodes have a length: each is played to its end. */
+/**
+ * Total steps and evaluations if every episode takes `length` steps; episodes are always played to the end.
+ */
 function stepsOf(config: NumericConfig, length: number): { steps: number; evaluations: number } {
   const unlimited = Number.POSITIVE_INFINITY;
   const episodes = Math.min(Math.ceil(config.batchSteps / length), config.batchEpisodes ?? unlimited);
@@ -68,7 +70,7 @@ function stepsOf(config: NumericConfig, length: number): { steps: number; evalua
   };
 }
 
-/** Seconds of a step of the environment with the most probable actions. */
+/** Seconds per environment step when playing the most probable actions, measured over one episode. */
 async function timeOfPlay(
   training: Training,
   { theta, observed }: LearnerState,

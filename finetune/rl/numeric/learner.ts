@@ -1,4 +1,4 @@
-/** What is trained: policy, value function, normalisation, and one update of them. */
+/** The learner: policy, value function and normalization, and their update. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import type { Moments } from '../../engine/optimisers.js';
@@ -20,43 +20,45 @@ import {
 } from './network/transformer.js';
 import type { NumericConfig } from './numeric-config.js';
 
-/** Streams of random numbers below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
 export interface LearnerState extends PpoState {
-  /** Moments of the observations that were trained on. */
+  /** Moments of the observations trained on. */
   readonly observed: RunningMoments;
-  /** Updates made, and episodes and steps played for them. */
+  /** Completed updates, and the episodes and steps played for them. */
   updates: number;
   episodes: number;
   steps: number;
-  /** The update after which the policy was evaluated last. */
+  /** The update after which the policy was last evaluated. */
   evaluated: number;
 }
 
-/** What is told of an update. */
 export interface UpdateFigures {
-  /** In nats, between the policies before and after. */
+  /** Between the policies before and after the update, in nats. */
   readonly kl: number;
   readonly entropy: number;
   readonly valueLoss: number;
-  /** The norm for the policy's loss or surrogate. */
+  /** Gradient norm of the policy's loss or surrogate. */
   readonly gradientNorm: number;
-  /** The share of the steps whose ratio is beyond PPO's clip. */
+  /** Fraction of steps with a ratio clipped by PPO. */
   readonly clipShare?: number;
-  /** Halvings of TRPO's step; null where no step was taken. */
+  /** Halvings of TRPO's step; null if no step was accepted. */
   readonly backtracks?: number | null;
 }
 
 export interface Learner {
   initial(): LearnerState;
   actor(state: Pick<LearnerState, 'theta' | 'observed'>): Actor;
-  /** Changes the state in place. @param progress share of the training that is over, in [0, 1] */
+  /**
+   * Updates the state in place.
+   * @param progress fraction of the training done, in [0, 1]
+   */
   update(state: LearnerState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
   close(): Promise<void>;
 }
 
-/** @throws UserError for an environment whose actions have no head, and where the decoder can't be read */
+/** @throws UserError if the environment's actions have no matching head, or the decoder can't be read */
 export function openLearner(config: NumericConfig, environment: EnvironmentSpec): Learner {
   const inputs = rowWidth(environment);
   const head = createHead(environment, config.logDeviation);
@@ -134,9 +136,9 @@ async function improve(
 
 interface PolicyNetwork {
   readonly network: NumericNetwork;
-  /** First values of its parameters. */
+  /** Initial parameter values. */
   first(): Float64Array;
-  /** What the network sees of observations, where a frozen decoder reads them first. */
+  /** Computes the network's inputs from observations if a frozen decoder reads them first. */
   readonly encode?: (rows: readonly Row[]) => Promise<readonly Row[]>;
   close(): Promise<void>;
 }

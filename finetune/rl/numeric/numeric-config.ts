@@ -133,7 +133,7 @@ export const numericKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
-/** What is trained, in a few words. */
+/** Short description of the policy. */
 export function policyText(policy: NumericConfig['policy']): string {
   const widths = policy.hidden.join('-');
   return policy.kind === 'mlp'
@@ -141,13 +141,13 @@ export function policyText(policy: NumericConfig['policy']): string {
     : `${basename(policy.path)} and mlp ${widths}`;
 }
 
-/** Keys of any name, so that a config can be looked at before its kind is known. */
+/** Accepts any keys, so a config can be read before its kind is known. */
 const anyKind = { json: {}, example: numericKind.example };
 
 /**
- * Whether a config of reinforcement learning, with what is given over it, is that of a policy of numbers rather than of a
- * language model.
- * @throws UserError where there is no such config, or an override is malformed
+ * True if a reinforcement learning config, with overrides applied, trains a numeric policy and not a language
+ * model.
+ * @throws UserError if the config doesn't exist or an override is malformed
  */
 export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
   const { content } = applyOverrides(openConfig('rl', file, { cwd }).content, overrides, anyKind);
@@ -156,8 +156,8 @@ export function isNumericConfig(file: string, overrides: readonly string[], cwd:
 }
 
 /**
- * Reads the config of a numeric policy; paths are resolved as those of a training's config.
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ * Reads the config of a numeric policy; resolves paths as in other training configs.
+ * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
 export function loadNumericConfig(
   file: string,

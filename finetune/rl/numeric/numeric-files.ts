@@ -1,4 +1,4 @@
-/** What a training of a numeric policy leaves behind: a checkpoint to go on from, and the policy. */
+/** Files of a numeric policy's training run: the checkpoint and the trained policy. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import type { NumericConfig } from './numeric-config.js';
 /** Names in the output directory. */
 export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
-/** Weights that were better than all others in an evaluation, and the normalisation that they were trained with. */
+/** The best weights in any evaluation, with the observation moments at that time. */
 export interface BestPolicy {
   readonly step: number;
   readonly meanReturn: number;
@@ -65,8 +65,8 @@ export function writeNumericCheckpoint(
 }
 
 /**
- * @returns undefined where there is no such file
- * @throws UserError when it belongs to a training with other settings
+ * @returns undefined if the file doesn't exist
+ * @throws UserError if it belongs to a training run with other settings
  */
 export function readNumericCheckpoint(
   file: string,
@@ -103,8 +103,9 @@ export function readNumericCheckpoint(
 }
 
 /**
- * Writes `policy.safetensors` (the parameters one after another; mean and sum of squared deviations of the observations)
- * and `policy.json` (what they belong to). @returns their directory
+ * Writes `policy.safetensors` (all parameters; mean and sum of squared deviations of the observations) and
+ * `policy.json` (what they belong to).
+ * @returns their directory
  */
 export function writePolicy(
   { output, environment, policy, normalizeObservations }: NumericConfig,

@@ -1,4 +1,4 @@
-/** `index.html` of the training of a numeric policy: its result beside the baselines, its course, its settings. */
+/** `index.html` of a numeric policy's training run: result and baselines, progress, settings. */
 import { type Content, type Html, html } from '../../../src/format/html.js';
 import {
   formatCompact,
@@ -17,15 +17,15 @@ import { type NumericConfig, policyText } from './numeric-config.js';
 import type { NumericMetric, NumericMetricOf } from './numeric-record.js';
 
 export interface NumericReport {
-  /** The command line that made it, and goes on with it. */
+  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: NumericConfig;
-  /** All metrics of the training, in order; with a `start`. */
+  /** All metrics of the run, in order; includes a `start`. */
   readonly metrics: readonly NumericMetric[];
   readonly status: TrainingStatus;
 }
 
-/** Texts from outside are escaped. */
+/** Builds the page. External text is escaped. */
 export function numericPage(report: NumericReport): Page {
   const { command, config, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
@@ -67,7 +67,7 @@ ${tile('Time', formatDuration(1000 * seconds), '')}
 </dl>`;
 }
 
-/** The policy and the searches, all on the same starts, which nothing else saw. */
+/** Compares the policy with the baselines on the same held-out starts. */
 function comparison(metrics: readonly NumericMetric[]): Html {
   const played = metrics.filter((metric) => metric.kind === 'final' || metric.kind === 'baseline');
   if (played.length === 0)

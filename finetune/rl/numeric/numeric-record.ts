@@ -1,4 +1,4 @@
-/** The record of a training beside its result: the log of metrics, and a page. */
+/** Keeps the record of a training run next to its result: metrics and a page. */
 import { join } from 'node:path';
 import { type Page, page } from '../../../src/report/page/page.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
@@ -13,10 +13,10 @@ export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
   { readonly kind: Kind }
 >;
 
-/** Seconds of training between two pages. */
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
 const pageEvery = 5;
 
-/** Undefined before the first update. */
+/** Estimate from the last ten updates; undefined before the first. */
 export function numericSecondsLeft(metrics: readonly NumericMetric[]): number | undefined {
   const start = metrics.findLast((metric) => metric.kind === 'start');
   const steps = metrics.filter((metric) => metric.kind === 'step').slice(-10);
@@ -29,7 +29,7 @@ export class NumericRecord {
   readonly #page: string;
   readonly #render: (metrics: readonly NumericMetric[], status: TrainingStatus) => Page;
   readonly #log: MetricsLog<NumericMetric>;
-  /** Seconds since the page was written. */
+  /** Seconds since the page was last written. */
   #unwritten = Number.POSITIVE_INFINITY;
 
   constructor(output: string, render: (metrics: readonly NumericMetric[], status: TrainingStatus) => Page) {
@@ -38,7 +38,7 @@ export class NumericRecord {
     this.#log = new MetricsLog(join(output, trainingFiles.metrics));
   }
 
-  /** Those of the whole training, earlier sessions included. */
+  /** Metrics of the whole training run, including earlier sessions. */
   get metrics(): readonly NumericMetric[] {
     return this.#log.metrics;
   }
@@ -48,7 +48,7 @@ export class NumericRecord {
     return numericSecondsLeft(this.metrics);
   }
 
-  /** @throws UserError when the log of an earlier session is damaged */
+  /** @throws UserError if the log of an earlier session is damaged */
   add(metric: NumericMetric): void {
     this.#log.add(metric);
     this.#unwritten += metric.seconds;
@@ -56,7 +56,7 @@ export class NumericRecord {
     this.#writePage({ kind: 'running', secondsLeft: this.secondsLeft });
   }
 
-  /** Writes the page for the last time. A training that never started has none. */
+  /** Writes the final page. A run that never started gets no page. */
   async end(status: TrainingStatus): Promise<void> {
     if (this.metrics.length > 0) this.#writePage(status);
     await this.#log.close();

@@ -1,4 +1,6 @@
-/** Trains the numeric policy of a config into its output directory: lock, record, live progress, result. */
+/**
+ * Trains a configured numeric policy in its output directory, with lock, record, live progress and result.
+ */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -34,23 +36,25 @@ interface NumericArguments {
   readonly config: string;
   readonly overrides: readonly string[];
   readonly quiet: boolean;
-  /** Whether its page is opened when it begins. */
+  /** Open the run's page in a browser when training starts. */
   readonly open?: boolean | undefined;
   readonly json: boolean;
   readonly dryRun: boolean;
 }
 
-/** The last line of `--json`. */
+/** Last line of `--json` output. */
 export interface NumericSummary {
   readonly ended: 'complete' | 'interrupted';
-  /** Updates made. */
+  /** Completed updates. */
   readonly step: number;
-  /** Those that it was trained on, and their steps. */
+  /** Episodes trained on, and their total steps. */
   readonly episodes: number;
   readonly steps: number;
-  /** The mean of the best policy, over episodes that nothing else saw; null where it was interrupted. */
+  /**
+   * Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted.
+   */
   readonly meanReturn: number | null;
-  /** The same of each search over simple policies, by its name. */
+  /** The same mean for each baseline search, by name. */
   readonly baselines: Readonly<Record<string, number>>;
   /** Directory of the policy. */
   readonly result: string | null;
@@ -58,7 +62,7 @@ export interface NumericSummary {
   readonly output: string;
 }
 
-/** Trains, or goes on from the checkpoint that is there. Returns the exit code. */
+/** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function numeric(args: NumericArguments, context: CommandContext): Promise<number> {
   const config = loadNumericConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
@@ -79,7 +83,7 @@ export async function numeric(args: NumericArguments, context: CommandContext): 
   }
 }
 
-/** While no other process writes the output. */
+/** Trains while holding the output's lock. */
 async function trainInto(
   config: NumericConfig,
   args: NumericArguments,
@@ -113,7 +117,7 @@ async function trainInto(
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
-/** @param episodes that it has learnt from */
+/** @param episodes number of episodes trained on */
 function aboutOf(config: NumericConfig, episodes: number): Omit<Training, 'outcome'> {
   const { environment, policy, seed } = config;
   const model = policy.kind === 'transformer' ? policy.path : policyText(policy);
@@ -143,7 +147,7 @@ function bestOf(metrics: readonly NumericMetric[]): Training['outcome']['best'] 
   return best?.kind === 'evaluation' ? { step: best.step, loss: -best.meanReturn } : undefined;
 }
 
-/** Trains while the record and the display follow; a failure is recorded, too. */
+/** Trains, updating the record and the display; failures are recorded, too. */
 async function recorded(
   config: NumericConfig,
   record: NumericRecord,
@@ -155,7 +159,7 @@ async function recorded(
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
   const steered = steeredTraining(config.output, context, (event) => {
-    // A pause takes no time of the training's.
+    // The time of a pause doesn't count as training time.
     const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
     record.add(metric);
     if (args.json) progress.emit(metric);

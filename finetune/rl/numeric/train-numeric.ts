@@ -1,4 +1,4 @@
-/** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this first. */
+/** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this file first. */
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -22,12 +22,15 @@ import {
 } from './numeric-files.js';
 
 export type NumericEvent =
-  /** `step`: updates already made. `steps` and `episodes` of the environment are of all updates so far. */
+  /**
+   * `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so
+   * far.
+   */
   | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
   | ({
       readonly kind: 'step';
       readonly step: number;
-      /** Mean return of the episodes of this update, whose actions are drawn. */
+      /** Mean return of this update's episodes, with sampled actions. */
       readonly reward: number;
       readonly episodes: number;
       readonly steps: number;
@@ -39,7 +42,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: those that it was trained on. `returns`: on starts that nothing else saw. */
+  /** `episodes`: number trained on. `returns`: on final starts that were used for nothing else. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -52,9 +55,9 @@ export type NumericEvent =
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
   note?(text: string): void;
-  /** Asked at every step of the environments; true writes a checkpoint and ends the training. */
+  /** Checked at every environment step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
-  /** Waited for between updates. */
+  /** Awaited before each update. */
   rest?(): Promise<void>;
 }
 
@@ -63,7 +66,7 @@ export interface NumericOutcome {
   readonly step: number;
   readonly episodes: number;
   readonly steps: number;
-  /** What the best policy reached on seeds that nothing else saw; undefined where it was interrupted. */
+  /** Returns of the best policy on seeds that were used for nothing else; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
   /** Directory of the policy. */
@@ -74,14 +77,16 @@ export interface NumericOutcome {
 const streams = { starts: 10, heldOut: 13 } as const;
 
 /**
- * Goes on from the checkpoint in `config.output` where there is one; what follows is the same as without a break.
- * @throws UserError for an environment that can't be controlled this way, and for a checkpoint of other settings
+ * Trains, resuming from a checkpoint in `config.output` if there is one; the results are the same as without
+ * the interruption.
+ * @throws UserError if the environment can't be controlled by a numeric policy, or the checkpoint has other
+ *   settings
  */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }
 
-/** Opens what a training needs, and closes it afterwards. */
+/** Opens the environments and the learner, and closes them afterwards. */
 export async function withTraining<T>(
   config: NumericConfig,
   hooks: NumericHooks,
@@ -154,7 +159,10 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
   return { ...outcome('complete'), returns, baselines, result: writePolicy(config, best!) };
 }
 
-/** @returns undefined where it was stopped */
+/**
+ * Plays and learns from one batch.
+ * @returns undefined if stopped
+ */
 export async function update(
   { config, hooks, environments, learner }: Training,
   state: LearnerState,
@@ -186,7 +194,10 @@ export async function update(
   };
 }
 
-/** Evaluates the policy as it is now. @returns the best so far; undefined where it was stopped */
+/**
+ * Evaluates the current policy.
+ * @returns the best policy so far; undefined if stopped
+ */
 async function judge(
   training: Training,
   { theta, observed, updates: step }: LearnerState,
@@ -207,7 +218,10 @@ async function judge(
   };
 }
 
-/** Returns of the most probable actions, a seed each. */
+/**
+ * Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if
+ * stopped.
+ */
 async function play(
   { environments, hooks, learner }: Training,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
@@ -224,7 +238,7 @@ async function play(
   return episodes?.map(returnOf);
 }
 
-/** Episodes that the next batch may have. */
+/** Most episodes for the next batch. */
 function batchEpisodes(
   { batchEpisodes: most, maxEpisodes }: NumericConfig,
   { episodes }: LearnerState,
@@ -241,7 +255,7 @@ function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState
   return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
 }
 
-/** Training starts lie below 2^31, those of evaluations above. */
+/** Training starts use seeds below 2³¹; evaluations use larger ones. */
 function trainingStart(seed: number, episode: number): Start {
   const random = createGenerator(seed, [streams.starts, episode]);
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };
@@ -271,7 +285,10 @@ async function openEnvironments(
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 
-/** Everything that the course of a training follows from; how long it goes on, and what is played beside it, is not. */
+/**
+ * SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint
+ * interval.
+ */
 function identityOf(config: NumericConfig): string {
   const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
   return createHash('sha256').update(JSON.stringify(fixed)).digest('hex');

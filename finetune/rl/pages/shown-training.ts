@@ -1,10 +1,10 @@
-/** The page of a training from its directory, at any time: what it writes of itself, as it would write it now. */
+/** Renders the current page of a training run from the files in its directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '../../../src/report/page/page.js';
 import { type TrainingFacts, trainingFacts } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
-import { readJson } from '../../../src/storage/files.js';
+import { readOwnJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
 import { type DatasetLineage, datasetSchema } from '../../dataset/lineage.js';
 import type { Metric } from '../../train/metrics.js';
@@ -21,20 +21,20 @@ import { rlKind } from '../rl-config.js';
 import { rlPage } from '../rl-page.js';
 import { type RlMetric, secondsLeftOf } from '../rl-record.js';
 
-/** What `training.json` says of any training; nothing in it is trusted. */
+/** Fields of `training.json`, which is untrusted input. */
 interface About {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly dataset?: unknown;
 }
 
 /**
- * @param path directory of a training
- * @returns undefined where another version, or another program, wrote its settings
- * @throws UserError where its files are damaged
+ * @param path directory of a training run
+ * @returns undefined if there are no metrics yet, or the settings don't match this version's schema
+ * @throws UserError if files are damaged
  */
 export function shownTraining(path: string): Page | undefined {
   const facts = trainingFacts(path);
-  const { config = {}, dataset } = readJson(join(path, trainingFiles.about)) as About;
+  const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;
   const lines = readJsonLines<unknown>(join(path, trainingFiles.metrics), { repair: false }) ?? [];
   if (lines.length === 0) return undefined;
   const command = facts.command ?? 'the command that began it';

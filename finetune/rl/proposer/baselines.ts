@@ -1,20 +1,25 @@
-/** Searches that play the held-out runs in the place of the model. */
+/** Baseline searches that play the held-out runs instead of the model. */
+
 import type { Config } from '../../../src/config/config.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed } from '../../../src/random/seeds.js';
 import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { largest } from '../../../src/statistics/descriptive.js';
 import { openRun } from './run-underway.js';
 
 export interface PlayedBaseline {
-  /** For tables. */
+  /** Name shown in tables. */
   readonly label: string;
-  /** The best return of each run. */
+  /** Best return of each run. */
   readonly returns: readonly number[];
-  /** Episodes of a run, on average. */
+  /** Mean number of episodes per run. */
   readonly episodes: number;
 }
 
-/** Each search with as many evaluations as the model has, on the same episodes, from the same random policies. */
+/**
+ * Runs each search with as many evaluations as the model has, on the same episodes and from the same random
+ * policies.
+ */
 export function playBaselines(
   names: readonly ControlName[],
   configs: readonly Config[],
@@ -42,7 +47,7 @@ async function playBaseline(
       const { score } = await run.evaluate(parameters);
       history.push({ parameters, score });
     }
-    returns.push(Math.max(...history.map(({ score }) => score)));
+    returns.push(largest(history.map(({ score }) => score)));
     episodes += history.length * config.evaluation.episodes;
     await run.close();
   }

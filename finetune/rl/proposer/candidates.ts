@@ -1,39 +1,44 @@
-/** The candidates of one prompt, and what they earn: pure functions, for every place that learns from candidates. */
+/**
+ * Pure functions that reward the candidates of a prompt, shared by everything that learns from candidates.
+ */
 
 import type { RewardTerm } from '../../../src/config/learning/reward.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { standardDeviation } from '../../../src/statistics/descriptive.js';
+import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
 import { type Episode, episodeOf } from '../learning/episode.js';
 import type { SampledReply } from '../learning/reply.js';
 
-/** One answer to a prompt, and what became of it. */
+/** One answer to a prompt and its evaluation. */
 export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';
       readonly text: string;
-      /** Return of each episode; all candidates of a run and its incumbent play the same ones. */
+      /**
+       * Return of each episode. All candidates of a run and the best policy before them play the same
+       * episodes.
+       */
       readonly returns: readonly number[];
     })
-  /** A reply that can't be read is data. */
+  /** Replies that can't be parsed are data, not errors. */
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
 /** The answers to one prompt. */
 export interface CandidateGroup {
-  /** The evaluations that the prompt's run remembered, oldest first. */
+  /** The evaluations that the run remembered at the time, oldest first. */
   readonly history: readonly Evaluated[];
   readonly candidates: readonly Candidate[];
-  /** The environment's id. */
+  /** Id of the environment. */
   readonly environment: string;
 }
 
-/** The reward of each candidate of a group, in their order. */
+/** Returns the reward of each candidate of a group, in order. */
 export type RewardModule = (group: CandidateGroup) => readonly number[];
 
-/** A term of a reward, with the function of its module. */
+/** A reward term, with its function if it comes from a module. */
 export type OpenedTerm = RewardTerm & { readonly give?: RewardModule };
 
-/** The weighted sum of the terms for each candidate. */
+/** Weighted sum of the terms for each candidate. */
 export function rewardsOf(group: CandidateGroup, terms: readonly OpenedTerm[]): readonly number[] {
   const values = terms.map((term) => valuesOf(group, term));
   return group.candidates.map((_, i) =>
@@ -52,7 +57,7 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
   switch (term.kind) {
     case 'improvement': {
       const before = history.map(({ score }) => score);
-      const incumbent = before.length === 0 ? 0 : Math.max(...before);
+      const incumbent = before.length === 0 ? 0 : largest(before);
       const scale = term.scale === 'run' ? spreadOf(before) || spreadOf(scores) || 1 : term.scale;
       const gain = ({ score }: Evaluated) => (score - incumbent) / scale;
       return withInvalid(
@@ -70,7 +75,7 @@ function valuesOf(group: CandidateGroup, term: OpenedTerm): readonly number[] {
   }
 }
 
-/** Mean place of equal scores, from 1/n for the lowest to 1 for the highest. */
+/** Rank divided by n, from 1/n for the lowest score to 1 for the highest; ties get their mean rank. */
 function rankOf(score: number, scores: readonly number[]): number {
   const below = scores.filter((other) => other < score).length;
   const equal = scores.filter((other) => other === score).length;
@@ -79,7 +84,7 @@ function rankOf(score: number, scores: readonly number[]): number {
 
 const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standardDeviation(scores));
 
-/** A reply that can't be read earns `invalid`, and never more than the worst that can. */
+/** Unreadable replies get `invalid`, or the lowest reward of the group's readable ones if that is lower. */
 function withInvalid(
   candidates: readonly Candidate[],
   rewardOf: (candidate: Candidate & { readonly kind: 'evaluated' }, index: number) => number,
@@ -88,11 +93,11 @@ function withInvalid(
   const values = candidates.map((candidate, i) =>
     candidate.kind === 'evaluated' ? rewardOf(candidate, i) : undefined,
   );
-  const worst = Math.min(invalid, ...values.filter((value) => value !== undefined));
+  const worst = smallest([invalid, ...values.filter((value) => value !== undefined)]);
   return values.map((value) => value ?? worst);
 }
 
-/** A candidate as an episode of one turn. */
+/** Converts a candidate to an episode of one turn. */
 export function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: number): Episode {
   const valid = candidate.kind === 'evaluated';
   return {

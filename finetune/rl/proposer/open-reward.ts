@@ -1,11 +1,11 @@
-/** Opens the modules of a reward. */
+/** Loads the modules of a reward. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../../src/base/errors.js';
 import { type CandidateReward, type RewardTerm, termsOf } from '../../../src/config/learning/reward.js';
 import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
 import type { OpenedTerm, RewardModule } from './candidates.js';
 
-/** @throws UserError where a module can't be imported, or makes no function */
+/** @throws UserError if a module can't be imported or doesn't create a function */
 export const openReward = (reward: CandidateReward): Promise<readonly OpenedTerm[]> =>
   Promise.all(termsOf(reward).map(opened));
 
@@ -18,7 +18,7 @@ async function opened(term: RewardTerm): Promise<OpenedTerm> {
   return { ...term, give: checked(file, made as RewardModule) };
 }
 
-/** The same function; what it throws or returns besides numbers is told with the file. */
+/** Wraps a reward function; if it throws or returns anything but finite numbers, the error names its file. */
 function checked(file: string, give: RewardModule): RewardModule {
   return (group) => {
     let rewards: unknown;

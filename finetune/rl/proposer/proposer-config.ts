@@ -1,4 +1,4 @@
-/** The config of a learning whose prompts are iterations of runs. */
+/** Config for training a proposer, whose prompts come from iterations of runs. */
 import { z } from 'zod';
 import { type Problem, UserError } from '../../../src/base/errors.js';
 import { type Config, modulesOf } from '../../../src/config/config.js';
@@ -97,7 +97,9 @@ const schema = proposerSettings.superRefine((written, context) => {
 
 type Written = z.output<typeof schema>;
 
-/** What a run under way can't say, for the learning does. */
+/**
+ * Keys of an experiment that can't be set for the training's runs, with the reason or the key to use instead.
+ */
 const reserved: Reserved = {
   seed: 'each run has its own, which follows from the seed of the learning',
   repeats: 'raise updates',
@@ -137,8 +139,8 @@ export type ProposerConfig = Omit<Written, 'heldOut'> & {
 };
 
 /**
- * Whether a config of reinforcement learning is that of a proposer.
- * @throws UserError where there is no such config
+ * True if a reinforcement learning config trains a proposer.
+ * @throws UserError if the config doesn't exist
  */
 export function isProposerConfig(file: string, cwd: string): boolean {
   const { content } = openConfig('rl', file, { cwd });
@@ -146,8 +148,8 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 }
 
 /**
- * Reads the config of a proposer's learning; paths are resolved as those of a training's config.
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong
+ * Reads the config for training a proposer; resolves paths as in other training configs.
+ * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
 export function loadProposerConfig(
   file: string,
@@ -164,7 +166,7 @@ export function loadProposerConfig(
   return found;
 }
 
-/** @throws UserError for runs whose prompts or evaluations would not be what is learnt from */
+/** @throws UserError if the runs use settings that training doesn't support */
 function refuseUnplayable(config: ProposerConfig, { content, where }: Settings): void {
   const locate = (error: UserError, list: 'tasks' | 'heldOut', task: number) =>
     locatedIn(error, [['experiment'], [content[list] === undefined ? 'tasks' : list, task]], content, where);
@@ -206,7 +208,7 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
   return problems.filter((problem) => problem !== false);
 }
 
-/** The user's modules that a learning depends on: environments, policies, rewards, helpers of prompts. */
+/** User modules that the training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
   const { training, heldOut } = runPlans(config);
   const ofRuns = [training, heldOut].flatMap((plan) =>

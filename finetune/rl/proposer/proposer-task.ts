@@ -1,4 +1,4 @@
-/** The model as a proposer: groups of candidates for the prompts of runs under way. */
+/** Task in which the model is a proposer: groups of candidates for the prompts of runs in flight. */
 import type { Config } from '../../../src/config/config.js';
 import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
@@ -15,15 +15,15 @@ import type { ProposerConfig } from './proposer-config.js';
 import { configOf, heldOutRuns, runPlans } from './run-plans.js';
 import { openRun, type RunState, type RunUnderway } from './run-underway.js';
 
-/** A run of a plan, by its number. */
+/** A run in flight with its number in the plan. */
 interface Slot {
   readonly number: number;
-  /** Iterations after which another run takes its place. */
+  /** Number of iterations after which the next run takes its place. */
   readonly until: number;
   readonly run: RunUnderway;
 }
 
-/** What the next groups depend on, as JSON. */
+/** State that the next groups depend on, saved as JSON. */
 interface Saved {
   /** Number of the next run. */
   readonly next: number;
@@ -32,7 +32,7 @@ interface Saved {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** @throws UserError for a task or a reward that can't be used */
+/** @throws UserError if a task or the reward is unusable */
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
   const terms = await openReward(config.reward);
   const constrained = config.answers.format === 'constrained';
@@ -89,13 +89,16 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
   };
 }
 
-/** 1 for a higher return, a half for an equal one. */
+/** 1 for a higher return, 0.5 for an equal one, 0 otherwise. */
 function wonBy(own: number | undefined, other: number): number {
   if (own === undefined || own < other) return 0;
   return own === other ? 0.5 : 1;
 }
 
-/** Runs that go on from update to update, and are followed by others. */
+/**
+ * Runs in flight. They continue from update to update; a finished run is replaced by the next one of the
+ * plan.
+ */
 class RunsUnderway {
   readonly #plan: Collection;
   readonly #env: Env;
@@ -109,7 +112,7 @@ class RunsUnderway {
     this.#env = env;
   }
 
-  /** The first of them, each with an iteration to come. */
+  /** The first `count` runs, each with at least one iteration left. */
   async next(count: number): Promise<readonly Slot[]> {
     for (let place = 0; place < Math.min(count, this.#count); place++) {
       const slot = this.#slots[place];
@@ -120,7 +123,7 @@ class RunsUnderway {
     return this.#slots.slice(0, count);
   }
 
-  /** The first runs end early, one after the other, so that later ones stand at different iterations. */
+  /** The first runs are shortened by different amounts, so that runs are later at different iterations. */
   async #begin(place: number, first: boolean): Promise<Slot> {
     const number = this.#next++;
     const config = configOf(this.#plan, number);
@@ -154,15 +157,15 @@ class RunsUnderway {
 }
 
 interface Outcome {
-  /** The best return of the run, warm-up included; undefined where nothing was evaluated. */
+  /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
-  /** Returns of the policies that were proposed. */
+  /** Returns of the proposed policies. */
   readonly scores: readonly number[];
   /** Mean reward of the proposals. */
   readonly reward: number;
 }
 
-/** Plays the held-out runs side by side, with one candidate an iteration, as a run is played. */
+/** Plays all held-out runs together, with one candidate per iteration as in a normal run. */
 async function playHeldOut(
   sampler: Sampler,
   {

@@ -1,4 +1,4 @@
-/** Which runs a learning plays: number `n` of a plan is a pure function of the config. */
+/** The plans of the runs played during training. Run `n` of a plan is a pure function of the config. */
 import type { z } from 'zod';
 import type { UserError } from '../../../src/base/errors.js';
 import type { Config } from '../../../src/config/config.js';
@@ -11,7 +11,7 @@ import {
 } from '../../../src/studies/collection/collection-config.js';
 import { configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 
-/** What the runs of a learning follow from. */
+/** The settings that determine the runs. */
 interface RunSettings {
   readonly experiment: Layer;
   readonly tasks: Tasks;
@@ -32,7 +32,7 @@ export interface RunPlans {
 /** First spawn keys below the seed. */
 const streams = { training: 20, heldOut: 21 } as const;
 
-/** @param locate adds the place in the file to problems of a run's config */
+/** @param locate adds the location in the file to problems with a run's config */
 export function runPlans(
   { experiment, heldOut, model, seed, tasks }: RunSettings,
   locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,

@@ -1,4 +1,4 @@
-/** A run that goes on while a model learns: its prompts, its evaluations, what it remembers. */
+/** A run in flight while a model learns: its prompts, evaluations and memory. */
 import type { Config } from '../../../src/config/config.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
@@ -15,11 +15,11 @@ import { nothingRecorded } from '../../../src/runs/reader.js';
 import type { SampledReply } from '../learning/reply.js';
 import type { Candidate, CandidateGroup } from './candidates.js';
 
-/** What a run goes on from. */
+/** State to resume a run from. */
 export interface RunState {
-  /** Iterations that are complete. */
+  /** Number of completed iterations. */
   readonly iteration: number;
-  /** The evaluations that it remembers. */
+  /** The evaluations the run remembers. */
   readonly entries: readonly BufferEntry[];
 }
 
@@ -28,30 +28,33 @@ export interface RunUnderway {
   readonly state: RunState;
   /** The prompt of the next iteration. */
   prompt(): readonly ChatMessage[];
-  /** The form of an answer. */
+  /** Grammar of a valid answer. */
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to that prompt. Parameters that were evaluated before cost no episodes again. */
+  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't played again. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
   ): Promise<CandidateGroup>;
-  /** The same for parameters. */
+  /** Evaluates parameters without a reply. */
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /** Completes the iteration: the run remembers the best of the group that was judged. */
+  /**
+   * Completes the iteration: adds the best of the group's new evaluations to the run's memory
+   * (`memory.ofGroup`; default: all).
+   */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A run's model where answers come from elsewhere. */
+/** Stands in for a run's model, because the sampler supplies the answers. */
 const noModel: LanguageModel = {
   id: 'learning',
   generate: () => Promise.reject(new Error('the sampler answers')),
 };
 
 /**
- * Begins a run with its random policies, or goes on with one.
+ * Starts a run with its random policies, or resumes one.
  * @throws UserError for an unknown environment, or policies or prompts that don't fit it
  */
 export async function openRun(

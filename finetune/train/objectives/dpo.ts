@@ -1,20 +1,21 @@
 /**
- * Direct preference optimisation (Rafailov et al. 2023, arXiv 2305.18290): −log σ(β·((log π − log π_ref)(chosen) −
- * (log π − log π_ref)(rejected))), the mean over pairs. A pair is a family: two examples behind one prompt.
+ * Direct preference optimization (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs of −log
+ * σ(β·((log π − log π_ref)(chosen) − (log π − log π_ref)(rejected))). A pair is a family: two examples with
+ * the same prompt.
  */
 import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { PerToken } from './sampled.js';
 import { arithmetic, groupSum } from './terms.js';
 
-/** What is known of an answer of a pair. */
+/** One answer of a pair. */
 export interface Compared {
   readonly chosen: boolean;
-  /** Log-probabilities by the model that the training began with. */
+  /** Log-probabilities under the initial model. */
   readonly referenceLogp: PerToken;
 }
 
-/** @param beta how dear it is to leave the reference */
+/** @param beta penalty for departing from the reference */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {
@@ -30,14 +31,17 @@ export function dpo(beta: number): Objective {
   };
 }
 
-/** log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x), where no power overflows. */
+/**
+ * log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x) so no exponential
+ * overflows.
+ */
 function logSigmoid(tokens: TokenValues, x: string): string {
   const { number, add, sub, neg, max, exp, log } = arithmetic(tokens);
   const m = tokens.detached(max(neg(x), number(0)));
   return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
 }
 
-/** @param pairs all that the mean is over: the two answers of each, which have one weight */
+/** @param pairs all pairs that the loss is averaged over; both answers of a pair have the same weight */
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
   compared: ReadonlyMap<E, Compared>,

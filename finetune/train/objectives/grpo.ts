@@ -1,7 +1,8 @@
 /**
- * Group-relative policy optimisation (DeepSeekMath, arXiv 2402.03300) and its variants, as TRL 1.13 has them: DAPO
- * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585), sequence ratios (GSPO, 2507.18071). Each is
- * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL); they differ in weights, and CISPO in ρ.
+ * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
+ * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). The loss is
+ * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also
+ * replaces min(ρ·A, clip(ρ)·A) by min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
  */
 
 import type { GrpoSettings } from '../../../src/config/learning/objective.js';
@@ -66,7 +67,7 @@ function gainOf(tokens: TokenValues, ratio: string, { variant, clip, cap }: Grpo
   return mul(mul(tokens.detached(min(ratio, number(cap))), advantages), tokens.logp);
 }
 
-/** The weight of each token of a completion. */
+/** Weight of each token of a completion. */
 function grpoWeights(
   update: readonly TokenSequence[],
   { variant, localBatch }: Pick<GrpoSettings, 'variant' | 'localBatch'>,
@@ -85,7 +86,7 @@ function grpoWeights(
   }
 }
 
-/** The mean over the tokens of each local batch, and the mean of these means. */
+/** Mean over the tokens of each local batch, then over the batches. */
 function localMeans(update: readonly TokenSequence[], size: number): (example: TokenSequence) => number {
   const batches = Math.ceil(update.length / size);
   const weights = new Map<TokenSequence, number>();

@@ -1,12 +1,12 @@
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 
-/** A head of its own beside that of language. */
+/** An additional head next to the language-model head. */
 interface Head extends Pick<Objective, 'parameters'> {
   outputs(tokens: TokenValues): Readonly<Record<string, Value>>;
 }
 
-/** What a model says of completions, not trained: log-probabilities, entropies [C] and −Σ logp as the loss. */
+/** Evaluates completions without training: log-probabilities and entropies [C], with −Σ logp as the loss. */
 export function likelihood(temperature: number, head?: Head): Objective {
   return {
     temperature,

@@ -5,7 +5,7 @@ import { reinforce } from './reinforce.js';
 import { rloo } from './rloo.js';
 import type { PolicyContext, PolicyObjective } from './sampled.js';
 
-/** The objective that a config names. */
+/** Creates the configured objective. */
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
   const { objective, reading, inputs } = unconstrained(settings, context);
   const { constrained } = context;

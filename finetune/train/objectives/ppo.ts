@@ -1,6 +1,7 @@
 /**
- * Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's last hidden
- * state. Policy and value loss are means over the tokens of the update; a KL term is taken off the rewards, not here.
+ * Proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's
+ * last hidden state. Policy and value losses are means over the update's tokens. A KL penalty is part of the
+ * rewards, so it doesn't appear here.
  */
 
 import type { PpoSettings } from '../../../src/config/learning/objective.js';
@@ -20,7 +21,7 @@ import {
 } from './sampled.js';
 import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
 
-/** Names of the value head's parameters, which begin at 0. */
+/** Names of the value head's parameters, which are initialized to 0. */
 const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
 
 const parameters = ({ hidden }: DecoderConfig): readonly ParameterShape[] => [
@@ -60,7 +61,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
   };
 }
 
-/** The value in front of each target: [C]. */
+/** Value estimate before each target: [C]. */
 function valuesOf({ g, hidden, parameter }: TokenValues): Value {
   const column = g.op('Gemm', [hidden, parameter(valueHead.weight), parameter(valueHead.bias)], {
     transB: 1,

@@ -1,6 +1,6 @@
 /**
- * The plain policy gradient (Williams 1992): −(1/N) Σ A·log π over the tokens of N completions. Its gradient is right
- * for the policy that sampled only, so that a batch serves one update.
+ * Plain policy gradient (Williams 1992): −(1/N) Σ A·log π over the tokens of N completions. The gradient is
+ * only valid for the policy that sampled the batch, so each batch is used for one update.
  */
 
 import type { ReinforceSettings } from '../../../src/config/learning/objective.js';

@@ -1,6 +1,6 @@
 /**
- * REINFORCE leave-one-out (Ahmadian et al. 2024, arXiv 2402.14740) as TRL 1.13 has it: the ratio is that of the whole
- * completion, and each completion counts alike. A KL term is taken off the rewards, not here.
+ * REINFORCE leave-one-out (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios are per completion,
+ * and all completions have equal weight. A KL penalty is part of the rewards, so it doesn't appear here.
  */
 
 import type { RlooSettings } from '../../../src/config/learning/objective.js';

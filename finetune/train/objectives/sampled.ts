@@ -1,60 +1,63 @@
-/** Completions that a policy's objective learns from, and their numbers for the graph. */
+/** Sampled completions and the inputs that policy objectives compute from them. */
 
 import type { CommonSettings } from '../../../src/config/learning/objective.js';
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
 
-/** A number for each token of a completion; those of tokens that are not trained are ignored. */
+/** One number per token of a completion; entries of untrained tokens are ignored. */
 export type PerToken = ArrayLike<number>;
 
-/** A completion by the token ids that were sampled. Tokens with `trained: false` are in no sum and in no divisor. */
+/** A completion as sampled token ids. Untrained tokens count in no sum and no divisor. */
 export interface Sampled extends TokenSequence {
-  /** How much better than expected: one number for all tokens, or one for each. */
+  /** Advantage: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
-  /** Log-probabilities by the policy before the update, at the sampling's temperature; needed where batches are reused. */
+  /**
+   * Log-probabilities under the policy before the update, at the sampling temperature. Required if batches
+   * are reused.
+   */
   readonly oldLogp?: PerToken | undefined;
-  /** Log-probabilities as the sampler had them; needed for importance weights. */
+  /** Log-probabilities reported by the sampler. Required for importance weights. */
   readonly samplerLogp?: PerToken | undefined;
-  /** Log-probabilities by the reference; needed where the KL term counts. */
+  /** Log-probabilities under the reference policy. Required if the KL coefficient isn't 0. */
   readonly referenceLogp?: PerToken | undefined;
-  /** Targets of the value head, and its values before the update; needed for PPO. */
+  /** Targets of the value head; `oldValues` are its values before the update. Both required for PPO. */
   readonly returns?: PerToken | undefined;
   readonly oldValues?: PerToken | undefined;
 }
 
-/** An objective for the updates of a policy. */
+/** An objective for policy updates. */
 export interface PolicyObjective {
   readonly objective: Objective;
   /**
-   * What is read before the updates, with `purpose: 'evaluate'` and without inputs: log-probabilities, `entropy`, and
-   * `values` of a value head.
+   * Graph for the pass before the updates (`purpose: 'evaluate'`, no inputs): computes log-probabilities,
+   * `entropy` and, with a value head, `values`.
    */
   readonly reading: Objective;
   /**
-   * The numbers of all completions of one update, however they are laid out in parts later: each normaliser counts the
-   * whole update, so that the losses and gradients of the parts add up to it.
-   * @param progress share of the learning that is done, in [0, 1]: what changes over it has its present value
-   * @throws Error when a completion lacks a number that the objective needs
+   * Inputs of all completions in an update. Every normalizer covers the whole update, so losses and gradients
+   * of its parts add up however it is split.
+   * @param progress fraction of the training done, in [0, 1], for scheduled coefficients
+   * @throws Error if a completion lacks a number that the objective needs
    */
   inputs(update: readonly Sampled[], progress: number): InputsOf<Sampled>;
 }
 
-/** What a session knows beside the settings of its objective. */
+/** Session properties that aren't part of an objective's settings. */
 export interface PolicyContext {
-  /** That of the sampling; it divides the logits. */
+  /** Sampling temperature; divides the logits. */
   readonly temperature: number;
-  /** Whether a constraint left only some tokens to choose from. */
+  /** True if sampling was constrained to allowed tokens. */
   readonly constrained?: boolean;
   /**
-   * Whether more than one update is made from the same completions. Otherwise the policy before the update is the
-   * present one: the ratio is exactly 1, and `oldLogp` isn't needed.
+   * True if the same completions are used for several updates. If false, the policy before the update is the
+   * current one, so the ratio is exactly 1 and `oldLogp` isn't needed.
    */
   readonly reused: boolean;
-  /** Longest completion that is sampled: the constant divisor of `dr_grpo`. */
+  /** Longest completion that can be sampled; the constant divisor of `dr_grpo`. */
   readonly maxCompletionTokens: number;
 }
 
-/** 1 / tokens of the update: each token counts alike. */
+/** 1 / (tokens in the update): all tokens have equal weight. */
 export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   const total = Math.max(
     1,
@@ -63,12 +66,12 @@ export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequ
   return () => 1 / total;
 }
 
-/** 1 / (completions · own tokens): each completion counts alike. */
+/** 1 / (completions · own tokens): all completions have equal weight. */
 export function sequenceMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   return (example) => 1 / (update.length * Math.max(1, trainedLength(example)));
 }
 
-/** The numbers that policy objectives have in common. */
+/** Inputs shared by all policy objectives. */
 export function policyInputs(
   update: readonly Sampled[],
   weightOf: (example: TokenSequence) => number,
@@ -87,7 +90,7 @@ export function policyInputs(
   });
 }
 
-/** @throws Error when a completion has no such numbers */
+/** @throws Error if the completion lacks this field */
 export function required(
   example: Sampled,
   name: Exclude<keyof Sampled, keyof TokenSequence>,

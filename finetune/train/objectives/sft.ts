@@ -2,14 +2,17 @@
 import { type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
 
-/** −Σ weights·logp. */
+/** −Σ weights·logp */
 export const sft: Objective = {
   build: ({ g, logp, input }) => ({
     loss: g.op('Neg', [g.op('ReduceSum', [g.op('Mul', [logp, input('weights')])], { keepdims: 0 })]),
   }),
 };
 
-/** @param examples all that the mean is over: the losses and gradients of their batches add up */
+/**
+ * @param examples all examples that the loss is averaged over; the losses and gradients of their batches add
+ *   up
+ */
 export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
   const normalizer = totalWeight(examples);
   return ({ factors, weight }) => ({
@@ -17,7 +20,7 @@ export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExam
   });
 }
 
-/** Σ |weight| over the trained tokens: the divisor that makes the loss a mean. */
+/** Σ |weight|·factor over the trained tokens: the divisor that makes the loss a mean. */
 function totalWeight(examples: readonly TokenExample[]): number {
   return examples.reduce((sum, example) => sum + Math.abs(example.weight) * factorsOf(example), 0);
 }

@@ -1,29 +1,34 @@
-/** What a page of reinforcement learning shows of an update: how far the policy moved, and how sure it is. */
+/** Statistics of a policy update: how far the policy moved and how certain it is. */
 
 import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
 import type { PerToken, Sampled } from './sampled.js';
 
-/** Means over the trained tokens of an update; absent where nothing was given to compute them from. */
+/** Means over the trained tokens of an update. Optional fields are missing if their inputs weren't given. */
 export interface PolicyStatistics {
   readonly tokens: number;
   /** In nats. */
   readonly entropy: number;
-  /** Shares of the tokens whose ratio no longer pushes: below 1 − low with A < 0, above 1 + high (or the cap) with A > 0. */
+  /**
+   * Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh` is the fraction with ratio > 1 + high
+   * (or the cap) and A > 0.
+   */
   readonly clippedLow: number;
   readonly clippedHigh: number;
-  /** KL(π_old ‖ π) since the batch was sampled, KL(π ‖ π_ref), and of the trainer's to the sampler's policy (k3, nats). */
+  /** KL(π_old ‖ π), then KL(π ‖ π_ref) and KL(π_sampler ‖ π_old): k3 estimates in nats. */
   readonly kl: number;
   readonly referenceKl?: number;
   readonly samplerKl?: number;
-  /** Largest difference of a token's log-probabilities by trainer and sampler. */
+  /** Largest absolute difference between the trainer's and the sampler's log-probability of a token. */
   readonly largestSamplerDifference?: number;
-  /** Share of the returns' variance that the values explain: 1 is all, 0 nothing. */
+  /**
+   * Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant.
+   */
   readonly explainedVariance?: number;
 }
 
-/** @param examples of all parts of an update, as `lossAndGradients` gives them back */
+/** @param examples results of all parts of an update, from `lossAndGradients` */
 export function policyStatistics(
   examples: readonly ReadExample<Sampled>[],
   settings: ObjectiveSettings,
@@ -54,7 +59,7 @@ interface Token {
   readonly reference: number | undefined;
   readonly entropy: number;
   readonly advantage: number;
-  /** π / π_old, at the level that the objective clips. */
+  /** π / π_old, per token or per completion, as the objective clips it. */
   readonly ratio: number;
 }
 
@@ -88,7 +93,10 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
   return { low: 1 - settings.clip.low, high: 1 + settings.clip.high };
 }
 
-/** eᵈ − d − 1 estimates KL(p ‖ q) from samples of p with d = log q − log p, and is never negative (Schulman 2020). */
+/**
+ * eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman
+ * 2020).
+ */
 const k3 = (difference: number): number => Math.expm1(difference) - difference;
 
 function explained(examples: readonly ReadExample<Sampled>[]): Pick<PolicyStatistics, 'explainedVariance'> {

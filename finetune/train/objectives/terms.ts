@@ -1,10 +1,10 @@
-/** Parts of objectives as values of the graph: sums over sequences, ratios, the clipped surrogate, KL. */
+/** Building blocks of objectives: sums over sequences, ratios, the clipped surrogate, KL. */
 
 import type { ClipSettings, CommonSettings, KlSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenValues } from '../../engine/objective.js';
 
-/** Short forms of the operators that objectives are written with. */
+/** Shorthand for the operators used in objectives. */
 export function arithmetic({ g, precision, logp }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
   const unary = (op: string) => (a: Value) => g.op(op, [a]);
@@ -19,19 +19,19 @@ export function arithmetic({ g, precision, logp }: TokenValues) {
     neg: unary('Neg'),
     exp: unary('Exp'),
     log: unary('Log'),
-    /** Σ over all tokens, a scalar. */
+    /** Σ over all tokens; scalar. */
     total: (a: Value) => g.op('ReduceSum', [a], { keepdims: 0 }),
     /** The same number for each token: [C]. */
     each: (value: number) => g.op('Expand', [g.floats(precision, [value], []), g.op('Shape', [logp])]),
   };
 }
 
-/** At each token the sum over the trained tokens of its completion: [C]. */
+/** For each token, the sum over the trained tokens of its completion: [C]. */
 export function sequenceSum(tokens: TokenValues, values: Value): Value {
   return groupSum(tokens, tokens.groups('sequences'), values);
 }
 
-/** At each token the sum over the tokens of its group: [C]. */
+/** For each token, the sum over the tokens of its group: [C]. */
 export function groupSum(tokens: TokenValues, groups: Value, values: Value): Value {
   const { g } = tokens;
   const zeros = arithmetic(tokens).each(0);
@@ -39,12 +39,16 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
 
-/** Log-probabilities by the policy before the update; without reuse of batches these are the present ones. */
+/**
+ * Log-probabilities under the policy before the update; if batches aren't reused, these are the current ones.
+ */
 export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
   return reused ? input('old_logp') : detached(logp);
 }
 
-/** π / π_old of each token, or of its completion: the geometric mean over its tokens (GSPO), or the product (RLOO). */
+/**
+ * π / π_old per token, or per completion: the geometric mean over its tokens (GSPO) or the product (RLOO).
+ */
 export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'mean' | 'product'): Value {
   const { sub, div, exp, each } = arithmetic(tokens);
   const own = sub(tokens.logp, old);
@@ -53,7 +57,7 @@ export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'mean'
   return exp(level === 'mean' ? div(sum, sequenceSum(tokens, each(1))) : sum);
 }
 
-/** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A) of proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347). */
+/** min(ρ·A, clip(ρ, 1 − low, 1 + high)·A), the PPO surrogate (Schulman et al. 2017, arXiv 1707.06347). */
 export function clippedSurrogate(
   tokens: TokenValues,
   ratio: Value,
@@ -66,8 +70,8 @@ export function clippedSurrogate(
 }
 
 /**
- * exp(d) − d − 1 with d = log π_ref − log π: an estimate of KL(π ‖ π_ref) that is never negative (k3, Schulman 2020).
- * Times the ratio, its gradient is the unbiased one (DeepSeek-V3.2, arXiv 2512.02556).
+ * exp(d) − d − 1 with d = log π_ref − log π: a non-negative estimate of KL(π ‖ π_ref) (k3, Schulman 2020).
+ * Multiplied by the ratio, its gradient is unbiased (DeepSeek-V3.2, arXiv 2512.02556).
  */
 export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrection }: KlSettings): Value {
   const { number, sub, mul, exp } = arithmetic(tokens);
@@ -76,7 +80,7 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/** The loss of a gain per token: −Σ weights·gain − Σ entropy_weights·entropy. */
+/** −Σ weights·gain − Σ entropy_weights·entropy */
 export function weightedLoss(
   tokens: TokenValues,
   gain: Value,

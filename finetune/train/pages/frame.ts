@@ -1,4 +1,7 @@
-/** What the pages of all trainings have alike: title, state, facts, how to go on, alarms, and the place of the result. */
+/**
+ * The frame shared by the pages of all training runs: title, state, facts, how to resume, alarms and how to
+ * use the result.
+ */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { UserError } from '../../../src/base/errors.js';
@@ -11,23 +14,23 @@ import { largest } from '../../../src/statistics/descriptive.js';
 import { alarmList } from '../../dataset/dataset-page.js';
 
 export type TrainingStatus =
-  /** `secondsLeft`: undefined before the first step. */
+  /** `secondsLeft` is undefined before the first step. */
   | { readonly kind: 'running'; readonly secondsLeft: number | undefined }
   | { readonly kind: 'interrupted' }
-  /** No process writes it, and none closed it. */
+  /** The process is gone but didn't record an end. */
   | { readonly kind: 'crashed' }
-  /** `result`: path of the adapter, model or policy, as a command line is to name it. */
+  /** `result`: path of the adapter, model or policy, as shown on the command line. */
   | { readonly kind: 'complete' | 'early'; readonly result: string }
   | { readonly kind: 'failed'; readonly message: string; readonly remedy?: string | undefined };
 
-/** What is told of a training that an error ended. */
+/** Status of a run that ended with an error. */
 export function failed(error: unknown): TrainingStatus {
   const [problem] = error instanceof UserError ? error.problems : [];
   if (problem !== undefined) return { kind: 'failed', message: problem.message, remedy: problem.remedy };
   return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** The same for `training.json`. */
+/** Outcome of a failed run for `training.json`. */
 export function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
   const message = error instanceof Error ? error.message : String(error);
   const { message: said } = { message, ...failed(error) };
@@ -36,7 +39,7 @@ export function failedOutcome(error: unknown, metrics: readonly { readonly step:
 
 const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
 
-/** What the frame reads of the metrics of any training. */
+/** The fields that the frame reads from the metrics of any kind of training. */
 interface TimedMetric {
   readonly kind: string;
   readonly time: string;
@@ -45,32 +48,32 @@ interface TimedMetric {
   readonly totalSteps?: number;
   readonly message?: string;
   readonly remedy?: string;
-  /** What a request asked for that was heeded. */
+  /** Action of a request that took effect. */
   readonly action?: Controlled['action'];
 }
 
 export interface TrainingFrame {
-  /** As in "policyloop training". */
+  /** Kind of training, shown in the header after "policyloop". */
   readonly what: 'training' | 'reinforcement learning';
-  /** What is trained. */
+  /** The model or policy. */
   readonly subject: string;
-  /** The word between it and `object`, such as "in". */
+  /** Joins `subject` and `object`, e.g. "trained on". */
   readonly relation: string;
   /** What it is trained on, or in. */
   readonly object: string;
   readonly config: { readonly $schema?: string | undefined; readonly output: string };
-  /** Each with its title, after the state. */
+  /** Title and content; shown below the state. */
   readonly facts: readonly (readonly [string, Content])[];
-  /** What a step is called. */
+  /** Name of a step. */
   readonly unit: 'step' | 'update';
-  /** Why it ended before its last step. */
+  /** Why the run stopped early. */
   readonly early: string;
-  /** The command line that made it, and goes on with it. */
+  /** Command line that started the run and resumes it. */
   readonly command: string;
   /** All metrics, in order. */
   readonly metrics: readonly TimedMetric[];
   readonly status: TrainingStatus;
-  /** What else a reader is to know before the result. */
+  /** Other things to know before using the result. */
   readonly notices?: readonly Notice[];
 }
 
@@ -80,9 +83,9 @@ interface Notice {
 }
 
 /**
- * Texts from outside are escaped.
- * @param sections between result and config, some of which may be missing
- * @param use how the result is used, once it is there
+ * Builds the page. External text is escaped.
+ * @param sections shown between result and config; undefined ones are skipped
+ * @param use how to use the result; shown once it exists
  */
 export function trainingPage(
   frame: TrainingFrame,
@@ -112,7 +115,10 @@ export function trainingPage(
   };
 }
 
-/** Nothing was heard of a training for long where it took three times as long as anything before. */
+/**
+ * When the metrics were last written, and after how many seconds of silence the run counts as stalled: a
+ * minute plus three times the longest event so far.
+ */
 const followed = (metrics: readonly TimedMetric[]) => ({
   written: metrics.at(-1)?.time ?? '',
   silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
@@ -120,7 +126,7 @@ const followed = (metrics: readonly TimedMetric[]) => ({
 
 function header(frame: TrainingFrame): Html {
   const { config, facts, metrics, object, relation, status, subject, what } = frame;
-  // The status of a run that went alike, so that the pages agree.
+  // Uses the same status names as pages of runs.
   const isPaused = status.kind === 'running' && isPausedBy(metrics);
   const state = isDone(status) ? 'completed' : isPaused ? 'paused' : status.kind;
   const requests = requestsIn(frame);
@@ -139,7 +145,7 @@ ${requests.length > 0 && html`<div><dt>steered</dt><dd>${requests.slice(-mostReq
 
 const mostRequests = 4;
 
-/** What other processes asked of it, in words. */
+/** Descriptions of the requests from other processes. */
 const requestsIn = ({ metrics, unit }: TrainingFrame) =>
   metrics.flatMap(({ action, step }) =>
     action === undefined
@@ -192,7 +198,7 @@ function goOn({ command, status }: TrainingFrame): Html {
 ${preformatted(command)}`;
 }
 
-/** Why it failed, and what its alarms say: each once, though every session raises some of them again. */
+/** The error of a failed run, and each distinct alarm once, even if several sessions raised it. */
 function alarmsOf({ metrics, notices = [], status, unit }: TrainingFrame): Html | undefined {
   const raised = new Map<string, Notice>();
   if (status.kind === 'failed') raised.set(status.message, status);

@@ -1,4 +1,4 @@
-/** What a training changes, as its config says it: one schema for every kind of training, with defaults of its own. */
+/** Config schema of training methods, shared by all kinds of training; each has its own defaults. */
 import { z } from 'zod';
 import { loraShape, sampledLora } from '../../../src/config/learning/lora.js';
 import { quantizations } from '../../../src/models/local/weights/quantization.js';
@@ -25,7 +25,7 @@ const wholeModel = [
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ] as const;
 
-/** The method of a supervised training. */
+/** Methods of supervised training. */
 export const trainingMethod = z.discriminatedUnion('kind', [
   loraSettings({ rank: 8, alpha: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'] }).extend({
     dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
@@ -33,7 +33,10 @@ export const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/** The method of reinforcement learning. It has no dropout: the policy that is trained is the one that sampled. */
+/**
+ * Methods of reinforcement learning. Without dropout, because the trained policy must equal the one that
+ * sampled.
+ */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;

@@ -1,4 +1,4 @@
-/** What the templates of an agent may use. */
+/** The variables available to an agent's templates. */
 import { z } from 'zod';
 import { descriptionSchema } from '../../prompting/context/prompt-context.js';
 
@@ -7,54 +7,52 @@ const number = z.number();
 const flag = z.boolean();
 
 const actions = z
-  .array(z.strictObject({ text: text.describe('Its words') }))
+  .array(z.strictObject({ text: text.describe('Its name') }))
   .nullable()
-  .describe('The actions that can be taken, where they can be listed');
+  .describe('The possible actions, if they can be listed');
 
 const vector = z
   .strictObject({
-    length: number.describe('How many numbers'),
+    length: number.describe('Number of components'),
     numbers: text.describe('`number`, `numbers` or `whole numbers`'),
-    several: flag.describe('Whether there is more than one'),
-    example: text.describe('As many zeros'),
+    several: flag.describe('True if there are several'),
+    example: text.describe('Example: that many zeros'),
   })
   .nullable()
-  .describe('Where an action is a list of numbers');
+  .describe('Set if an action is a list of numbers');
 
-/** What all templates may use. */
+/** Variables of all templates. */
 const common = {
-  json: flag.describe('Whether the reply is to be a JSON object'),
+  json: flag.describe('True if the reply must be a JSON object'),
   vector,
 };
 
-/** What `system.hbs` is given; `facts` of the environment stand beside it. */
+/** Variables of `system.hbs`, in addition to `facts` of the environment. */
 export const systemSchema = z.strictObject({
   ...common,
   environment: descriptionSchema.describe('The environment'),
-  description: text
-    .nullable()
-    .describe('What the package says of the environment, where it has its own words'),
-  numeric: flag.describe('Whether observations and actions are numbers'),
+  description: text.nullable().describe('Description of the environment, if the package has one'),
+  numeric: flag.describe('True if observations and actions are numbers'),
   objective: text
     .nullable()
-    .describe('What a text world told the player to do, where the turn that said it is not shown any more'),
+    .describe('The goal of a text world, once the turn that stated it is no longer shown'),
   actions,
 });
 
-/** What `observation.hbs` is given; `state` stands beside it: the observation by the names of its parts. */
+/** Variables of `observation.hbs`, in addition to `state`: the observation by the names of its parts. */
 export const observationSchema = z.strictObject({
   ...common,
-  observation: text.describe('As text'),
-  step: number.describe('Number of the step, 1 for the first'),
-  first: flag.describe('Whether it is the first'),
-  stepLimit: number.describe('Steps after which an episode is cut off'),
-  reward: text.nullable().describe('The reward of the step before'),
-  score: text.nullable().describe('The score so far, of a text world'),
-  maxScore: text.nullable().describe('The score of a game that is won, of a text world'),
+  observation: text.describe('Observation text'),
+  step: number.describe('Number of the step, from 1'),
+  first: flag.describe('True for the first step'),
+  stepLimit: number.describe('Step limit of an episode'),
+  reward: text.nullable().describe('The reward of the previous step'),
+  score: text.nullable().describe('The score so far (text worlds)'),
+  maxScore: text.nullable().describe('The score of a won game (text worlds)'),
   actions,
 });
 
-/** What `ask-again.hbs` is given, for a reply that named no action. */
+/** Variables of `ask-again.hbs`, for a reply that named no action. */
 export const askAgainSchema = z.strictObject({ ...common, actions });
 
 export type SystemContext = z.output<typeof systemSchema>;

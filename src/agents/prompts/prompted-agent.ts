@@ -1,4 +1,4 @@
-/** An agent whose words are those of a prompt set: a folder with three templates. */
+/** An agent whose texts come from a prompt set: a folder with three templates. */
 import { join } from 'node:path';
 import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
@@ -36,14 +36,14 @@ export interface PromptedAgent extends Required<Agent> {
 
 export interface AgentOptions {
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was made with. */
+  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Steps after which an episode is cut, beside the environment's own limit. */
+  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
-  /** Name of a built-in set, path of a folder, or `plain`; undefined for the one of the environment. */
+  /** Name of a built-in set, path of a folder, or `plain`; defaults to the environment's own set. */
   readonly prompts?: string | undefined;
   readonly reading: Reading;
-  /** The field that names the set, for messages. */
+  /** The config field that names the set, for messages. */
   readonly field: string;
 }
 
@@ -51,9 +51,9 @@ const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
 /**
- * The agent of a prompt set, or the generic one for `plain`.
- * @throws UserError for a missing set or file, a syntax error, a template that uses what is not there, and a set of
- *   another environment
+ * Opens the agent of a prompt set, or the default one for `plain`.
+ * @throws UserError for a missing set or file, a syntax error, a template that uses something undefined, or a
+ * set for another environment
  */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
@@ -102,7 +102,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
 const shown = (observation: Observation): string =>
   typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
 
-/** Worlds of one step or two, which trainers are tried on, show their observations as they are. */
+/** Worlds of one or two steps, used for testing trainers, show their observations without a template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,

@@ -1,4 +1,4 @@
-/** What the built-in environments' observations and actions are called in prompts. */
+/** Names of the built-in environments' observations and actions in prompts. */
 import {
   environmentFacts,
   environmentName,
@@ -7,13 +7,13 @@ import {
 } from '../../environments/catalogue/facts.js';
 import type { Observation } from '../../environments/environment.js';
 
-/** How an environment speaks. */
+/** How an environment appears in prompts. */
 export interface EnvironmentView {
-  /** Prompt sets, the usual one first. One in few characters is for small models, which are to be trained. */
+  /** Prompt sets, the default first. The terse ones are for small models that will be trained. */
   readonly sets: readonly [string, ...string[]];
-  /** Words of the actions, in their order. */
+  /** Names of the actions, in order. */
   readonly words: readonly string[];
-  /** Any observation. */
+  /** An arbitrary observation. */
   readonly sample: Observation;
   /** An observation by the names of its parts: `state` in templates. */
   state(observation: Observation): Facts;
@@ -84,10 +84,10 @@ const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
   }),
 };
 
-/** The view of a built-in environment; undefined where it has none. */
+/** The view of a built-in environment; undefined if it has none. */
 export function viewOf(id: string, options: Options): EnvironmentView | undefined {
   return views[environmentName(id)]?.(environmentFacts(id, options));
 }
 
-/** The sets that belong to one environment. */
+/** The sets that belong to a single environment. */
 export const environmentSets: readonly string[] = Object.values(views).flatMap((view) => view({}).sets);

@@ -5,6 +5,7 @@ import { formatProblem, type Problem, UserError } from '../../base/errors.js';
 import type { AdapterFacts } from '../../models/local/facts/adapter-facts.js';
 import type { ModelFacts } from '../../models/local/facts/model-facts.js';
 import type { Quantization } from '../../models/local/weights/quantization.js';
+import { largest } from '../../statistics/descriptive.js';
 
 export const options = (y: Argv) =>
   y
@@ -69,7 +70,7 @@ function screen(
   { directory, problems }: { readonly directory: string; readonly problems: readonly Problem[] },
   rows: readonly (readonly [string, string])[],
 ): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
+  const width = largest(rows.map(([name]) => name.length));
   return [
     directory,
     ...rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`),

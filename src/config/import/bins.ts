@@ -1,22 +1,24 @@
-/** How LLM-RL-finetune divides the observations, and the actions, of a continuous environment for its tables. */
+/**
+ * How LLM-RL-finetune discretises the observations and actions of a continuous environment for its tables.
+ */
 import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 
-/** The usual range of an observation dimension, and the key that counts its bins. */
+/** The usual range of an observation dimension, and the key with its number of bins. */
 interface Dimension {
   readonly key?: string;
   readonly low: number;
   readonly high: number;
 }
 
-/** Equal bins, as the policy's `discretize` has them. */
+/** Equal-width bins, as in the policy's `discretize`. */
 export interface Bins {
   readonly low: number;
   readonly high: number;
   readonly bins: number;
 }
 
-/** Bounds of the observations: Gymnasium's where they are finite, else where an episode ends or is usual. */
+/** Bounds of the observations: Gymnasium's if finite, otherwise where an episode ends, or typical values. */
 const observations: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
     { key: 'num_position_bins', low: -2.4, high: 2.4 },
@@ -52,7 +54,7 @@ const observations: Readonly<Record<string, readonly Dimension[]>> = {
   ],
 };
 
-/** Bound of the one action of environments whose actions are continuous. */
+/** Bound of the single action in environments with continuous actions. */
 const actionBounds: Readonly<Record<string, number>> = {
   MountainCarContinuous: 1,
   Pendulum: 2,
@@ -70,19 +72,19 @@ export const binKeys: readonly string[] = [
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 
-/** The dimensions of an environment's observation; undefined where it is not known how to divide it. */
+/** The observation dimensions of an environment; undefined if its bins are unknown. */
 export const dimensionsOf = (id: string): readonly Dimension[] | undefined => observations[nameOf(id)];
 
 export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;
 
 /**
- * Bins of every dimension: as many as its key counts, or as there are values in its list of `states`; a dimension that
- * the config does not divide gets one bin, so that the table does not depend on it.
+ * Bins of every dimension: as many as its key says, or as there are values in its list of `states`. A
+ * dimension that the config doesn't discretise gets a single bin, so that the table doesn't depend on it.
  */
 export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
   const states = given(theirs, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
-  // `states` has a list for each dimension, or for each that a key counts the bins of.
+  // `states` has a list for every dimension, or only for those whose key is set.
   const divided = dimensions.filter(({ key }) => key !== undefined && given(theirs, key) !== undefined);
   const listed = lists.length === dimensions.length ? dimensions : divided;
   const bins = dimensions.map((dimension) => {
@@ -110,8 +112,8 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
 }
 
 /**
- * The action vectors of a table: `num_action_bins` values over the whole range, or the listed ones.
- * @throws UserError where the list is no list of numbers within the range
+ * The action vectors of a table: `num_action_bins` values across the range, or the listed ones.
+ * @throws UserError if the list isn't a list of numbers within the range
  */
 export function actionVectors(theirs: TheirConfig, id: string): readonly (readonly [number])[] {
   const bound = actionBounds[nameOf(id)]!;

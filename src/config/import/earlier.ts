@@ -1,6 +1,6 @@
 /**
- * The tasks that LLM-RL-finetune had before its newest code. They are near ProPS: episodes are cut at `max_traj_length`,
- * and the buffer holds `max_traj_count` evaluations.
+ * The tasks of LLM-RL-finetune before its newest code. They resemble ProPS: episodes are cut at
+ * `max_traj_length`, and the buffer holds `max_traj_count` evaluations.
  */
 import { UserError } from '../../base/errors.js';
 import {
@@ -55,16 +55,16 @@ import { chooseModel, type ModelChoice } from './model.js';
 const taskNames =
   /^(mountaincar_continuous|swimmer_continuous|halfcheetah_continuous|pendulum_(continuous|grid|llm)|mujoco_|nav_track_|pong_llm|panda_reach_|cliff_walking$|maze_\dx\d$|frozen_lake$|nim$|llm_num_optim_q_table$)/;
 
-/** Keys that came after them. */
+/** Keys that were introduced later. */
 const laterKeys = ['experiments', 'llm_ui_template_name', 'model_type', 'use_replay_buffer'];
 
-/** Whether a config is of one of these tasks. */
+/** Whether a config belongs to one of these tasks. */
 export const isEarlier = (theirs: TheirConfig): boolean =>
   taskNames.test(String(given(theirs, 'task'))) && !laterKeys.some((key) => Object.hasOwn(theirs, key));
 
 const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_random_search');
 
-/** What a config asks for that no config here can say, and why. */
+/** What a config asks for that has no equivalent here, and why. */
 function refusal(draft: Draft): { readonly field: string; readonly message: string } | undefined {
   const asked = (key: string) => isOn(given(draft.theirs, key));
   if (!asked('beam')) return undefined;
@@ -88,7 +88,10 @@ function refuse(draft: Draft): void {
   });
 }
 
-/** The tables of `reflex`, Nim and the optimiser hold one action a state; the others, and projected ones, values. */
+/**
+ * The tables of `reflex`, Nim and the optimiser have one action per state; other tables, including projected
+ * ones, have values.
+ */
 function policyFields(
   draft: Draft,
   environment: string,
@@ -103,7 +106,7 @@ function policyFields(
     return { 'policy.kind': 'q-table', 'policy.form': holdsActions ? 'actions' : 'values' };
   }
   if (isNetwork(draft)) {
-    // The keys of a network are those of linear policies.
+    // A network has the same keys as a linear policy.
     return { 'policy.kind': 'linear' };
   }
   const bias = given(theirs, 'bias');
@@ -113,12 +116,12 @@ function policyFields(
   };
 }
 
-/** Tasks whose prompts show trajectories, not only parameters and their returns. */
+/** Tasks whose prompts show trajectories, not just parameters and returns. */
 const showsTrajectories = (draft: Draft): boolean =>
   /^(cliff_walking|maze_\dx\d|(mountaincar|swimmer|halfcheetah|pendulum)_continuous)$/.test(taskOf(draft)) ||
   (taskOf(draft) === 'frozen_lake' && !isOn(given(draft.theirs, 'reflex')));
 
-/** Their pendulum of continuous actions is lighter than Gymnasium's. */
+/** Their continuous pendulum is lighter than Gymnasium's. */
 const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.test(taskOf(draft));
 
 const task: KeyImport = (draft, key) => {
@@ -152,7 +155,7 @@ const history: KeyImport = (draft, key, value) => {
   });
 };
 
-/** The step of a random search; of a model, the step that its prompt tells, where it is above 0. */
+/** The step size of a random search; for a model, the step stated in its prompt if above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
   const told = toldStep(draft, value);
   if (isRandomSearch(draft)) {

@@ -4,16 +4,16 @@ import { standFor } from '../../environments/catalogue/versions.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
-/** An environment of ours, and why it is not named as they name it. */
+/** An environment of ours, and why its name differs from theirs. */
 export interface EnvironmentChoice {
   readonly id: string;
   readonly reason?: string;
 }
 
 /**
- * The environment that a config means.
- * @param fixed the environment that `task` plays there, whatever `gym_env_name` says
- * @throws UserError where `gym_env_name` has to say it and means none that is known
+ * The environment that a config refers to.
+ * @param fixed the environment that `task` always plays in the original, regardless of `gym_env_name`
+ * @throws UserError if `gym_env_name` is required and names no known environment
  */
 export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
   const written = given(theirs, 'gym_env_name');
@@ -35,7 +35,7 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
   });
 }
 
-/** What an id of theirs means here; undefined where it means nothing that is built in. */
+/** Our equivalent of their id; undefined if there is no built-in one. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const stand = standFor(id);
@@ -59,7 +59,7 @@ function resolved(id: string): EnvironmentChoice | undefined {
   return newestVersion(bare);
 }
 
-/** The options of an environment: constructor arguments in both programs. */
+/** The options of an environment, which are constructor arguments in both programs. */
 export function importOptions(draft: Draft, key: string, value: unknown): void {
   if (!isMapping(value)) {
     throw new UserError({
@@ -82,23 +82,23 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
 export const noWindow =
   'no window is opened: policyloop render draws an episode of a run, render.every one every N iterations';
 
-/** The environment's own time limit, in steps; undefined where it has none, or another program has it. */
+/** The environment's own time limit in steps; undefined if it has none or is remote. */
 export function stepLimit(id: string): number | undefined {
   return infoOf(id)?.maxSteps;
 }
 
-/** Environments whose observation is one state of a few, so that only a table can play them. */
+/** Environments with a small number of states, which only a table can play. */
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-/** An option that stands beside the environment's name, not among `env_kwargs`. */
+/** An option given outside `env_kwargs`. */
 export function importSlippery(draft: Draft, key: string, value: unknown, id: string): void {
   if (/^(FrozenLake|CliffWalking)/.test(id)) {
     carry(draft, key, { 'environment.options.is_slippery': isOn(value) });
   } else drop(draft, key, `nothing is slippery in ${id}`);
 }
 
-/** The maps of FrozenLake go by names. */
+/** FrozenLake's maps have names here. */
 export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
   const size = Array.isArray(value) ? value[0] : value;
   if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no grid of another size`);
@@ -113,7 +113,7 @@ export function importGridSize(draft: Draft, key: string, value: unknown, id: st
   }
 }
 
-/** An id without a version means the newest one, as in Gymnasium. */
+/** As in Gymnasium, an id without a version means the newest one. */
 function newestVersion(id: string): EnvironmentChoice | undefined {
   const { name, version } = parts(id);
   const newest = environmentIds()
@@ -143,7 +143,7 @@ function infoOf(id: string) {
   }
 }
 
-/** The error of an unknown id, at the key that gives it. */
+/** The error for an unknown id, at the key that gives it. */
 function unknown(id: string): never {
   const elsewhere = elsewherePlayed.find(({ ids }) => ids.test(id));
   if (elsewhere !== undefined) {
@@ -159,7 +159,7 @@ function unknown(id: string): never {
   throw new Error(`${id} is known`);
 }
 
-/** Environments of theirs that are not built in, and who plays them. */
+/** Their environments that aren't built in, and how to play them. */
 const elsewherePlayed = [
   {
     ids: /^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|HumanoidStandup|Pusher)(Continuous|Hardcore)?-v\d+$/,
@@ -173,7 +173,7 @@ const elsewherePlayed = [
   },
 ] as const;
 
-/** The environment itself is imported with its name, whose value a note may correct. */
+/** The environment itself is imported along with its name; a note may correct it. */
 export function importEnvironment(draft: Draft, key: string, { id, reason }: EnvironmentChoice): void {
   const fields = { 'environment.id': id };
   if (reason === undefined) carry(draft, key, fields);

@@ -7,7 +7,7 @@ export const taskOf = ({ theirs }: Draft): string => String(given(theirs, 'task'
 export const isGridSearch = (draft: Draft): boolean => taskOf(draft).includes('_grid_search');
 export const isNetwork = (draft: Draft): boolean => taskOf(draft).includes('_mlp_');
 
-/** Their grids go from -10, by steps of 1 (MountainCarContinuous) or 2, to the last value below 10. */
+/** Their grids start at -10 and go in steps of 1 (MountainCarContinuous) or 2 to the last value below 10. */
 export function gridFields(draft: Draft): Fields {
   const isFine = taskOf(draft).startsWith('mountaincar');
   return {
@@ -20,7 +20,7 @@ export const networkFields: Fields = {
   ...{ 'policy.kind': 'mlp', 'policy.hidden': [11], 'policy.activation': 'leaky-relu' },
 };
 
-/** Their networks project each of their two layers from as many numbers. */
+/** Their networks project each of the two layers from this many numbers. */
 export const rank: KeyImport = (draft, key, value, reading) => {
   if (!isNetwork(draft)) return projection(draft, key, value, reading);
   const reason = 'so many numbers make each of the two layers there; twice as many make both here';
@@ -52,7 +52,7 @@ export const beamWidth: KeyImport = (draft, key, value) =>
 export const temperature: KeyImport = (draft, key, value) =>
   isBeam(draft) ? carry(draft, key, { 'model.temperature': value }) : drop(draft, key, onlyWithBeam);
 
-/** Where they draw no policies, the untrained one is the first parent. */
+/** If no policies are drawn in the original, the untrained one is the first parent. */
 export const firstPolicies: KeyImport = (draft, key, value, reading) => {
   const isNeeded = isBeam(draft) || isOn(given(draft.theirs, 'delta'));
   if (value !== 0 || !isNeeded) return warmUp(draft, key, value, reading);

@@ -1,4 +1,6 @@
-/** The tasks of LLM-RL-finetune that show the steps of a good episode, for parameters that act alike. */
+/**
+ * The tasks of LLM-RL-finetune that show the steps of a good episode, to find parameters that act similarly.
+ */
 import { UserError } from '../../base/errors.js';
 import { change, type Draft, drop, given } from './draft.js';
 import { taskOf } from './forms.js';
@@ -6,22 +8,22 @@ import { isGiven, type KeyImport, sharedKeys } from './keys.js';
 
 export const isImitation = (draft: Draft): boolean => /_imitation/.test(taskOf(draft));
 
-/** Their second agent, whatever template it is given. */
+/** Their second agent, whatever its template. */
 const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitation_v5');
 
-/** What a template tells beside the steps. */
+/** What a template shows in addition to the steps. */
 interface Template {
-  /** Whether it shows the evaluations. */
+  /** Whether it shows evaluations. */
   readonly returns: boolean;
-  /** Whether it names the range of the parameters. */
+  /** Whether it states the range of the parameters. */
   readonly range: boolean;
-  /** That of the exploration; `given` is `search_std`. */
+  /** The exploration step; `given` means `search_std`. */
   readonly step?: 'given' | 1;
-  /** The return that is said to be passed by good parameters. */
+  /** The return that it claims good parameters exceed. */
   readonly optimum?: number;
 }
 
-/** By the number that the name of a template ends with; the first one has none. */
+/** By the number at the end of a template's name; the first template has none. */
 const templates: Readonly<Record<string, Template>> = {
   1: { returns: true, range: true, step: 'given', optimum: 50 },
   2: { returns: true, range: true, step: 'given', optimum: 50 },
@@ -38,7 +40,7 @@ const templateOf = ({ theirs }: Draft): Template | undefined => {
   return named === null ? undefined : templates[named[1] ?? '1'];
 };
 
-/** @throws UserError for what would show no steps, or is not known */
+/** @throws UserError for an unknown template or one that wouldn't show any steps */
 export function requireImitation(draft: Draft): void {
   if (templateOf(draft) === undefined) {
     throw new UserError({
@@ -73,7 +75,7 @@ export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   });
 };
 
-/** The range that the templates name which name one, and in which all of them are played. */
+/** The range stated by some templates; all of them are played in it. */
 const range = { 'policy.low': -7, 'policy.high': 7 };
 
 export const template: KeyImport = (draft, key, value, reading) => {
@@ -95,7 +97,7 @@ export const template: KeyImport = (draft, key, value, reading) => {
   });
 };
 
-/** The step that the model is told, for a `search_std` of this value. */
+/** The step stated to the model, given this value of `search_std`. */
 export function toldStep(draft: Draft, value: unknown): unknown {
   const step = isImitation(draft) ? templateOf(draft)?.step : 'given';
   return step === 'given' ? value : step;

@@ -1,4 +1,4 @@
-/** Configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune, read as configs of ours. */
+/** Converts configs of ProPS (Prompted Policy Search) and of LLM-RL-finetune to ours. */
 
 import { Document, isMap, isScalar, type Pair } from 'yaml';
 import { nearest, UserError } from '../../base/errors.js';
@@ -12,22 +12,22 @@ import { props } from './props.js';
 import { runnerOf } from './runners.js';
 
 export interface ImportedConfig {
-  /** The program it was written for. */
+  /** The program for which it was written. */
   readonly program: string;
-  /** What a user could have written here: not yet checked, without defaults. */
+  /** What a user could have written here: unchecked and without defaults. */
   readonly config: Record<string, unknown>;
-  /** At least one for each key of theirs. */
+  /** At least one for each of their keys. */
   readonly notes: readonly ImportNote[];
 }
 
-/** Recognises a config of the two programs: it names its environment with `gym_env_name`. */
+/** Recognises a config of the two programs by its `gym_env_name`. */
 export function isForeignConfig(content: unknown): content is TheirConfig {
   return isMapping(content) && Object.hasOwn(content, 'gym_env_name');
 }
 
 /**
- * Says with our keys what theirs say. Pure: no file is read, no environment made.
- * @throws UserError, whose `field` is a key of theirs, for what can mean nothing here
+ * Translates their keys to ours. Pure: reads no files and creates no environment.
+ * @throws UserError, whose `field` is one of their keys, for anything that has no meaning here
  */
 export function importConfig(theirs: TheirConfig): ImportedConfig {
   const dialect = dialectOf(theirs);
@@ -60,9 +60,9 @@ function isForeignKey(key: string): boolean {
 }
 
 /**
- * Applies those overrides that name keys of theirs (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command
- * lines do.
- * @returns their config with them, and the overrides that are left
+ * Applies overrides of their keys (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command lines
+ * do.
+ * @returns their config with these applied, and the remaining overrides
  */
 export function applyTheirOverrides(
   theirs: TheirConfig,
@@ -90,7 +90,7 @@ export function applyTheirOverrides(
   return { theirs: changed, others };
 }
 
-/** The program that has more of the keys as its own; the tasks of LLM-RL-finetune are its runners. */
+/** The program with more keys of its own in the config; LLM-RL-finetune is also recognised by its tasks. */
 function dialectOf(theirs: TheirConfig): Dialect {
   const task = given(theirs, 'task');
   if (isEarlier(theirs)) return earlier;
@@ -106,7 +106,7 @@ function unknownKey(key: string, { name, keys }: Dialect): string {
   return `no key of ${name} that is known here${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
-/** The key of theirs that a field of ours comes from: the one that shares most of the path. */
+/** Their key that a field of ours comes from: the one that shares most of the path. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
   let most = 0;
@@ -122,7 +122,7 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
   return origin;
 }
 
-/** What the user should know, a line a note; what says the same here is left out. */
+/** What the user should know, one note per line; omits keys with the same meaning here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
   const telling = notes.filter((note) => note.kind !== 'carried');
   const lines = telling.map((note) =>
@@ -133,7 +133,10 @@ export function describeImport({ program, notes }: ImportedConfig, file: string)
   return [`${file} is a config of ${program}, imported:`, ...lines.map((line) => `  ${line}`)];
 }
 
-/** The imported config as YAML: beside each field the key it is from, at the end what was left out. */
+/**
+ * The imported config as YAML, with comments that give the original key of each field and, at the end, what
+ * was dropped.
+ */
 export function importedYaml({ program, config, notes }: ImportedConfig, file: string): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
   for (const [path, origins] of originsByPath(notes)) {
@@ -154,11 +157,11 @@ export function importedYaml({ program, config, notes }: ImportedConfig, file: s
   return document.toString({ lineWidth: 0 });
 }
 
-/** YAML begins a comment with the sign alone. Line breaks of their keys would end it. */
+/** A YAML comment needs only the sign. Line breaks in foreign keys would end it. */
 const comment = (lines: readonly string[]): string =>
   lines.map((line) => ` ${line.replaceAll(/\p{C}/gu, '?')}`).join('\n');
 
-/** A reason is told once: at the first of the fields it made. */
+/** A reason is shown only once, at the first of the fields that it applies to. */
 function originsByPath(
   notes: readonly ImportNote[],
 ): ReadonlyMap<string, readonly Exclude<ImportNote, { kind: 'dropped' }>[]> {

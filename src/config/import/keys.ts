@@ -1,10 +1,10 @@
-/** The keys that both programs have, and what their tables of keys are made of. */
+/** Keys common to both programs, and building blocks for their key tables. */
 import { plainName } from '../../storage/files.js';
 import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
 import { type EnvironmentChoice, importEnvironment, importSlippery, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';
 
-/** What a config says as a whole, which decides how single keys are read. */
+/** Properties of the config as a whole that decide how single keys are read. */
 export interface Reading {
   readonly environment: EnvironmentChoice;
   readonly policy: 'linear' | 'q-table';
@@ -12,17 +12,17 @@ export interface Reading {
   readonly model: ModelChoice | undefined;
 }
 
-/** Imports one key, whose value is given; leaves a note of each thing that became of it. */
+/** Imports one key that has a value; adds a note for everything it does. */
 export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Reading) => void;
 
 /** One of the two programs. */
 export interface Dialect {
   readonly name: string;
-  /** Every key that it documents. */
+  /** Every documented key. */
   readonly keys: Readonly<Record<string, KeyImport>>;
   /**
-   * @param draft what is certain without looking at single keys goes into it
-   * @throws UserError for a config that means nothing here
+   * @param draft receives everything that is known before reading individual keys
+   * @throws UserError for a config that has no meaning here
    */
   readonly read: (draft: Draft) => Reading;
 }
@@ -37,13 +37,13 @@ export const dropped =
   (draft, key) =>
     drop(draft, key, reason);
 
-/** Left out where it is switched on; switched off it says what holds here anyway. */
+/** Drops a key that is on; a key that is off matches our behaviour anyway. */
 export const droppedIfOn =
   (reason: string): KeyImport =>
   (draft, key, value) =>
     isOn(value) ? drop(draft, key, reason) : carry(draft, key);
 
-/** Templates of theirs that configs name, though there never was such a file, and the one that is meant. */
+/** Non-existent template names found in configs, and the template that was meant. */
 const missingTemplates: Readonly<Record<string, string>> = {
   'num_optim_semantics.j2': 'num_optim_semantic.j2',
 };
@@ -100,7 +100,7 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
     ),
 };
 
-/** How many random policies come first. */
+/** Number of initial random policies. */
 export const warmUp: KeyImport = (draft, key, value) => {
   if (value === 0) carry(draft, key, { 'warmup.policies': 0 });
   else {
@@ -110,15 +110,18 @@ export const warmUp: KeyImport = (draft, key, value) => {
   }
 };
 
-/** A budget that no history fills: their prompts hold every evaluation of their buffers. */
+/** A budget that no history reaches, because their prompts include every evaluation in their buffers. */
 export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
 
-/** Numbers only, or the task described: the name of a template says it, `semantic` before `numeric`. */
+/**
+ * Numbers only, or with a task description, according to the template's name; `semantic` takes precedence
+ * over `numeric`.
+ */
 export function promptsOf(template: unknown): 'numeric' | 'semantic' | undefined {
   const name = String(template ?? '');
   if (/semantic/i.test(name)) return 'semantic';
   return /numeric|num_optim/i.test(name) ? 'numeric' : undefined;
 }
 
-/** @returns whether the key is there and has a value */
+/** @returns true if the key has a value */
 export const isGiven = ({ theirs }: Draft, key: string): boolean => given(theirs, key) !== undefined;

@@ -1,4 +1,4 @@
-/** LLM-RL-finetune: linear policies and Q-tables, one runner a task. */
+/** LLM-RL-finetune: linear policies and Q-tables, with one runner per task. */
 import { UserError } from '../../base/errors.js';
 import { actionVectors, binKeys, binsOf, dimensionsOf, hasContinuousActions } from './bins.js';
 import { assign, carry, change, type Draft, drop, given, isOn } from './draft.js';
@@ -17,7 +17,7 @@ import {
 import { chooseModel } from './model.js';
 import { runnerOf } from './runners.js';
 
-/** Their linear policies have a bias; their tables hold a value for every state and action. */
+/** Their linear policies have a bias; their tables have a value for every state and action. */
 const policyFields = (kind: 'linear' | 'q-table') =>
   kind === 'linear'
     ? { 'policy.kind': 'linear', 'policy.bias': true }
@@ -30,7 +30,10 @@ function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table
   return isTable ? 'q-table' : 'linear';
 }
 
-/** Templates from before the newest code: their prompts show trajectories, or the last policy and its return alone. */
+/**
+ * Templates older than the newest code, whose prompts show trajectories or only the last policy and its
+ * return.
+ */
 const isOlder = ({ theirs }: Draft): boolean => {
   const template = given(theirs, 'llm_si_template_name');
   return template !== undefined && promptsOf(template) === undefined;
@@ -118,7 +121,7 @@ const showsBuffer = ({ theirs }: Draft): boolean => {
   return use === undefined || isOn(use);
 };
 
-/** The buffer holds so many evaluations, and a prompt shows them all. */
+/** The number of evaluations in the buffer, all of which a prompt shows. */
 const bufferSize: KeyImport = (draft, key, value, { environment: { id } }) => {
   if (!isOlder(draft)) {
     const reason = 'the last so many evaluations, all in the prompt, as there; no episode is cut by it';
@@ -155,7 +158,7 @@ const conversation: KeyImport = (draft, key, value) => {
   change(draft, key, reason, fields);
 };
 
-/** The untrained policy is evaluated, too. */
+/** The untrained policy is also evaluated. */
 const warmUp: KeyImport = (draft, key, value) => {
   const reason =
     'the random policies and the untrained one, which is evaluated there, too; weights are drawn as policyloop draws them, not from U(-3.5, 3.5)';
@@ -210,7 +213,7 @@ export const llmRlFinetune: Dialect = {
     const environment = chooseEnvironment(theirs, runnerOf(given(theirs, 'task'))?.environment);
     const policy = policyKind(draft, environment.id);
     assign(draft, policyFields(policy));
-    // The untrained policy is evaluated, too.
+    // The untrained policy is also evaluated.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
     assign(draft, { 'prompts.set': prompts, 'prompts.conversation': 'fresh' });

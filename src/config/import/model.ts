@@ -1,13 +1,13 @@
 import { UserError } from '../../base/errors.js';
 import { type Fields, given, type TheirConfig } from './draft.js';
 
-/** A model of ours: the fields of `model`, and what the user should know of the choice. */
+/** A model of ours: the fields of `model`, and what the user should know about the choice. */
 export interface ModelChoice {
   readonly fields: Fields & { readonly provider: string };
   readonly reason?: string;
 }
 
-/** Both programs choose a provider by the name of the model; the first says it with `model_type`, too. */
+/** Both programs infer the provider from the model's name; the first also has `model_type`. */
 export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   const written = given(theirs, 'llm_model_name');
   if (written === undefined) return undefined;
@@ -64,10 +64,10 @@ function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service
   };
 }
 
-/** A directory of gpt-oss, or its name at Hugging Face. */
+/** A directory of gpt-oss, or its name on Hugging Face. */
 const gptOss = /\/gpt-oss-(\d+b)$/i;
 
-/** An adapter that their fine-tuning wrote, on its base. */
+/** An adapter written by their fine-tuning, with its base model. */
 function adapted(adapter: string, base: unknown): ModelChoice {
   if (base === undefined) {
     return {
@@ -93,7 +93,7 @@ function downloaded(name: string): ModelChoice {
   return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
 }
 
-/** Models are directories here: what their programs download by its name has to be there. */
+/** Models are directories here, so models that their programs download by name must already be present. */
 function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
     return { path: name };

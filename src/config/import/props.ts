@@ -1,4 +1,4 @@
-/** Prompted Policy Search: the configs of the ProPS paper, and of forks of its code. */
+/** Prompted Policy Search: configs of the ProPS paper and of forks of its code. */
 import { assign, carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
 import { chooseEnvironment, importOptions } from './environment.js';
 import {
@@ -15,7 +15,7 @@ import {
 } from './keys.js';
 import { chooseModel } from './model.js';
 
-/** What decides the kind of the policy and of the prompts. */
+/** Each task determines the kind of policy and prompts. */
 const tasks: Readonly<
   Record<string, { readonly policy: 'linear' | 'q-table'; readonly prompts: 'numeric' | 'semantic' }>
 > = {
@@ -28,7 +28,10 @@ const tasks: Readonly<
   dist_state_llm_num_optim_semantics_with_feedback: { policy: 'q-table', prompts: 'semantic' },
 };
 
-/** Reads the kinds of an unknown task from other keys: tables have lists of states, semantic prompts a description. */
+/**
+ * Infers the kinds for an unknown task from other keys: tables have lists of states, semantic prompts have a
+ * description.
+ */
 function guess({ theirs }: Draft) {
   const task = String(given(theirs, 'task') ?? '');
   const isTable = Array.isArray(given(theirs, 'dim_states')) || /^dist_state|q_table/.test(task);
@@ -44,7 +47,7 @@ const isProjected = (task: unknown) => String(task).endsWith('_rndm_proj');
 function fieldsOf({ policy, prompts }: Kinds): Fields {
   return {
     'policy.kind': policy,
-    // Without the key `bias`, their linear policies have none; the default here is to have one.
+    // Without the key `bias`, their linear policies have none; ours have one by default.
     ...(policy === 'linear' ? { 'policy.bias': false } : { 'policy.form': 'actions' }),
     'prompts.set': prompts,
   };
@@ -118,15 +121,15 @@ const history: KeyImport = (draft, key, value) =>
 
 type Kinds = Pick<Reading, 'policy' | 'prompts'>;
 
-/** Keys of a fork whose semantic prompts show the trajectories of linear policies, too. */
+/** Keys of a fork whose semantic prompts also show the trajectories of linear policies. */
 const forkKeys = [
   ...['include_trajectories', 'ollama_num_ctx', 'ollama_num_predict', 'param_min', 'param_max'],
   ...['include_feedback_with_params', 'feedback_interval', 'use_gemini_feedback'],
 ];
 
 /**
- * Semantic prompts show the whole first episode of each evaluation: those of tables in every version of the code, those
- * of linear policies in one fork.
+ * Whether semantic prompts show the whole first episode of each evaluation: for tables in every version of
+ * the code, for linear policies in one fork.
  */
 function showsTrajectories({ theirs }: Draft, { policy, prompts }: Kinds): boolean {
   if (prompts === 'numeric') return false;
@@ -172,11 +175,11 @@ const summary: KeyImport = (draft, key, value, reading) => {
   }
 };
 
-/** The longest completion that leaves a context room for a prompt. */
+/** The longest completion that leaves room for a prompt in the context. */
 function completionTokens({ theirs }: Draft): number {
   const [asked, context] = ['ollama_num_predict', 'ollama_num_ctx'].map((key) => given(theirs, key));
   const most = typeof context === 'number' ? Math.floor(context / 2) : Number.POSITIVE_INFINITY;
-  // Negative numbers mean no limit to Ollama.
+  // To Ollama, negative numbers mean no limit.
   const wanted = typeof asked === 'number' && asked > 0 ? asked : 4096;
   return Math.max(1, Math.min(wanted, most));
 }
@@ -218,11 +221,11 @@ const warmUpFolder: KeyImport = (draft, key) =>
     'its files are not those of a run here: random policies are drawn anew, and warmup.from takes over the replay buffer of a run',
   );
 
-/** An imported run waits for nobody, and asks no second model that is to be paid for. */
+/** An imported run must not wait for a person or call a second, paid model. */
 const noFeedback =
   'no remarks are asked for unless the config says so: feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
 
-/** Every key of the paper's code, then those that forks of it have added. */
+/** Every key of the paper's code, followed by those added in forks. */
 const keys: Readonly<Record<string, KeyImport>> = {
   ...sharedKeys,
   task,

@@ -1,8 +1,8 @@
-/** The runners of LLM-RL-finetune: what its code fixes for a `task`, whatever the other keys say. */
+/** The runners of LLM-RL-finetune: what its code hard-wires for a `task`, regardless of other keys. */
 
 interface Runner {
   readonly environment: string;
-  /** The agent's constant, which its prompts tell as the optimum; of linear policies. */
+  /** The constant that its prompts state as the optimum, for linear policies. */
   readonly optimum?: number;
 }
 
@@ -24,7 +24,7 @@ const runners: Readonly<Record<string, Runner>> = {
   frozen_lake: { environment: 'FrozenLake-v1' },
 };
 
-/** `double_ip`, `dbl_inv_pendulum`, `inverted_double_pendulum`, … */
+/** Matches `double_ip`, `dbl_inv_pendulum`, `inverted_double_pendulum`, … */
 const doubleSpellings = /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/;
 
 export function runnerOf(task: unknown): Runner | undefined {

@@ -1,4 +1,4 @@
-/** The section `adapt`: the run trains the model that answers it. */
+/** The `adapt` section: the run trains the model that answers it. */
 import { z } from 'zod';
 import { loraShape, sampledLora } from './lora.js';
 import { advantageScales, comparingObjectives } from './objective.js';

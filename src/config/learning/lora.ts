@@ -7,7 +7,7 @@ interface LoraDefaults {
   readonly modules: AdaptableModule[];
 }
 
-/** What an adapter is, as every config that trains one has it. */
+/** The adapter settings of every config that trains one. */
 export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
   rank: z.int().min(1).default(rank).describe('LoRA rank'),
   alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
@@ -19,7 +19,7 @@ export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
     .describe('Which projections get an adapter'),
 });
 
-/** Settings of an adapter that learns from what the model sampled itself. */
+/** Adapter defaults for learning from the model's own samples. */
 export const sampledLora = {
   rank: 16,
   alpha: 32,

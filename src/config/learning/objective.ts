@@ -58,7 +58,7 @@ const importanceSchema = z
   .prefault({})
   .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
 
-/** What the advantages of a group are divided by. */
+/** What a group's advantages are divided by. */
 export const advantageScales = ['group', 'batch', 'none'] as const;
 
 const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;
@@ -119,7 +119,7 @@ const reinforceSchema = z.strictObject({
   importance: importanceSchema,
 });
 
-/** Those that compare the completions of a group, and need no value head. */
+/** Objectives that compare the completions of a group and need no value head. */
 export const comparingObjectives = [grpoSchema, rlooSchema, reinforceSchema] as const;
 
 export const objectiveSchema = z.discriminatedUnion('kind', [

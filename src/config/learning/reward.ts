@@ -68,7 +68,7 @@ const shared = {
     .describe('Permute the rewards within each group: a control that must not learn'),
 };
 
-/** What a candidate earns. */
+/** The reward of a candidate. */
 export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...improvement, ...shared }),
   z.strictObject({ ...scaledReturn, ...shared }),
@@ -85,18 +85,20 @@ export const rewardSchema = z.discriminatedUnion('kind', [
 export type CandidateReward = z.output<typeof rewardSchema>;
 export type RewardTerm = z.output<typeof termSchema>;
 
-/** The terms of a reward: one, but for sums. */
+/** The terms of a reward; only sums have more than one. */
 export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
   if (reward.kind === 'sum') return reward.terms;
   const { shuffle: _, ...term } = reward;
   return [{ ...term, weight: 1 }];
 }
 
-/** Whether a reward tells something of a candidate alone: ranks and improvements are about those beside or before it. */
+/**
+ * Whether the reward of a candidate depends on that candidate alone; ranks and improvements depend on others.
+ */
 export const isAbsolute = (reward: CandidateReward): boolean =>
   termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');
 
-/** Writes the short form of a module out, in a reward and in the terms of a sum: `{kind: ./my-reward.js}`. */
+/** Expands the short form of a module in a reward and in the terms of a sum: `{kind: ./my-reward.js}`. */
 export function rewardWithModules(reward: Record<string, unknown>): Record<string, unknown> {
   const out = (term: unknown) => {
     if (!isMapping(term) || typeof term.kind !== 'string' || !isModulePath(term.kind)) return term;

@@ -51,18 +51,18 @@ import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
 import { standFor } from './versions.js';
 
-/** What can be known of an environment without loading it. */
+/** What is known about an environment without loading it. */
 export interface EnvironmentInfo {
   readonly id: string;
-  /** Ids of older versions that behave the same. */
+  /** Ids of older versions with identical behaviour. */
   readonly aliases: readonly string[];
-  /** Names of the options, as Gymnasium spells them. */
+  /** Option names, spelled as in Gymnasium. */
   readonly options: readonly string[];
-  /** What holds where an option is not given; an option without a default is not among them. */
+  /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /**
-   * Steps after which an episode is truncated unless an option says otherwise; undefined for no limit, and for synthetic
-   * tasks, whose limits are drawn.
+   * Steps after which an episode is truncated, unless an option overrides it. Undefined for no limit, and for
+   * synthetic tasks, whose limits are drawn at random.
    */
   readonly maxSteps: number | undefined;
 }
@@ -76,7 +76,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** Every built-in environment of numbers, with Gymnasium's ids, options, defaults and time limits. */
+/** Every built-in numeric environment, with Gymnasium's ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
@@ -135,7 +135,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...syntheticIds.map(syntheticEntry),
 ];
 
-/** Environments that speak in texts: a language model acts in them. */
+/** Environments with text observations and actions, played by a language model. */
 export const textCatalogue: readonly CatalogueEntry[] = [
   entry(
     'bandit',
@@ -149,7 +149,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** A game that was made by TextWorld: `textworld:` and the path of its file, a `.json` or a compiled story. */
+/** A game made by TextWorld: `textworld:` followed by the path of its `.json` or of a compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
@@ -160,12 +160,12 @@ function textWorldEntry(id: string): CatalogueEntry {
   });
 }
 
-const textWorldPrefix = 'textworld:';
+export const textWorldPrefix = 'textworld:';
 
 /**
- * The environment of an id or alias: one of the catalogue, the version of it that is played for another one, a random
- * maze of any size, or a synthetic task.
- * @throws UserError for a synthetic task of an unknown family or with unusable options
+ * Finds the environment for an id or alias: a catalogue entry, the version of it that is played in place of
+ * another one, a random maze of any size, or a synthetic task.
+ * @throws UserError for a synthetic task of an unknown family or with invalid options
  */
 export function findEntry(written: string): CatalogueEntry | undefined {
   const known = [...catalogue, ...textCatalogue].find(
@@ -184,7 +184,7 @@ function randomMazeEntry(id: string): CatalogueEntry {
   return entry(id, mazeLimit(id), randomMazeOptions, (options) => new MazeWalk(randomMaze(id, options)));
 }
 
-/** 200 steps for 3 × 3, as in ProPS; 20 for each cell of the others. */
+/** 200 steps for 3 × 3, as in ProPS; otherwise 20 per cell. */
 function mazeLimit(id: string): { readonly maxSteps: number } {
   const { width, height } = mazeSize(id)!;
   return { maxSteps: width * height === 9 ? 200 : 20 * width * height };

@@ -1,6 +1,6 @@
 /**
- * What the description of an environment needs to know about its options, as plain data for its template: every fact is
- * there whatever the options are, so that a template can be checked when it is loaded.
+ * Plain data about an environment's options for its description template. Every fact is present whatever the
+ * options are, so that templates can be checked when loaded.
  */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze-layout.js';
@@ -12,22 +12,22 @@ export type Fact = string | number | boolean | readonly Fact[] | Facts;
 /** The options of an environment, in snake_case. */
 export type Options = Readonly<Record<string, unknown>>;
 
-/** The option, or its default where it is absent or null. */
+/** The option, or `fallback` if it is absent or null. */
 export function option<T>(options: Options, name: string, fallback: T): T {
   return (options[name] ?? fallback) as T;
 }
 
-/** At most four significant digits: 0.3333, 15, -0.05. */
+/** Formats a number with at most four significant digits: 0.3333, 15, -0.05. */
 export function short(value: number): string {
   return significant(value, 4);
 }
 
-/** At most so many significant digits. */
+/** Formats a number with at most `digits` significant digits. */
 export function significant(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)) + 0);
 }
 
-/** The maze that the environment of this id is made with, drawn with characters. */
+/** The maze of the environment with this id, drawn with characters. */
 function mazeFacts(options: Options, id: string): Facts {
   const { lines, width, height, start, goal } = id.startsWith('maze-random')
     ? randomMaze(id, {
@@ -47,7 +47,7 @@ function mazeFacts(options: Options, id: string): Facts {
   };
 }
 
-/** Facts of the MuJoCo environments, with Gymnasium's defaults and the time steps of its models. */
+/** Facts about the MuJoCo environments, with Gymnasium's defaults and the time steps of its models. */
 const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   HalfCheetah: (options) => ({
     ...step(options, 0.01, 5),
@@ -84,7 +84,7 @@ const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   InvertedPendulum: (options) => ({ ...step(options, 0.02, 2), ...noise(options, 0.01) }),
   InvertedDoublePendulum: (options) => {
     const reward = option(options, 'healthy_reward', 10);
-    // Upright at rest in the middle the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
+    // Upright, at rest and centred, the tip is at 1.2, which costs (1.2 - 2)² = 0.64.
     const rewards = { healthyReward: short(reward), mostReward: short(reward - 0.64) };
     return { ...step(options, 0.01, 5), ...noise(options, 0.1), ...rewards };
   },
@@ -114,7 +114,9 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Where each joint stands in the observation; the velocities follow in the same order, none left out. */
+/**
+ * Index of each joint's position in the observation; velocities follow in the same order, with none omitted.
+ */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
@@ -128,13 +130,13 @@ function legOf(side: string, lower: string): readonly string[] {
 
 type Range = readonly [number, number];
 
-/** Null is no bound. */
+/** Null means no bound. */
 function range(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
 }
 
-/** `0.8 < z < 2`, `z > 0.7` */
+/** Examples: `0.8 < z < 2`, `z > 0.7`. */
 function within(name: string, [low, high]: Range): string {
   if (low === Number.NEGATIVE_INFINITY && high === Number.POSITIVE_INFINITY) return `any ${name}`;
   if (high === Number.POSITIVE_INFINITY) return `${name} > ${short(low)}`;
@@ -142,14 +144,14 @@ function within(name: string, [low, high]: Range): string {
   return `${short(low)} < ${name} < ${short(high)}`;
 }
 
-/** A factor and its times sign; nothing for 1. */
+/** A factor and its times sign; empty for 1. */
 function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
 
 /**
  * @param id of the environment, e.g. `FrozenLake-v1`
- * @param options as the environment takes them (already checked by it), in snake_case or camelCase
+ * @param options as passed to the environment, which has already checked them; snake_case or camelCase
  */
 export function environmentFacts(id: string, options: Options): Facts {
   const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
@@ -161,7 +163,7 @@ export function environmentName(id: string): string {
   return id.replace(/-v\d+$/, '');
 }
 
-/** What comes before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
+/** The part before the first hyphen: `maze` for `maze-sample-3x3-v0`. */
 export function environmentFamily(id: string): string {
   return id.replace(/-.*$/, '');
 }
@@ -172,7 +174,8 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
   MountainCarContinuous: carFacts,
   Pendulum: (options) => {
     const g = option(options, 'g', 10);
-    // 3 g / 2l against 3 u / ml² with l = m = 1 and |u| ≤ 2: beyond 6 the motor can't hold the pendulum sideways.
+    // 3 g / 2l against 3 u / ml², with l = m = 1 and |u| ≤ 2: if 1.5 g exceeds 6, the motor can't hold the
+    // pendulum horizontally.
     return { g, gravity: short(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
   },
   FrozenLake: lakeFacts,
@@ -231,7 +234,7 @@ export function snakeCased(options: Options): Options {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 }
 
-/** Thirds as fractions, since no decimal number is one. */
+/** Thirds as fractions, because they have no exact decimal form. */
 function probability(value: number): string {
   const thirds = Math.round(3 * value);
   return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : short(value);

@@ -1,6 +1,7 @@
-/** Bounds of the mean return and of the return of an episode, for environments where they are known. */
+/** Known bounds on the mean return and on the return of a single episode. */
 
 import { type Interval, unbounded } from '../../statistics/bootstrap.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
 import type { EnvironmentConfig } from '../settings.js';
 import {
   environmentFacts,
@@ -14,12 +15,12 @@ import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
 import { standFor } from './versions.js';
 
 export interface ReturnBound {
-  /** No policy's mean return is higher. */
+  /** No policy has a higher mean return. */
   readonly value: number;
   readonly because: string;
 }
 
-/** @param steps after which an episode is cut, by the environment or by the evaluation */
+/** @param steps after which an episode is cut off, by the environment or by the evaluation */
 export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -30,9 +31,9 @@ export function bestReturn(
 }
 
 /**
- * The return that no episode exceeds, even with luck; for built-in environments only, since another program may play a
- * changed environment under the same name.
- * @param steps after which an episode is cut, by the environment or by the evaluation
+ * The maximum return of a single episode, even with luck. Known only for built-in environments, because
+ * another program may run a modified environment under the same name.
+ * @param steps after which an episode is cut off, by the environment or by the evaluation
  */
 export function highestReturn(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
@@ -44,14 +45,17 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Bounds of an episode where it may return more than the best policy's mean, or where options undo that bound. */
+/**
+ * Episode bounds for environments in which an episode may exceed the best mean return, or options invalidate
+ * that bound.
+ */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
     return rewards.join() === '1,0,0' ? 1 : undefined;
   },
   NavigationTrack: (_options, steps) => 5 * steps,
-  // Slipping goes to a neighbouring cell, too.
+  // Slipping may move to any neighbouring cell.
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
   // The delivery ends the episode; every other step costs.
   Taxi: () => 20,
@@ -60,7 +64,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
     const weights = ['reward_dist_weight', 'reward_control_weight'];
     return weights.every((name) => option(options, name, 1) >= 0) ? 0 : undefined;
   },
-  // Where a step costs more than it earns, the shortest episode is the best.
+  // If a step costs more than it earns, the shortest episode is best.
   InvertedDoublePendulum: (options, steps) =>
     Math.max(0, (option(options, 'healthy_reward', 10) - 0.64) * steps),
 };
@@ -79,7 +83,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     if (!option(options, 'is_slippery', false)) {
       return { value: Math.max(-13, -steps), because: 'the shortest way has 13 steps of -1' };
     }
-    // With a longer horizon it is lower: -64.7 for 1,000 steps.
+    // Lower with a longer horizon: -64.7 for 1,000 steps.
     return steps < 100
       ? { value: -steps, because: 'every step costs 1 or 100' }
       : { value: -63.01, because: 'dynamic programming over 100 steps, slippery' };
@@ -88,7 +92,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     option(options, 'is_rainy', false) || option(options, 'fickle_passenger', false)
       ? undefined
       : { value: 7.93, because: 'dynamic programming, over all starts' },
-  // Sutton and Barto's rules (Gymnasium's default), an infinite deck.
+  // Sutton and Barto's rules (Gymnasium's default), with an infinite deck.
   Blackjack: (options) =>
     option(options, 'sab', true)
       ? { value: -0.043, because: 'perfect play loses that much a game' }
@@ -101,7 +105,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     value: steps,
     because: `a step earns 1, and an episode has at most ${steps}`,
   }),
-  // The alive bonus less (y - 2)², where the tip is at most 1.2 m high.
+  // The alive bonus minus (y - 2)², where the tip is at most 1.2 m high.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return {
@@ -112,7 +116,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   maze: () => ({ value: 1, because: 'the goal earns 1, and every other step costs' }),
 };
 
-/** By dynamic programming over Gymnasium's transition tables; policies may know the time. */
+/** From dynamic programming over Gymnasium's transition tables; policies may depend on time. */
 function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   const [goal, hole, frozen] = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   if (goal !== 1 || hole !== 0 || frozen !== 0) return undefined;
@@ -131,8 +135,8 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
 }
 
 /**
- * What an episode can return, ends included; ±Infinity where that is not known: for another program's environment, a
- * module's, or a reward of the user's own.
+ * The range of an episode's return, ends included; ±Infinity if unknown: for remote or module environments
+ * and for user-defined rewards.
  * @param evaluation `reward` and `maxSteps` of the config
  */
 export function returnRange(
@@ -152,11 +156,14 @@ export function returnRange(
   ];
 }
 
-/** The least that an episode of at least one step returns. Continuous actions are not clipped, so effort has no limit. */
+/**
+ * The minimum return of an episode with at least one step. Continuous actions are not clipped, so the cost of
+ * effort is unbounded.
+ */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,
-  // θ² + 0.1 θ̇² + 0.001 u² with |θ| ≤ π, |θ̇| ≤ 8 and a torque that is clipped at 2.
+  // θ² + 0.1 θ̇² + 0.001 u², with |θ| ≤ π, |θ̇| ≤ 8 and the torque clipped at 2.
   Pendulum: (_options, steps) => -(Math.PI ** 2 + 6.4 + 0.004) * steps,
   Acrobot: (_options, steps) => -steps,
   CliffWalking: (_options, steps) => -100 * steps,
@@ -173,9 +180,9 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
   },
 };
 
-/** Every step but the last stays on the ice; the last may end on any tile. */
+/** Every step but the last ends on ice; the last may end on any tile. */
 function lakeRange(options: Options, steps: number): Interval {
   const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   const walked = (schedule[2] ?? 0) * (steps - 1);
-  return [Math.min(0, walked) + Math.min(...schedule), Math.max(0, walked) + Math.max(...schedule)];
+  return [Math.min(0, walked) + smallest(schedule), Math.max(0, walked) + largest(schedule)];
 }

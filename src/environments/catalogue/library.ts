@@ -1,4 +1,4 @@
-/** Environments as a program gets them. */
+/** Environments as the library exposes them. */
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Environment, EnvironmentSpec, Step, TextInfo } from '../environment.js';
 import { invalidAction, isValidAction, notRunning } from '../limited-environment.js';
@@ -8,41 +8,43 @@ import { makeEnvironment, openEnvironment } from './open.js';
 /** Ids of text worlds: `text:cooking`, `textworld:game.json`. */
 type TextWorldId = `text:${string}` | `textworld:${string}`;
 
-/** Ids of text worlds that another program plays. */
+/** Ids of text worlds that another program runs. */
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
-/** A text world. It tells beside each observation what Gymnasium's wrapper of TextWorld tells in `infos`. */
+/**
+ * A text world. Along with each observation it returns what Gymnasium's TextWorld wrapper returns in `infos`.
+ */
 export interface TextEnvironment extends EnvironmentSpec {
   /** Starts an episode; see `Environment`. */
   reset(seed?: number | bigint): { readonly observation: string; readonly info: TextInfo };
-  /** Gives a command. One that is not admissible changes nothing. @throws UserError as `Environment` */
+  /** Executes a command. An inadmissible one changes nothing. @throws UserError like `Environment` */
   step(command: string): Step & { readonly observation: string; readonly info: TextInfo };
-  /** Commands that win the present game from its start, where they are known. */
+  /** Commands that win the current game from its start, if known. */
   gold?(): readonly string[] | undefined;
   close?(): void;
 }
 
-/** A text world that another program plays: each answer is waited for. */
+/** A text world that another program runs, so its methods are asynchronous. */
 export interface RemoteTextEnvironment extends EnvironmentSpec {
-  /** As that of `TextEnvironment`. @throws EnvironmentError when that program fails */
+  /** Like `TextEnvironment`. @throws EnvironmentError if the program fails */
   reset(seed?: number | bigint): Promise<{ readonly observation: string; readonly info: TextInfo }>;
   step(command: string): Promise<Step & { readonly observation: string; readonly info: TextInfo }>;
-  /** What the player is told to do. */
+  /** The player's task. */
   objective(): string;
   gold(): Promise<readonly string[]>;
-  /** Ends that program. */
+  /** Stops the program. */
   close(): Promise<void>;
 }
 
-/** The environment that an id makes. */
+/** The type of environment that an id creates. */
 export type LibraryEnvironment<Id extends string> = Id extends RemoteTextWorldId
   ? RemoteTextEnvironment
   : Id extends TextWorldId
     ? TextEnvironment
     : Environment;
 
-/** As the library's `makeEnvironment`. @param env environment variables */
+/** Like the library's `makeEnvironment`. @param env environment variables */
 export async function makeLibraryEnvironment<Id extends string>(
   id: Id,
   options: Readonly<Record<string, unknown>>,
@@ -81,7 +83,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
     ...(maxSteps !== undefined && { maxSteps }),
     async reset(seed) {
       if (seed !== undefined || random === undefined) random = createGenerator(seed);
-      // Programs take seeds below 2^31.
+      // The programs accept only seeds below 2^31.
       const [observation] = await batch.reset([
         seed === undefined ? random.integers(0, 2 ** 31) : Number(BigInt.asUintN(31, BigInt(seed))),
       ]);

@@ -1,11 +1,15 @@
 /** Environments of users: of a module that a config names, or an object of the program that plays. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
+import { longestList, plainCopy } from '../../modules/plain.js';
+import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';
 import {
   type Action,
+  dimensionsOf,
   type Environment,
+  type EnvironmentWords,
   type Observation,
   recordedSpace,
   type Space,
@@ -18,14 +22,22 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
+// Zod prepares itself at the first use: a module of the same thread may change the language afterwards.
+for (const space of [
+  { kind: 'discrete', n: 1 },
+  { kind: 'box', low: [0], high: [1] },
+  { kind: 'tuple', spaces: [] },
+])
+  recordedSpace.safeParse(space);
+
 /** An environment as a user may write it. */
 export interface UserEnvironment
-  extends Pick<
-    Environment,
-    'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'
-  > {
-  /** How lists and prompts call it. */
-  readonly id: string;
+  extends EnvironmentWords,
+    Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
+  /** How lists and prompts call it; of a module, the module's name stands for it. */
+  readonly name?: string;
+  /** The same as `name`. */
+  readonly id?: string;
   /** Starts an episode. The same seed starts the same episode; `random` follows from it, so that drawing from it does. */
   reset(seed: number, random: RandomGenerator): Observation;
   step(action: Action): TaskStep;
@@ -33,13 +45,15 @@ export interface UserEnvironment
 
 /**
  * The environment that a module makes. Its id is `module:<name>`, so that it never passes for a built-in one.
+ * @param seconds longest wait for a call
  * @throws UserError that names the file, and what is missing or wrong
  */
 export async function moduleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
+  seconds?: number,
 ): Promise<Environment> {
-  const module = await loadModule(path, 'environment', 'environment');
+  const module = await loadModule(path, 'environment', 'environment', seconds);
   const made = await module.create(options, 'environment.options');
   return checkedEnvironment(made, `module:${module.name}`, module.file);
 }
@@ -75,21 +89,61 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
     if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, made[name]);
     return checked;
   };
-  const task = new UserTask(made, origin, file, space('observationSpace'), space('actionSpace'));
-  return limitedEnvironment(id, task, maxSteps as number | undefined);
+  const [observationSpace, actionSpace] = [space('observationSpace'), space('actionSpace')];
+  const task = new UserTask(made, origin, file, observationSpace, actionSpace);
+  const environment = limitedEnvironment(id, task, maxSteps as number | undefined);
+  const { description, observationNames, actionNames } = made;
+  if (description !== undefined && typeof description !== 'string')
+    throw wrong(`description of ${subject} must be a text`, description);
+  const names = (name: string, given: unknown, named: Space) => {
+    if (given === undefined) return;
+    const count = named.kind === 'text' ? 0 : named.kind === 'discrete' ? named.n : dimensionsOf(named);
+    if (Array.isArray(given) && given.length === count && given.every((one) => typeof one === 'string'))
+      return;
+    throw wrong(`${name} of ${subject} must be a list of ${count} texts`, given);
+  };
+  names('observationNames', observationNames, observationSpace);
+  names('actionNames', actionNames, actionSpace);
+  const words = Object.fromEntries(
+    Object.entries({ description, observationNames, actionNames }).filter(([, value]) => value !== undefined),
+  ) as EnvironmentWords;
+  return Object.keys(words).length > 0 ? Object.assign(environment, { words }) : environment;
 }
 
 /** The space, or what is wrong with it. */
 function checkedSpace(space: unknown): Space | string {
-  const { success, data, error } = recordedSpace.safeParse(JSON.parse(JSON.stringify(space)));
+  let copy: unknown;
+  try {
+    copy = plainCopy(space);
+  } catch (error) {
+    return messageOf(error);
+  }
+  if (isRecord(copy)) {
+    const { low, high, ...rest } = copy;
+    copy = plainCopy({
+      ...rest,
+      ...(low !== undefined && { low: unbounded(low) }),
+      ...(high !== undefined && { high: unbounded(high) }),
+    });
+  }
+  const { success, data, error } = recordedSpace.safeParse(copy);
   if (!success) {
     const { path, message } = error.issues[0]!;
     return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}, give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
   }
+  if (data.kind === 'discrete' && data.n > longestList) return `n must not be above ${longestList}`;
   if (data.kind !== 'box') return data;
   const { low, high } = data;
   if (low.length === 0 || low.length !== high.length) return 'low and high must have one number a dimension';
   return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not be above high';
+}
+
+/** Infinite bounds as they are recorded. */
+function unbounded(bounds: unknown): unknown {
+  if (!Array.isArray(bounds) && !ArrayBuffer.isView(bounds)) return bounds;
+  return Array.from(bounds as ArrayLike<unknown>, (bound) =>
+    bound === Number.POSITIVE_INFINITY || bound === Number.NEGATIVE_INFINITY ? null : bound,
+  );
 }
 
 class UserTask implements Task {
@@ -115,15 +169,19 @@ class UserTask implements Task {
     if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
     if (made.frame !== undefined) this.frame = () => this.#frame();
     // Only what a module made is closed here; a caller closes an object of its own.
-    if (made.close !== undefined && file !== undefined) this.close = () => void this.#call('close');
+    if (made.close !== undefined && file !== undefined)
+      this.close = () => this.#read('close', () => void this.#call('close'));
   }
 
   reset(random: RandomGenerator, seed?: number | bigint): Observation {
-    return this.#observation(this.#call('reset', seed, random), 'reset');
+    return this.#read('reset', () => this.#observation(this.#call('reset', seed, random), 'reset'));
   }
 
   step(action: Action): TaskStep {
-    const step = this.#call('step', action);
+    return this.#read('step', () => this.#step(this.#call('step', action)));
+  }
+
+  #step(step: unknown): TaskStep {
     if (!isRecord(step) || 'then' in step) {
       const returned = isRecord(step) ? 'a promise, but steps are synchronous' : shown(step);
       throw this.#invalid(`step returned ${returned}`, '{observation, reward, terminated}');
@@ -157,11 +215,12 @@ class UserTask implements Task {
     }
     const length = space.kind === 'box' ? space.low.length : space.spaces.length;
     const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);
-    const vector = isVector ? Array.from(observation as ArrayLike<unknown>) : [];
-    if (!isVector || vector.length !== length) {
-      const got = isVector ? `has ${vector.length} numbers` : `is ${shown(observation)}`;
+    const given = observation as ArrayLike<unknown>;
+    if (!isVector || given.length !== length) {
+      const got = isVector ? `has ${given.length} numbers` : `is ${shown(observation)}`;
       throw this.#invalid(`the observation of ${from} ${got}`, `an array of ${length}`);
     }
+    const vector = Array.from(given);
     const bad = vector.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
     if (bad >= 0) {
       throw this.#invalid(`observation[${bad}] of ${from} is ${shown(vector[bad])}`, 'a finite number');
@@ -170,16 +229,24 @@ class UserTask implements Task {
   }
 
   #frame(): Frame {
-    const frame = this.#call('frame');
-    if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
-      return frame as unknown as Frame;
-    throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
+    return this.#read('frame', () => {
+      const frame = this.#call('frame');
+      if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
+        return frame as unknown as Frame;
+      throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
+    });
   }
 
-  #call(member: string, ...given: readonly unknown[]): unknown {
+  #call(member: UserCall, ...given: readonly unknown[]): unknown {
+    return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
+  }
+
+  /** Calls a member and reads what it returns: a getter may throw, too. */
+  #read<T>(member: UserCall, read: () => T): T {
     try {
-      return (this.#made[member] as Member).call(this.#made, ...given);
+      return read();
     } catch (error) {
+      if (error instanceof EnvironmentError) throw error;
       const { line } = this.#file === undefined ? {} : thrownIn(this.#file, error);
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
@@ -192,6 +259,11 @@ class UserTask implements Task {
 }
 
 function shown(value: unknown): string {
+  if (typeof value === 'bigint') return `the BigInt ${value}`;
   if (typeof value === 'number' || value === undefined) return String(value);
-  return JSON.stringify(value)?.slice(0, 80) ?? typeof value;
+  try {
+    return JSON.stringify(value)?.slice(0, 80) ?? typeof value;
+  } catch {
+    return typeof value;
+  }
 }

@@ -8,15 +8,16 @@ import {
   type EnvironmentInfo,
   findEntry,
   textCatalogue,
+  textWorldPrefix,
 } from './catalogue.js';
 import { environmentName } from './facts.js';
 
-/** The ids of all built-in environments of numbers, without their aliases: policies of numbers act in them. */
+/** The ids of all built-in numeric environments, without aliases. Numeric policies can act in these. */
 export function environmentIds(): readonly string[] {
   return catalogue.map(({ id }) => id);
 }
 
-/** The ids of the built-in environments that speak in texts. */
+/** The ids of the built-in text environments. */
 export function textEnvironmentIds(): readonly string[] {
   return textCatalogue.map(({ id }) => id);
 }
@@ -28,51 +29,69 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
- * user's module makes the environment of that module.
+ * Creates the environment for an id. It behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper. The
+ * path of a user's module creates that module's environment.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
- * @throws UserError for an unknown id, an unknown option or an unusable value
+ * @param timeoutSeconds time limit for a call into a module. Default: 60.
+ * @throws UserError for an unknown id, an unknown option or an invalid value
  */
 export async function makeEnvironment(
   id: string,
   options: Readonly<Record<string, unknown>> = {},
+  timeoutSeconds?: number,
 ): Promise<Environment> {
-  if (isModulePath(id)) return (await import('./module-environment.js')).moduleEnvironment(id, options);
+  if (isModulePath(id))
+    return (await import('./module-environment.js')).moduleEnvironment(id, options, timeoutSeconds);
   return find(id).make(options);
 }
 
-/** Which environment, and how to reach it where another program plays it. */
+/** Which environment to open, and how to reach it if another program runs it. */
 export interface EnvironmentSource {
   readonly id: string;
   readonly options?: Readonly<Record<string, unknown>> | undefined;
-  /** Interpreter of `gymnasium:` and `textworld-express:` environments; POLICYLOOP_PYTHON, then python3, where it is left out. */
+  /**
+   * Python interpreter for `gymnasium:` and `textworld-express:` environments. Default: POLICYLOOP_PYTHON,
+   * then python3.
+   */
   readonly python?: string | undefined;
-  /** Folder of the modules that `gymnasium:module:Env-v0` names, beside the working directory. */
+  /**
+   * Folder with the modules that ids such as `gymnasium:module:Env-v0` name, in addition to the working
+   * directory.
+   */
   readonly modules?: string | undefined;
-  /** Longest wait for another program, for a reset or a step. Default: 60. */
+  /** Time limit for a reset or step of another program or a user's module. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
-  /** Episodes that another program plays at once. Default: 32 in a Python process, 1 at an OpenEnv server. */
+  /**
+   * Number of episodes that another program plays concurrently. Default: 32 in a Python process, 1 on an
+   * OpenEnv server.
+   */
   readonly parallel?: number | undefined;
 }
 
-/** Begins the id of an environment that a program gave to a run as an object: `custom:<its id>`. */
+/** Prefix of the id of an environment that was passed to a run as an object: `custom:<its id>`. */
 export const customPrefix = 'custom:';
 
-/** Whether the environment of that id can be made from its id and options alone, here and now. */
+/** Whether the environment can be created from its id and options alone. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 
-/** Whether another program plays the environment of that id. */
+/**
+ * Whether the environment can be created without importing, starting or reading anything that the id names.
+ */
+export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
+
+/** Whether another program runs the environment. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
 const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
 
 /**
- * Makes a built-in environment, or opens one that another program plays: `gymnasium:<id>` is any of Python's Gymnasium,
- * `openenv:ws://<host>:<port>` that of an OpenEnv server, `textworld-express:<game>?<parameters>` a game of that program.
+ * Creates a built-in environment or opens one that another program runs: `gymnasium:<id>` is any environment
+ * of Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
+ * `textworld-express:<game>?<parameters>` is a TextWorldExpress game.
  * @param env environment variables
- * @param processes that play side by side, where another program plays
- * @throws UserError as `makeEnvironment`, and when that program or a package of it is missing
+ * @param processes number of parallel processes, if another program runs the environment
+ * @throws UserError like `makeEnvironment`, and if the program or one of its packages is missing
  */
 export async function openEnvironment(
   source: EnvironmentSource,
@@ -81,7 +100,7 @@ export async function openEnvironment(
 ): Promise<Environment | RemoteEnvironment> {
   const { id, options = {}, modules, timeoutSeconds = 60, parallel } = source;
   const timeoutMs = 1000 * timeoutSeconds;
-  if (!isRemoteId(id)) return makeEnvironment(id, options);
+  if (!isRemoteId(id)) return makeEnvironment(id, options, source.timeoutSeconds);
   if (id.startsWith('openenv:')) {
     const { openOpenEnv } = await import('../remote/openenv.js');
     return openOpenEnv(id, options, { timeoutMs, parallel: parallel ?? 1 });

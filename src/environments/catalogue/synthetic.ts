@@ -1,4 +1,4 @@
-/** The families of synthetic tasks, and their ids: `synthetic:survival?seed=7&observations=4`. */
+/** The families of synthetic tasks and their ids, such as `synthetic:survival?seed=7&observations=4`. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
@@ -24,7 +24,7 @@ import { drawChoices } from '../synthetic/tables/choices.js';
 import { drawHeaps } from '../synthetic/tables/heaps.js';
 
 const prefix = 'synthetic:';
-/** Draws that may be refused before a seed is given up. */
+/** Number of rejected draws before giving up on a seed. */
 const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
@@ -51,7 +51,7 @@ const landscapeOptions = z.strictObject({ seed, parameters: size(1, 64) });
 
 interface Family {
   readonly options: z.ZodObject;
-  /** @throws UserError where no attempt gives a task that is neither trivial nor hopeless */
+  /** @throws UserError if no attempt gives a task that is neither trivial nor hopeless */
   draw(options: Readonly<Record<string, unknown>>): DrawnTask;
 }
 
@@ -82,17 +82,17 @@ const families: Readonly<Record<string, Family>> = {
   product: family('product', functionOptions, drawProduct),
 };
 
-/** Families that no model of this project is trained on, so that transfer to another generator can be measured. */
+/** Families that no model of this project is trained on, to measure transfer to other generators. */
 export const heldOutIds: readonly string[] = ['delayed', 'product'].map((name) => prefix + name);
 
-/** The ids of the families; each stands for the task of seed 0. */
+/** The ids of the families; each stands for its task with seed 0. */
 export const syntheticIds: readonly string[] = Object.keys(families).map((name) => prefix + name);
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
 /**
- * The catalogue's entry of an id: a family with, after `?`, options of the task.
- * @throws UserError for an unknown family or unusable options
+ * The catalogue entry for an id: a family and, after `?`, options of the task.
+ * @throws UserError for an unknown family or invalid options
  */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
@@ -107,8 +107,8 @@ export function syntheticEntry(id: string) {
 }
 
 /**
- * The synthetic task of an id.
- * @throws UserError for an unknown family, unusable options, or sizes for which no attempt gives a task
+ * Creates the synthetic task with this id.
+ * @throws UserError for an unknown family, invalid options, or sizes for which no attempt gives a task
  */
 export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
   const { draw, inId, name, schema } = named(id);
@@ -119,7 +119,7 @@ export function makeSynthetic(id: string, options: Readonly<Record<string, unkno
   return limitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
 }
 
-/** The family of an id, and the options in it. */
+/** Splits an id into its family and its options. */
 function named(id: string) {
   const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
   const found = Object.hasOwn(families, name) ? families[name]! : undefined;
@@ -132,7 +132,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
     options,
     draw(given) {
       const own = given as z.output<S> & { readonly seed: number };
-      // The letters of the name keep the streams of families apart.
+      // The letters of the name give each family its own random stream.
       const letters = Array.from(name, (letter) => letter.charCodeAt(0));
       for (let attempt = 0; attempt < mostAttempts; attempt++) {
         const drawn = draw(createGenerator(own.seed, [...letters, attempt]), own);
@@ -148,7 +148,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
   };
 }
 
-/** The id that makes the same task again: the options that differ from their defaults, in a fixed order. */
+/** The id that recreates the same task: its non-default options in a fixed order. */
 function canonicalId(name: string, schema: z.ZodObject, own: Readonly<Record<string, unknown>>): string {
   const chosen = Object.keys(schema.shape).filter((key) => own[key] !== undefined && own[key] !== 0);
   const query = chosen.map((key) => `${key}=${own[key]}`).join('&');

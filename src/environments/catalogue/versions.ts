@@ -1,17 +1,20 @@
-/** Ids of other versions of the built-in environments: which version is played for them, and what differs. */
+/**
+ * Ids of other versions of the built-in environments: which version is played in their place, and the
+ * differences.
+ */
 
-/** A built-in environment that is played for another id. */
+/** The built-in environment played in place of another id. */
 interface Stand {
-  /** The id that is played. */
+  /** Id of the environment that is played. */
   readonly id: string;
-  /** What is played, and what differs. */
+  /** Says what is played and what differs. */
   readonly note: string;
 }
 
 interface Versions {
   /** The version that is played. */
   readonly played: number;
-  /** By the last version that has it: what an id of that version or an older one did otherwise. */
+  /** What older ids did differently. The key is the last version with that difference. */
   readonly differences: Readonly<Record<number, string>>;
 }
 
@@ -21,7 +24,7 @@ const oldSimulator = 'versions up to v3 ran on mujoco-py and MuJoCo 2.1 or older
 const healthy = (falls: string) => `v4 and older paid the reward for being healthy on ${falls}, too`;
 const mujoco = (difference: string) => upTo(5, { 4: difference, 3: oldSimulator });
 
-/** The version histories that Gymnasium's documentation tells of each environment (gymnasium.farama.org). */
+/** Version histories from Gymnasium's documentation (gymnasium.farama.org). */
 const versions: Readonly<Record<string, Versions>> = {
   Pendulum: upTo(1, { 0: 'v1 only simplified the equations' }),
   Acrobot: upTo(1, {
@@ -45,12 +48,12 @@ const versions: Readonly<Record<string, Versions>> = {
   ),
 };
 
-/** Names that configs give to environments of other names. */
+/** Old names that configs use for environments. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
 /**
- * The built-in environment that is played for an id of another version (`HalfCheetah-v4`) or for an old name
- * (`DoubleInvertedPendulum-v0`); undefined for every other id, the built-in ones among them.
+ * The built-in environment to play for an id of another version (`HalfCheetah-v4`) or for an old name
+ * (`DoubleInvertedPendulum-v0`); undefined for every other id, including the built-in ones.
  */
 export function standFor(id: string): Stand | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];

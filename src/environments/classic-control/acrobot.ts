@@ -6,10 +6,10 @@ import { singleCos, singleSin } from './single-precision.js';
 const { PI, cos, sin, fround } = Math;
 const timeStep = 0.2; // s
 const gravity = 9.8; // m/s²
-const mass = 1; // kg, of either link
+const mass = 1; // kg, of each link
 const length = 1; // m, of the upper link
 const centre = 0.5; // m, from a joint to the centre of mass of its link
-const inertia = 1; // kg·m², of either link
+const inertia = 1; // kg·m², of each link
 const maxVelocity1 = 4 * PI;
 const maxVelocity2 = 9 * PI;
 const bounds = [1, 1, 1, 1, fround(maxVelocity1), fround(maxVelocity2)];
@@ -18,10 +18,10 @@ const bounds = [1, 1, 1, 1, fround(maxVelocity1), fround(maxVelocity2)];
 type State = readonly [angle1: number, angle2: number, velocity1: number, velocity2: number];
 
 /**
- * A two-link pendulum driven at the middle joint, whose tip is to be swung above a bar one link length over the
- * suspension (R. Sutton, 1996; dynamics as in Sutton and Barto's book), integrated with one Runge-Kutta step of order 4.
- * Observation: cosine and sine of both angles (the second relative to the first; 0 hangs down), their velocities.
- * Action: torque −1, 0 or +1 N·m.
+ * A two-link pendulum driven at the middle joint. The goal is to swing its tip above a bar one link length
+ * above the pivot (R. Sutton, 1996; dynamics as in Sutton and Barto's book). Integrated with one fourth-order
+ * Runge-Kutta step. Observation: cosine and sine of both angles (the second relative to the first; 0 hangs
+ * down), then their velocities. Action: torque −1, 0 or +1 N·m.
  */
 export class Acrobot implements Task<number> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: bounds.map((bound) => -bound), high: bounds };
@@ -86,7 +86,9 @@ function along(state: State, time: number, slope: State): State {
   return [moved(0), moved(1), moved(2), moved(3)];
 }
 
-/** Time derivative of the state. The order of operations is Gymnasium's: the motion is chaotic. */
+/**
+ * Time derivative of the state. The order of operations matches Gymnasium's, because the motion is chaotic.
+ */
 function derivative([angle1, angle2, velocity1, velocity2]: State, torque: number): State {
   const cos2 = cos(angle2);
   const sin2 = sin(angle2);
@@ -107,7 +109,7 @@ function derivative([angle1, angle2, velocity1, velocity2]: State, torque: numbe
   return [velocity1, velocity2, acceleration1, acceleration2];
 }
 
-/** The same angle in [-π, π]. */
+/** Wraps an angle to [-π, π]. */
 function wrap(angle: number): number {
   let wrapped = angle;
   while (wrapped > PI) wrapped -= 2 * PI;

@@ -19,9 +19,9 @@ const bounds = [positionLimit * 2, Number.POSITIVE_INFINITY, angleLimit * 2, Num
 );
 
 /**
- * A pole hinged on a cart (Barto, Sutton and Anderson, 1983; equations of motion: R. Florian, "Correct equations for the
- * dynamics of the cart-pole system", 2007), integrated with Euler steps.
- * Observation: cart position (m), its velocity, pole angle (rad), its velocity. Action: 0 pushes left, 1 right.
+ * A pole hinged on a cart (Barto, Sutton and Anderson, 1983; equations of motion: R. Florian, "Correct
+ * equations for the dynamics of the cart-pole system", 2007), integrated with Euler steps. Observation: cart
+ * position (m) and velocity, pole angle (rad) and angular velocity. Action: 0 pushes left, 1 right.
  */
 export class CartPole implements Task<number> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: bounds.map((bound) => -bound), high: bounds };

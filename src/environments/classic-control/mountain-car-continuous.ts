@@ -13,11 +13,12 @@ const power = 0.0015;
 const gravity = 0.0025;
 
 /**
- * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). It costs 0.1·action² a step, even where
- * the force is cut to ±1, and the goal gives 100. Observation: position and velocity.
+ * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action²,
+ * even where the force is clipped to ±1; reaching the goal gives 100. Observation: position and velocity.
  *
- * Gymnasium keeps the state as float32 from the first step on, so its rounding adds up over an episode. Which operations
- * are single precision is NumPy's rule: a float32 and a Python number make a float32, a float32 and a float64 make a float64.
+ * Gymnasium keeps the state as float32 from the first step on, so its rounding errors accumulate over an
+ * episode. NumPy's rules decide which operations are single precision: a float32 and a Python number give a
+ * float32, a float32 and a float64 give a float64.
  */
 export class MountainCarContinuous implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = {
@@ -29,7 +30,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   readonly #goalVelocity: number;
   #position = 0;
   #velocity = 0;
-  /** Whether the state is float32: not before the first step. */
+  /** Whether the state is float32; false before the first step. */
   #stateSingle = false;
 
   constructor(options: { readonly goal_velocity: number }) {
@@ -45,7 +46,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
 
   step(action: readonly number[]): TaskStep {
     const force = Math.min(1, Math.max(-1, action[0]!));
-    const cut = force !== action[0]!; // then the force is Python's own 1.0, a double
+    const cut = force !== action[0]!; // the force is then Python's own 1.0, a double
     const forceSingle = !cut && isSingle(force);
     const slope = gravity * Math.cos(round(3 * this.#position, this.#stateSingle));
     const change = forceSingle

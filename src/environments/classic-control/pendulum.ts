@@ -9,14 +9,14 @@ const timeStep = 0.05; // s
 const { PI, fround } = Math;
 
 /**
- * A pendulum of 1 kg and 1 m, to be swung up and kept upright with a limited torque.
- * Observation: cosine and sine of the angle (0 is upright), angular velocity. Action: the torque, in ±2 N·m.
+ * A pendulum of 1 kg and 1 m that must be swung up and kept upright with a limited torque. Observation:
+ * cosine and sine of the angle (0 is upright), then the angular velocity. Action: the torque, within ±2 N·m.
  */
 export class Pendulum implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [-1, -1, -maxSpeed], high: [1, 1, maxSpeed] };
   readonly actionSpace = symmetricBox(1, maxTorque);
   readonly stepSeconds = timeStep;
-  /** 3g / 2l. */
+  /** 3g / 2l */
   readonly #gravity: number;
   #angle = 0;
   #velocity = 0;
@@ -45,7 +45,7 @@ export class Pendulum implements Task<readonly number[]> {
   }
 
   frame(): Frame {
-    // The angle is positive to the left, as a positive torque turns it.
+    // The angle is positive to the left, the direction of a positive torque.
     const rod = line([0, 0], [-Math.sin(this.#angle), Math.cos(this.#angle)], 0.18, 'agent');
     const shapes = [circle([0, 1], 0.16, 'goal'), rod, circle([0, 0], 0.05, 'agent-detail')];
     return { view: { min: [-1.3, -1.3], max: [1.3, 1.3] }, shapes };
@@ -56,7 +56,7 @@ export class Pendulum implements Task<readonly number[]> {
   }
 }
 
-/** The same angle in [-π, π). */
+/** Wraps an angle to [-π, π). */
 function normalize(angle: number): number {
   const turns = (angle + PI) % (2 * PI);
   return (turns < 0 ? turns + 2 * PI : turns) - PI;

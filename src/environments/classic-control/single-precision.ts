@@ -1,18 +1,21 @@
 /**
- * Arithmetic with 32-bit floats, where Gymnasium uses it: `Math.fround` rounds each result of +, −, × and ÷ exactly as
- * single-precision arithmetic does.
+ * Single-precision arithmetic, as Gymnasium uses it in places. `Math.fround` rounds each result of +, −, ×
+ * and ÷ exactly as float32 arithmetic does.
  */
 const { fround } = Math;
 
 /**
- * Whether Gymnasium would compute with this action in single precision. NumPy computes with the type of the action's
- * array, float32 or float64. A number that float32 cannot hold came from a float64 array; any other counts as float32.
+ * Whether Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's
+ * array, float32 or float64. A number that float32 can't represent must come from a float64 array; any other
+ * counts as float32.
  */
 export function isSingle(action: number): boolean {
   return fround(action) === action;
 }
 
-/** Cosine of a float32 within ±π/4, with the polynomial and the rounding of NumPy's vectorised float32 loop. */
+/**
+ * Cosine of a float32 within ±π/4, using the polynomial and the rounding of NumPy's vectorised float32 loop.
+ */
 export function singleCos(x: number): number {
   const square = fround(x * x);
   let sum = multiplyAdd(c8, square, c6);
@@ -30,7 +33,9 @@ export function singleSin(x: number): number {
   return multiplyAdd(fround(sum * square), x, x);
 }
 
-/** Coefficients near those of the Taylor series: 1/8!, −1/6!, 1/4!, −1/2! and 1/9!, −1/7!, 1/5!, −1/3!. */
+/**
+ * Coefficients close to those of the Taylor series: 1/8!, −1/6!, 1/4!, −1/2! and 1/9!, −1/7!, 1/5!, −1/3!.
+ */
 const c8 = 2.4372266125283204e-5;
 const c6 = -0.001388652017340064;
 const c4 = 0.04166661947965622;
@@ -40,7 +45,7 @@ const s7 = -0.00019856491417158395;
 const s5 = 0.008333397097885609;
 const s3 = -0.1666666716337204;
 
-/** a × b + c, rounded once: the product of two float32 is exact in a double. */
+/** a × b + c with a single rounding; the product of two float32 values is exact in a double. */
 function multiplyAdd(a: number, b: number, c: number): number {
   return fround(a * b + c);
 }

@@ -1,6 +1,6 @@
 /**
- * Machines that are rewarded for travelling along x:
- * reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0) − ctrl_cost_weight · Σ action².
+ * Machines rewarded for moving along x: reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0)
+ * − ctrl_cost_weight · Σ action².
  */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
@@ -10,7 +10,7 @@ import { loadModel, type ModelName, Simulation, type State } from './simulation.
 
 const anyNumber = z.union([z.number(), z.literal([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])]);
 
-/** Healthy strictly between two numbers; null stands for no bound, as does an infinity. */
+/** Healthy strictly between the two numbers; null or an infinity means no bound. */
 const range = z
   .tuple([anyNumber.nullable(), anyNumber.nullable()])
   .transform(([low, high]): Range => [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY])
@@ -18,7 +18,7 @@ const range = z
 
 type Range = readonly [number, number];
 
-// Gymnasium's constructor options and defaults, but for those of its renderer and `xml_file`.
+// Gymnasium's constructor options and defaults, except those of its renderer and `xml_file`.
 
 const drive = (frameSkip: number, controlWeight: number, noise: number) => ({
   frame_skip: z.int().min(1).default(frameSkip),
@@ -58,8 +58,8 @@ export const walker2dOptions = z.strictObject({
 });
 
 /**
- * A cheetah of two legs in the x–z plane, 6 torques; it is never terminated. Observation: height, pitch, the 6 joint
- * angles (back then front: thigh, shin, foot), and the velocities of all including x.
+ * A two-legged cheetah in the x–z plane with 6 torques; never terminates. Observation: height, pitch, the 6
+ * joint angles (back then front: thigh, shin, foot), then the velocities of all of these and x.
  */
 export async function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
   return traveller('half_cheetah', options, {
@@ -70,8 +70,8 @@ export async function halfCheetah(options: z.output<typeof halfCheetahOptions>):
 }
 
 /**
- * Three links in a viscous fluid, in the x–y plane, 2 torques; never terminated. Observation: the heading of the first
- * link, the 2 joint angles, and the velocities of all including x and y.
+ * Three links in a viscous fluid in the x–y plane, with 2 torques; never terminates. Observation: heading of
+ * the first link, the 2 joint angles, then the velocities of all of these and x and y.
  */
 export async function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
   return traveller('swimmer', options, {
@@ -82,9 +82,9 @@ export async function swimmer(options: z.output<typeof swimmerOptions>): Promise
 }
 
 /**
- * A leg that hops in the x–z plane, 3 torques. Observation: height, pitch, the 3 joint angles (thigh, leg, foot), and the
- * velocities of all including x, limited to ±10. It is healthy within the given ranges of height and pitch, and while
- * every number of the state but x and z is within `healthy_state_range`.
+ * A hopping leg in the x–z plane with 3 torques. Observation: height, pitch, the 3 joint angles (thigh, leg,
+ * foot), then the velocities of all of these and x, clipped to ±10. Healthy while height and pitch are within
+ * their ranges and every state variable except x and z is within `healthy_state_range`.
  */
 export async function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles, healthy_state_range: states } = options;
@@ -102,9 +102,9 @@ export async function hopper(options: z.output<typeof hopperOptions>): Promise<T
 }
 
 /**
- * Two legs that walk in the x–z plane, 6 torques. Observation: height, pitch, the 6 joint angles (right then left: thigh,
- * leg, foot), and the velocities of all including x, limited to ±10. It is healthy within the given ranges of height and
- * pitch.
+ * Two walking legs in the x–z plane with 6 torques. Observation: height, pitch, the 6 joint angles (right
+ * then left: thigh, leg, foot), then the velocities of all of these and x, clipped to ±10. Healthy while
+ * height and pitch are within their ranges.
  */
 export async function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles } = options;
@@ -128,12 +128,12 @@ type TravelOptions = z.output<typeof halfCheetahOptions> & {
 };
 
 interface Traveller {
-  /** How many of the first joints tell only the place, which the observation leaves out by default. */
+  /** Number of leading joints that only encode the position, which the observation omits by default. */
   readonly placesHidden: number;
   readonly velocityNoise: typeof addUniform;
-  /** Bound of each observed velocity. */
+  /** Each observed velocity is clipped to ± this. */
   readonly velocityLimit?: number;
-  /** Left out for machines that are always healthy. */
+  /** Omitted for machines that are always healthy. */
   healthy?(state: State): boolean;
   readonly scene: Scene;
 }
@@ -168,7 +168,7 @@ function within([low, high]: Range, value: number): boolean {
   return low < value && value < high;
 }
 
-/** A view from the side that follows a machine over the floor. */
+/** A side view that follows a machine across the floor. */
 function sideView(width: number, height: number): Scene {
   return { seenFrom: 'the side', size: [width, height], bottom: -0.25, follow: 'x' };
 }

@@ -9,18 +9,22 @@ import type { Simulation, State } from './simulation.js';
 interface Rules {
   /** Length of an observation. */
   readonly observations: number;
-  /** Makes the initial state of the model's own pose. */
+  /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
   /**
-   * Judges a step by the state it led to.
-   * @param forward mean velocity of the first joint during the step: where that is the place along x, the speed of travel
+   * Computes the reward and termination from the state after a step.
+   * @param forward mean velocity of the first joint during the step; if that joint is the x position, this is
+   * the travel speed
    */
   judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }
 
-/** Gymnasium's v5 environments: a simulation under some rules. The action is the control of the actuators. */
+/**
+ * Gymnasium's v5 environments: a simulation with environment-specific rules. The action is the control of the
+ * actuators.
+ */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;
@@ -59,17 +63,17 @@ export class MujocoTask implements Task<readonly number[]> {
   }
 }
 
-/** Adds noise that is uniform in ±scale. */
+/** Adds uniform noise in ±scale. */
 export function addUniform(values: Float64Array, scale: number, random: RandomGenerator): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + random.uniform(-scale, scale);
 }
 
-/** Adds normal noise of standard deviation `scale`. */
+/** Adds normal noise with standard deviation `scale`. */
 export function addNormal(values: Float64Array, scale: number, random: RandomGenerator): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + scale * random.normal();
 }
 
-/** The value, or the nearest within ±limit. */
+/** Clips the value to ±limit. */
 export function limited(value: number, limit: number): number {
   return Math.min(limit, Math.max(-limit, value));
 }
@@ -77,7 +81,7 @@ export function limited(value: number, limit: number): number {
 const { fround } = Math;
 
 /**
- * weight · Σ action², of the action as given, also beyond its limits. As in NumPy, an action that float32 can hold is
+ * weight · Σ action², using the unclipped action. As in NumPy, an action that float32 can represent is
  * squared, summed and weighted in single precision.
  */
 export function controlCost(weight: number, action: readonly number[]): number {

@@ -10,8 +10,8 @@ export const invertedPendulumOptions = z.strictObject({
 });
 
 /**
- * One pole. Observation: place of the cart, angle of the pole, and their velocities. Reward: 1 a step while the pole leans
- * by no more than 0.2 rad; then the episode terminates.
+ * One pole. Observation: cart position, pole angle, and their velocities. Reward: 1 per step while the pole
+ * leans by at most 0.2 rad, after which the episode terminates.
  */
 export async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
@@ -38,10 +38,10 @@ export const invertedDoublePendulumOptions = z.strictObject({
 });
 
 /**
- * A pole on top of a pole. Observation: place of the cart; sines of the angle of the lower pole and of that between the
- * poles, then their cosines; the three velocities and the force of the rail's end on the cart, each limited to ±10.
- * Reward, with (x, y) the tip: healthy_reward while y > 1, after which the episode terminates,
- * − 0.01 x² − (y − 2)² − 0.001 ω₁² − 0.005 ω₂².
+ * A pole on top of another. Observation: cart position; sines of the lower pole's angle and of the angle
+ * between the poles, then their cosines; the three velocities and the force of the rail's end on the cart,
+ * each clipped to ±10. Reward, with (x, y) the tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
+ * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
 export async function invertedDoublePendulum(
   options: z.output<typeof invertedDoublePendulumOptions>,
@@ -68,7 +68,7 @@ export async function invertedDoublePendulum(
       ...[...qvel, qfrc_constraint[0]!].map((value) => limited(value, 10)),
     ],
     judge({ qvel, site_xpos }) {
-      const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // of the only site, the tip
+      const [x, y] = [site_xpos[0]!, site_xpos[2]!]; // position of the only site, the tip
       const [lower, upper] = [qvel[1]!, qvel[2]!];
       const terminated = y <= 1;
       const distance = 0.01 * x ** 2 + (y - 2) ** 2;

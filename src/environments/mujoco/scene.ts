@@ -1,22 +1,25 @@
-/** MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
+/** Draws MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
-/** How an environment is looked at; lengths in m. */
+/** How to draw an environment; lengths in m. */
 export interface Scene {
-  /** From the side, x goes to the right and z upwards; from above, x to the right and y upwards. */
+  /** From the side, x points right and z up; from above, x points right and y up. */
   readonly seenFrom: 'the side' | 'above';
   /** Width and height of the view. */
   readonly size: readonly [width: number, height: number];
-  /** Lower edge of the view; left out, the origin is in the middle. */
+  /** Lower edge of the view; if omitted, the origin is in the centre. */
   readonly bottom?: number;
-  /** Directions in which the view follows the agent; left out, it stays. */
+  /** Directions in which the view follows the agent; if omitted, the view is fixed. */
   readonly follow?: 'x' | 'plane';
-  /** Roles of geoms by name. Others are the agent's, or ground where they belong to the world. */
+  /**
+   * Roles of geoms by name. Other geoms belong to the ground if they are part of the world, otherwise to the
+   * agent.
+   */
   readonly roles?: Readonly<Record<string, SolidRole>>;
 }
 
-/** What a solid stands for; what lies behind comes first. */
+/** What a solid represents, in drawing order: background first. */
 const layers = ['ground', 'goal', 'agent-detail', 'agent', 'object'] as const;
 type SolidRole = (typeof layers)[number];
 
@@ -28,7 +31,9 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/** Hinges tell limbs in line apart. Limbs that lie behind have none: they would show through. */
+/**
+ * Hinges separate aligned limbs visually. Limbs in the background have none, because they would show through.
+ */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
@@ -43,7 +48,7 @@ function roleOf({ name, body }: Geom, { roles }: Scene): SolidRole {
   return roles?.[name] ?? (body === 0 ? 'ground' : 'agent');
 }
 
-/** Which coordinate of MuJoCo's goes upwards in the picture. */
+/** The MuJoCo axis that points up in the picture. */
 function upOf({ seenFrom }: Scene): 1 | 2 {
   return seenFrom === 'above' ? 1 : 2;
 }
@@ -71,8 +76,9 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
 }
 
 /**
- * Marks at every metre, which show the motion of what the view follows. They reach a metre beyond the view, so that none
- * appears or vanishes in sight; the lines of a grid are one metre long, so that each stays the same as the view moves.
+ * Marks at every metre, which make motion visible when the view follows the agent. They extend a metre beyond
+ * the view, so that none appears or vanishes in sight. Grid lines are one metre long, so that each stays the
+ * same as the view moves.
  */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
@@ -84,7 +90,8 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   const grid = xs.flatMap((x) =>
     wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
   );
-  // The labels stand near the lower edge, away from the agent, and at half metres, so that they rest while the view moves.
+  // Labels are near the lower edge, away from the agent, and snap to half metres so that they stay put while
+  // the view moves.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }
@@ -97,7 +104,7 @@ function metres(x: number, centre: Point, height: number): Shape {
   return text(`${x} m`, centre, height, 'guide');
 }
 
-/** The whole numbers between the two, and the next beyond each. */
+/** The whole numbers between the two, plus the next one on each side. */
 function wholeNumbers(from: number, to: number): readonly number[] {
   const first = Math.floor(from);
   return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);

@@ -10,57 +10,57 @@ export type ModelName =
   | 'inverted_pendulum'
   | 'inverted_double_pendulum';
 
-/** A compiled model: what never changes. Lengths in m, times in s. */
+/** A compiled model, which never changes. Lengths in m, times in s. */
 export interface Model {
   readonly mujoco: MainModule;
   readonly handle: MjModel;
-  /** Seconds of one integration step. */
+  /** Seconds per integration step. */
   readonly timeStep: number;
   readonly positions: number;
   readonly velocities: number;
-  /** Limits of the actuators: MuJoCo applies the nearest where a control lies beyond. */
+  /** Limits of the actuators; MuJoCo clips controls to them. */
   readonly controlLow: readonly number[];
   readonly controlHigh: readonly number[];
   readonly geoms: readonly Geom[];
   readonly hinges: readonly Hinge[];
-  /** @throws Error for a name that the model lacks */
+  /** @throws Error if the model has no body with this name */
   bodyIndex(name: string): number;
 }
 
-/** A solid that a body is made of. */
+/** A solid that is part of a body. */
 export interface Geom {
   readonly name: string;
   readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'other';
   /** Index of its body; 0 is the world. */
   readonly body: number;
   readonly radius: number;
-  /** Half the length of a capsule or cylinder, without the round ends, m. */
+  /** Half the length of a capsule or cylinder in m, without the round ends. */
   readonly halfLength: number;
 }
 
-/** A joint that turns, between two bodies other than the world. */
+/** A rotational joint between two bodies, neither of which is the world. */
 interface Hinge {
   /** Index among the joints. */
   readonly joint: number;
-  /** Index of the body that it turns. */
+  /** Index of the body that it rotates. */
   readonly body: number;
 }
 
 /**
- * Bytes that a state may use for contacts and constraints. MuJoCo would take up to 13 MB, of the 2 GB that all states
- * share; with every part on the floor these models need 42 kB.
+ * Bytes that a state may use for contacts and constraints. By default, MuJoCo would take up to 13 MB of the 2
+ * GB that all states share; these models need at most 42 kB, with every part on the floor.
  */
 const arenaBytes = 2 ** 18;
 
-/** Numbers of `mjtGeom`. */
+/** Values of `mjtGeom`. */
 const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule', 5: 'cylinder' };
 
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
 
 /**
- * One of Gymnasium's models. MuJoCo (a 22 MB WebAssembly module) is loaded with the first; it and the models serve all
- * environments of the process and stay.
+ * Loads one of Gymnasium's models. MuJoCo (a 22 MB WebAssembly module) is loaded with the first one. It and
+ * the models are shared by all environments of the process and are never freed.
  */
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
@@ -115,33 +115,33 @@ const stateParts = [
   'qpos', // positions and angles of the joints, in m and rad
   'qvel', // their velocities, in m/s and rad/s
   'ctrl', // controls of the actuators
-  'qfrc_constraint', // forces of the constraints on each joint
-  'xpos', // three coordinates a body, in m, as for the next three
+  'qfrc_constraint', // constraint forces on each joint
+  'xpos', // three coordinates per body, in m; also for the next three
   'site_xpos',
   'xanchor', // of the joints
   'geom_xpos',
-  'geom_xmat', // a rotation matrix a geom, by rows: column 2 is the axis of a capsule
+  'geom_xmat', // a row-major rotation matrix per geom; column 2 is the axis of a capsule
 ] as const;
 
 /**
- * MuJoCo's own memory of a state, without copying. An array is good until the next call of MuJoCo: when its memory grows,
- * arrays taken before have length 0.
+ * Views of MuJoCo's own memory, without copying. An array is valid until the next call into MuJoCo: when its
+ * memory grows, existing arrays get length 0.
  */
 export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
-/** Frees the states of simulations that nobody closed. */
+/** Frees the states of simulations that were never closed. */
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
 
-/** A model in motion. */
+/** A running simulation of a model. */
 export class Simulation {
   readonly model: Model;
-  /** Simulated time of `advance`, in s. */
+  /** Simulated seconds per `advance`. */
   readonly stepSeconds: number;
   readonly #frameSkip: number;
   readonly #data: MjData;
   #state: State;
 
-  /** `frameSkip`: integration steps with the same control. */
+  /** @param frameSkip number of integration steps with the same control */
   constructor(model: Model, frameSkip: number) {
     this.model = model;
     this.stepSeconds = model.timeStep * frameSkip;
@@ -156,7 +156,7 @@ export class Simulation {
     return this.#state;
   }
 
-  /** Begins anew, at the model's own pose and at rest; `place` may change positions and velocities. */
+  /** Resets to the model's default pose at rest; `place` may then change positions and velocities. */
   start(place: (state: State) => void): void {
     const { mujoco, handle } = this.model;
     mujoco.mj_resetData(handle, this.#data);
@@ -164,7 +164,7 @@ export class Simulation {
     mujoco.mj_forward(handle, this.#data);
   }
 
-  /** @param control one number an actuator; MuJoCo limits it to the actuator's range */
+  /** @param control one number per actuator; MuJoCo clips it to the actuator's range */
   advance(control: readonly number[]): void {
     const { mujoco, handle } = this.model;
     const { ctrl } = this.state;
@@ -172,7 +172,7 @@ export class Simulation {
     for (let frame = 0; frame < this.#frameSkip; frame++) mujoco.mj_step(handle, this.#data);
   }
 
-  /** Frees the memory; nothing else may be called afterwards. */
+  /** Frees the memory; the simulation is unusable afterwards. */
   close(): void {
     forgotten.unregister(this);
     this.#data.delete();

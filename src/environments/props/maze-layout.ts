@@ -1,6 +1,6 @@
 /**
- * Mazes as text: a cell is a letter with walls round it, a space between two cells is a passage. S is the start, G the
- * goal. `maze-sample-3x3-v0`:
+ * Mazes as text: cells are separated by walls, and a space between two cells is a passage. S is the start, G the
+ * goal. This is `maze-sample-3x3-v0`:
  *
  *     +-+-+-+
  *     |S    |
@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 
-/** Columns and rows of cells, and where an episode starts and ends. */
+/** Size in cells, and where an episode starts and ends. */
 export interface Maze {
   /** 2 · height + 1 lines of 2 · width + 1 characters. */
   readonly lines: readonly string[];
@@ -31,7 +31,7 @@ export interface Cell {
   readonly y: number;
 }
 
-/** The most cells a side. */
+/** Maximum number of cells per side. */
 const largestMaze = 100;
 
 /** Steps of the actions north, south, east and west. */
@@ -42,13 +42,13 @@ export const directions: readonly Cell[] = [
   { x: -1, y: 0 },
 ];
 
-/** Whether one can go from a cell in a direction. */
+/** Whether there is a passage from a cell in this direction. */
 export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
   const step = directions[direction]!;
   return lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] === ' ';
 }
 
-/** Fewest steps from the start to the goal; undefined where there is no way. */
+/** Minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
 export function shortestPath(maze: Maze): number | undefined {
   const key = ({ x, y }: Cell) => y * maze.width + x;
   const distances = new Map([[key(maze.start), 0]]);
@@ -67,7 +67,7 @@ export function shortestPath(maze: Maze): number | undefined {
   return undefined;
 }
 
-/** @throws UserError for lines that are no maze, or one without a way to the goal */
+/** @throws UserError for lines that don't form a maze, or a maze whose goal is unreachable */
 export function parseMaze(lines: readonly string[]): Maze {
   const problem = (message: string, remedy: string) =>
     new UserError({ field: 'layout', message, value: lines, remedy });
@@ -111,8 +111,8 @@ export function parseMaze(lines: readonly string[]): Maze {
 }
 
 /**
- * A maze without loops, carved by a random depth-first walk from the top left corner, then `loopShare` of the walls that
- * are left inside taken away. From the top left to the bottom right corner.
+ * Carves a maze without loops by a random depth-first walk from the top left corner, then removes a share
+ * `loopShare` of the remaining inner walls. Start: top left; goal: bottom right.
  */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
@@ -140,7 +140,7 @@ export function carveMaze(width: number, height: number, seed: number, loopShare
   return parseMaze(lines.map((line) => line.join('')));
 }
 
-/** A grid of cells with every wall. */
+/** A grid of cells with every wall present. */
 function closedLines(width: number, height: number): string[][] {
   const lines = Array.from({ length: 2 * height + 1 }, (_, row) =>
     Array.from({ length: 2 * width + 1 }, (_, column): string =>
@@ -165,7 +165,7 @@ function openWalls(lines: string[][], share: number, random: RandomGenerator): v
   }
 }
 
-// The mazes that environments are made of, by their ids.
+// The mazes of the environments, by id.
 
 export const sampleMazeOptions = z.strictObject({ layout: z.array(z.string()).nullish() });
 
@@ -174,13 +174,13 @@ export const randomMazeOptions = z.strictObject({
   loop_share: z.number().min(0).max(1).default(0),
 });
 
-/** The ids of the mazes in lists; `maze-random-` takes other sizes, too. */
+/** The ids of the listed mazes; `maze-random-` also accepts other sizes. */
 export const mazeIds = {
   samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
 } as const;
 
-/** Size of the maze that an id promises; undefined where it names no maze, or one beyond 2 to 100 cells a side. */
+/** Size of the maze with this id; undefined if it isn't a maze or is outside 2 to 100 cells per side. */
 export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
   const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
   if (sides === undefined || sides.some((side) => side < 2 || side > largestMaze)) return undefined;
@@ -188,9 +188,9 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
 }
 
 /**
- * `maze-sample-3x3-v0` is the maze of ProPS. The samples of 5 × 5 and 10 × 10 are carved with a constant seed, and differ
- * from gym-maze's.
- * @throws UserError for a layout that can't be used
+ * `maze-sample-3x3-v0` is the maze of ProPS. The 5 × 5 and 10 × 10 samples are carved with a constant seed
+ * and differ from gym-maze's.
+ * @throws UserError for an invalid layout
  */
 export function sampleMaze(
   id: string,

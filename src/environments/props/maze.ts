@@ -4,9 +4,9 @@ import { gridLines, gridView, tile, token } from '../grid.js';
 import { type Cell, directions, isOpen, type Maze } from './maze-layout.js';
 
 /**
- * A walk through a maze (gym-maze's rules); deterministic.
- * Observation: x from the left and y from the top. Action: 0 north, 1 south, 2 east, 3 west; a wall leaves the agent where
- * it is. Reward: 1 for reaching the goal, otherwise −0.1 divided by the number of cells.
+ * A deterministic walk through a maze (gym-maze's rules). Observation: x from the left and y from the top.
+ * Action: 0 north, 1 south, 2 east, 3 west; a wall leaves the agent where it is. Reward: 1 for reaching the
+ * goal, otherwise −0.1 divided by the number of cells.
  */
 export class MazeWalk implements Task<number> {
   readonly observationSpace: TupleSpace;
@@ -59,7 +59,7 @@ export class MazeWalk implements Task<number> {
 function wallsOf({ lines }: Maze): readonly Shape[] {
   return lines.flatMap((marks, row) =>
     [...marks].flatMap((mark, column): readonly Shape[] => {
-      // Characters in odd columns stand for cells and the walls above and below them.
+      // Odd columns hold cells and the walls above and below them.
       const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
       if (mark === ' ' || row % 2 === column % 2) return [];
       return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];

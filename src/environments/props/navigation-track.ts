@@ -8,31 +8,31 @@ import {
 } from '../environment.js';
 import { circle, type Frame, line, type Point, polygon, polyline } from '../frame.js';
 
-/** A place in m and a direction in rad: 0 along y, positive clockwise. */
+/** A position in m and a heading in rad: 0 points along y, clockwise is positive. */
 interface Pose {
   readonly x: number;
   readonly y: number;
   readonly yaw: number;
 }
 
-/** The closed lines on both sides of the corridor, m. */
+/** The closed lines on both sides of the corridor, in m. */
 const outerWall = closedLine([0, 0, 20, 20, 11.5, 11.5], [0, 20, 20, 8.5, 8.5, 0]);
 const innerWall = closedLine([3, 3, 17, 17, 8.5, 8.5], [3, 17, 17, 11.5, 11.5, 3]);
 
-const farthest = 30; // m, what the range finders see
+const farthest = 30; // m, maximum range of the range finders
 const segments = [outerWall, innerWall].flatMap((wall) =>
   wall.slice(1).map((to, i): readonly [Point, Point] => [wall[i]!, to]),
 );
 
-/** How far the nearest wall is straight ahead, at most 30 m. */
+/** Distance to the nearest wall straight ahead, at most 30 m. */
 function distanceToWall({ x, y, yaw }: Pose): number {
   const [dx, dy] = [Math.sin(yaw), Math.cos(yaw)];
   let nearest = farthest;
   for (const [[x1, y1], [x2, y2]] of segments) {
     const [sx, sy] = [x2 - x1, y2 - y1];
-    const cross = dx * sy - dy * sx; // 0 where they are parallel
+    const cross = dx * sy - dy * sx; // 0 if they are parallel
     const along = ((x1 - x) * sy - (y1 - y) * sx) / cross;
-    const share = ((x1 - x) * dy - (y1 - y) * dx) / cross; // of the segment
+    const share = ((x1 - x) * dy - (y1 - y) * dx) / cross; // fraction along the segment
     if (along >= 0 && along < nearest && share >= 0 && share <= 1) nearest = along;
   }
   return nearest;
@@ -44,15 +44,15 @@ function closedLine(xs: readonly number[], ys: readonly number[]): readonly Poin
 }
 
 const { PI } = Math;
-const noise = 0.02; // standard deviation: rad of a turn, m of a move, m of a range
+const noise = 0.02; // standard deviation of turns (rad), moves (m) and ranges (m)
 const collisionRange = 0.4; // m
 
-/** Directions of the range finders relative to the robot's, rad, from left to right. */
+/** Directions of the range finders relative to the robot's heading, in rad, from left to right. */
 const rayAngles = [-PI / 2, -PI / 4, 0, PI / 4, PI / 2] as const;
 
 type Range = readonly [number, number];
 
-/** Where a robot may start: the middle of each stretch of the corridor, as ends in x and in y. */
+/** Where a robot may start: the centre line of each stretch of the corridor, as ranges of x and y. */
 const starts: readonly { readonly x: Range; readonly y: Range }[] = [
   { x: [1.5, 1.5], y: [1.5, 18.5] },
   { x: [1.5, 18.5], y: [18.5, 18.5] },
@@ -62,7 +62,7 @@ const starts: readonly { readonly x: Range; readonly y: Range }[] = [
   { x: [1.5, 10], y: [1.5, 1.5] },
 ];
 
-/** The actions forward, right and left: how far (m), how much they turn (rad), what they earn. */
+/** The actions forward, right and left: distance (m), turn (rad) and reward. */
 const moves = [
   { distance: 0.2, turn: 0, reward: 5 },
   { distance: 0.04, turn: 0.2, reward: -0.5 },
@@ -70,14 +70,14 @@ const moves = [
 ] as const;
 
 /**
- * A robot in a corridor of 3 m round an L-shaped block, which sees by five range finders (track 1 of gym-navigation, written
- * from a description of it). Moves, turns and ranges are noisy.
- * Observation: distance to the nearest wall at −90, −45, 0, 45 and 90 degrees (the left is negative), m.
- * Action: 0 forward 0.2 m, 1 turns right, 2 left by 0.2 rad while creeping 0.04 m. Reward: 5 for going forward, −0.5 for
- * turning; −200 instead, and the end, for a range below 0.4 m.
+ * A robot with five range finders in a 3 m wide corridor around an L-shaped block (track 1 of gym-navigation,
+ * written from its description). Moves, turns and ranges are noisy. Observation: distance to the nearest wall
+ * at −90, −45, 0, 45 and 90 degrees (negative is left), in m. Action: 0 moves forward 0.2 m; 1 turns right
+ * and 2 turns left by 0.2 rad while creeping 0.04 m. Reward: 5 for moving forward, −0.5 for turning; a range
+ * below 0.4 m gives −200 instead and ends the episode.
  */
 export class NavigationTrack implements Task<number> {
-  /** Without bounds, for noise is added to the ranges of 0 to 30 m. */
+  /** Unbounded, because noise is added to the ranges of 0 to 30 m. */
   readonly observationSpace = symmetricBox(rayAngles.length, Number.POSITIVE_INFINITY, 'float64');
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: moves.length };
   #random!: RandomGenerator;
@@ -142,7 +142,7 @@ export class NavigationTrack implements Task<number> {
   }
 }
 
-/** The same angle in [-π, π]. */
+/** Wraps an angle to [-π, π]. */
 function wrapped(angle: number): number {
   if (angle > PI) return angle - 2 * PI;
   return angle < -PI ? angle + 2 * PI : angle;

@@ -6,18 +6,18 @@ const allSticks = 10;
 const mostTaken = 3;
 
 /**
- * Nim with one heap of 10 sticks (the ProPS paper's variant): the agent and a strong opponent take 1 to 3 sticks in turn,
- * and whoever takes the last one loses. The opponent leaves a number that is 1 more than a multiple of 4 where it can,
- * and takes a random number where it cannot.
- * Observation: sticks left when it is the agent's turn. Action: how many to take. Reward: 1 for a win, −1 for a loss and
- * for taking more than there are.
+ * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and a strong opponent
+ * alternately take 1 to 3 sticks; whoever takes the last one loses. If possible, the opponent leaves a number
+ * that is 1 more than a multiple of 4; otherwise it takes a random number. Observation: sticks left on the
+ * agent's turn. Action: how many to take. Reward: 1 for a win; −1 for a loss or for taking more than there
+ * are.
  */
 export class Nim implements Task<number> {
   readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: mostTaken, start: 1 };
   #random!: RandomGenerator;
   #sticks = allSticks;
-  /** What was taken in the last turn, by the agent and then by the opponent. */
+  /** What the agent took on the last turn, and then the opponent. */
   #taken = 0;
   #answered = 0;
 
@@ -72,7 +72,10 @@ export class Nim implements Task<number> {
   }
 }
 
-/** The heap is a row: first the sticks left, then what the opponent took in the last turn, then what the agent took. */
+/**
+ * The heap is drawn as a row: the remaining sticks, then those the opponent took on the last turn, then those
+ * the agent took.
+ */
 function roleOf(stick: number, left: number, answered: number, taken: number): Role {
   if (stick < left) return 'object';
   if (stick < left + answered) return 'opponent';

@@ -2,21 +2,20 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from '../frame.js';
 
-// Sizes in pixels.
+// In pixels.
 const [width, height] = [800, 600];
 const [paddleWidth, paddleHeight] = [10, 80];
 const ballSide = 10;
-const speed = 5; // pixels a step, of the paddles and of the ball in each direction, at most
+const speed = 5; // pixels per step: of the paddles and, at most, of the ball in each direction
 const lowestPaddle = height - paddleHeight;
 const lowestBall = height - ballSide;
 const ballAtRight = width - ballSide;
 
 /**
- * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), y downwards: the agent has the left paddle, a scripted
- * player that follows the ball the right one. Each hit of the agent's paddle gives 1; missing the ball ends the episode
- * and costs nothing more.
- * Observation: centre of the agent's paddle, x and y of the ball's top left corner, its velocity in x and y.
- * Action: 0 up, 1 down, 2 stay.
+ * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent has the
+ * left paddle; the right one is scripted to follow the ball. Each hit with the agent's paddle gives 1;
+ * missing the ball ends the episode without further cost. Observation: centre of the agent's paddle, x and y
+ * of the ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
  */
 export class Pong implements Task<number> {
   readonly observationSpace: BoxSpace = {
@@ -25,7 +24,7 @@ export class Pong implements Task<number> {
     high: [lowestPaddle + paddleHeight / 2, ballAtRight + speed, lowestBall + speed, speed, speed],
   };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
-  /** Tops of the paddles. */
+  /** Top edges of the paddles. */
   #agent = 0;
   #opponent = 0;
   #x = 0;
@@ -87,7 +86,7 @@ export class Pong implements Task<number> {
     return paddle <= this.#y && this.#y <= paddle + paddleHeight;
   }
 
-  /** The place on the paddle decides the new direction: the further from its middle, the steeper. */
+  /** Where the ball hits the paddle decides its new direction: the further from the centre, the steeper. */
   #bounce(paddle: number): void {
     this.#dx = -this.#dx;
     this.#dy = speed * (2 * ((this.#y - paddle) / paddleHeight) - 1);
@@ -105,7 +104,10 @@ function moved(paddle: number, by: number): number {
 const border = 8;
 const dash = 20;
 const side = 30;
-/** The ball is drawn twice as large as it is, and the paddles go on outside the field, so that small pictures show them. */
+/**
+ * The ball is drawn at twice its size and the paddles extend beyond the field, so that small pictures show
+ * them.
+ */
 const ballRadius = ballSide;
 const paddleBehind = 12;
 
@@ -113,7 +115,7 @@ const net = Array.from({ length: height / (2 * dash) }, (_, i) =>
   line([width / 2, (2 * i + 0.5) * dash], [width / 2, (2 * i + 1.5) * dash], 3, 'guide'),
 );
 
-/** A rectangle of the game, which counts y downwards. */
+/** Converts a rectangle from the game's coordinates, where y points down. */
 function box([left, top]: Point, [wide, high]: Point, role: Role): Shape {
   return rectangle([left, height - top - high], [left + wide, height - top], role);
 }

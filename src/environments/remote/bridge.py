@@ -70,9 +70,15 @@ def import_gymnasium():
     return gymnasium, numpy
 
 
+# Numbers of a space: more make prompts and policies that nobody can use, and fill the memory.
+MOST_NUMBERS = 1_000_000
+
+
 def leaves(space):
     """The numbers that a value of the space consists of: (kind, low, high) each."""
     spaces = gymnasium.spaces
+    if math.prod(space.shape or ()) > MOST_NUMBERS:
+        raise Failure("space", f"a space of shape {space.shape} has more than {MOST_NUMBERS} numbers")
     if isinstance(space, spaces.Discrete):
         return [("discrete", int(space.start), int(space.start) + int(space.n) - 1)]
     if isinstance(space, spaces.MultiDiscrete):
@@ -114,8 +120,6 @@ def describe(space):
 def encoder(space):
     """A function from values of the space to numbers."""
     spaces = gymnasium.spaces
-    if isinstance(space, spaces.Discrete):
-        return int
     if isinstance(space, (spaces.Tuple, spaces.Dict)):
         keys = list(space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
         parts = [(key, encoder(child)) for key, child in zip(keys, children(space))]
@@ -128,31 +132,52 @@ def encoder(space):
             return numbers
 
         return encode
-    length = len(leaves(space))
+    parts = leaves(space)
+    whole = None if isinstance(space, spaces.Box) else [(low, high) for _, low, high in parts]
 
     def flatten(value):
-        numbers = numpy.asarray(value).ravel().tolist()
-        if len(numbers) != length:
-            raise Failure("invalid", f"an observation has {len(numbers)} numbers instead of {length}")
+        array = numpy.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise Failure("invalid", f"the observation {shorten(repr(value))} holds no numbers")
+        # JSON tells booleans from numbers.
+        numbers = (array.astype(numpy.int8) if array.dtype.kind == "b" else array).ravel().tolist()
+        if len(numbers) != len(parts):
+            raise Failure("invalid", f"an observation has {len(numbers)} numbers instead of {len(parts)}")
+        if whole is not None and any(n != n // 1 or not low <= n <= high for n, (low, high) in zip(numbers, whole)):
+            raise Failure("invalid", f"the observation {shorten(repr(value))} is not in {shorten(repr(space))}")
         return numbers
 
+    if isinstance(space, spaces.Discrete):
+        return lambda value: int(flatten(value)[0])
     return flatten
 
 
-def decode(space, numbers):
-    """The value of the space that an iterator over numbers stands for, in the space's own type. Where a policy gives
-    real numbers for integers, they are rounded."""
+def decode(space, numbers, alone=True):
+    """
+    The member of the space that an iterator over numbers stands for, in the space's own type. Where a policy gives real
+    numbers for integers, they are rounded and kept within their bounds, as are real numbers next to others. A box of real
+    numbers that is the whole action gets them as they are: Gymnasium leaves it to the environment to clip those.
+    """
     spaces = gymnasium.spaces
-    if isinstance(space, spaces.Discrete):
-        return round(next(numbers))
     if isinstance(space, spaces.Dict):
-        return {key: decode(child, numbers) for key, child in space.spaces.items()}
+        return {key: decode(child, numbers, False) for key, child in space.spaces.items()}
     if isinstance(space, spaces.Tuple):
-        return tuple(decode(child, numbers) for child in space.spaces)
-    values = [next(numbers) for _ in range(math.prod(space.shape))]
-    if numpy.issubdtype(space.dtype, numpy.integer):
-        values = [round(value) for value in values]
-    return numpy.array(values, dtype=space.dtype).reshape(space.shape)
+        return tuple(decode(child, numbers, False) for child in space.spaces)
+    dtype = numpy.dtype(space.dtype)
+    if dtype.kind == "f":
+        values = numpy.array([next(numbers) for _ in range(space.low.size)]).reshape(space.shape)
+        finite_range = numpy.finfo(dtype)
+        array = numpy.clip(values, float(finite_range.min), float(finite_range.max)).astype(dtype)
+        return array if alone else numpy.clip(array, space.low, space.high)
+    if isinstance(space, spaces.Box):
+        # As integers of Python: the bounds of int64 have no exact float.
+        bounds = zip(space.low.ravel().tolist(), space.high.ravel().tolist())
+    else:
+        bounds = [(low, high) for _, low, high in leaves(space)]
+    values = [min(max(round(next(numbers)), int(low)), int(high)) for low, high in bounds]
+    if isinstance(space, spaces.Discrete):
+        return dtype.type(values[0])
+    return numpy.array(values, dtype=dtype).reshape(space.shape)
 
 
 class Episodes:

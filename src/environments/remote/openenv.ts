@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
+import { jsonIn } from '../../storage/json-depth.js';
 import { infoOf, observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
 import {
   EnvironmentError,
@@ -169,17 +170,9 @@ class Connection {
   }
 
   #receive(text: string): void {
-    const answer = answerSchema.safeParse(parsedJson(text)).data;
+    const answer = answerSchema.safeParse(jsonIn(text)).data;
     if (answer === undefined) this.#exchange.fail('protocol', `no answer: ${text.slice(0, 200)}`);
     else if (answer.type === 'observation') this.#exchange.answer(answer.data);
     else this.#exchange.fail('raised', `${answer.data.message} (${answer.data.code})`);
-  }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

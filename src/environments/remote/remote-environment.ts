@@ -1,5 +1,7 @@
-import { harmlessLines } from '../../base/terminal-text.js';
+import { EnvironmentError } from '../../base/environment-error.js';
 import type { Action, Environment, EnvironmentSpec, Observation, Step, TextInfo } from '../environment.js';
+
+export { EnvironmentError, type EnvironmentFailure } from '../../base/environment-error.js';
 
 /** An action for the episode in `slot`. */
 export interface Move {
@@ -41,23 +43,6 @@ export interface RemoteEnvironment extends EnvironmentSpec {
 
 export function isRemote(environment: Environment | RemoteEnvironment): environment is RemoteEnvironment {
   return 'batches' in environment;
-}
-
-/**
- * How an environment fails: it `raised` an error, gave no answer in time (`timeout`), returned something `invalid` such as
- * NaN, its program or connection ended (`died`), or its answer broke the `protocol`.
- */
-export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
-
-/** An environment outside this program failed. The message is for people: one screen, with what that program said last. */
-export class EnvironmentError extends Error {
-  override readonly name = 'EnvironmentError';
-  readonly kind: EnvironmentFailure;
-
-  constructor(kind: EnvironmentFailure, message: string) {
-    super(harmlessLines(message));
-    this.kind = kind;
-  }
 }
 
 /** A request at a time and its answer, with a program that plays an environment. The first failure ends it for good. */

@@ -3,20 +3,26 @@ import { type Action, type Space, symmetricBox } from '../environment.js';
 import { type ControlOptions, chance, integerBetween, randomSign, unitVector } from './distributions.js';
 import type { Plant } from './plant.js';
 
-/** What a policy of a controlled system can do. */
+/** The actions available in a controlled system. */
 export interface Actuators {
   readonly kind: 'discrete' | 'continuous';
-  /** Discrete actions, or numbers in a continuous one. */
+  /** Number of discrete actions, or of components of a continuous one. */
   readonly count: number;
-  /** Continuous actions are cut at ± this. */
+  /** Continuous actions are clipped at ± this. */
   readonly bound: number;
-  /** What each discrete action, or each component of a continuous one at its bound, adds to a state: count × dimension. */
+  /**
+   * What each discrete action adds to a state, or each component of a continuous one at its bound: count ×
+   * dimension.
+   */
   readonly pushes: Float64Array;
-  /** Whether the effort of a continuous action counts what is cut, as in Gymnasium's MountainCarContinuous. */
+  /**
+   * Whether the effort of a continuous action includes the clipped part, as in Gymnasium's
+   * MountainCarContinuous.
+   */
   readonly countsExcess: boolean;
 }
 
-/** Kind and number of actions, drawn where they are not chosen. */
+/** Kind and number of actions, drawn unless chosen. */
 export function drawActuatorKind(
   random: RandomGenerator,
   { control, actions }: ControlOptions,
@@ -50,14 +56,15 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // An odd one out rests; pushes that are not opposed must not all go one way.
+  // With an odd count, the last action does nothing. Without opposed pairs, not all pushes may point the same
+  // way.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);
   return { kind, count, bound, pushes, countsExcess: chance(random, 0.5) };
 }
 
-/** Turns the first two pushes along a coordinate so that they oppose each other. */
+/** Makes the first two pushes oppose each other along a coordinate. */
 function turnOne(pushes: Float64Array, n: number, coordinate: number, random: RandomGenerator): void {
   const side = randomSign(random);
   pushes[coordinate] = side * Math.abs(pushes[coordinate]!);
@@ -70,7 +77,8 @@ export function actionSpace({ kind, count, bound }: Actuators): Space {
 
 /**
  * Writes what an action adds to a state into `push`.
- * @returns the effort: the mean square of a continuous action relative to its bounds; 1 for a discrete one that pushes
+ * @returns the effort: for a continuous action, its mean square relative to the bounds; for a discrete one, 1
+ * if it pushes, otherwise 0
  */
 export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
   const { pushes, count, bound, countsExcess } = actuators;
@@ -90,21 +98,23 @@ export function applyAction(actuators: Actuators, action: Action, push: Float64A
   return effort / count;
 }
 
-/** The most parameters of a drawn linear policy with a bias. */
+/** Maximum number of parameters of a drawn linear policy with a bias. */
 const mostParameters = 24;
 
 interface Sizes {
   readonly observations: number;
-  /** Numbers of the state; a fifth of the draws observe one fewer. */
+  /** Dimension of the state; a fifth of the draws observe one dimension fewer. */
   readonly dimension: number;
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }
 
-/** Dimensions of a controlled system, where they are not chosen so that a policy has at most 24 parameters. */
+/**
+ * Dimensions of a controlled system. Those not chosen are drawn so that a policy has at most 24 parameters.
+ */
 export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);
-  // The smaller of two draws half of the time: small tasks are searched most often.
+  // Half of the time, takes the smaller of two draws, because small tasks are searched most often.
   const one = integerBetween(random, 2, most);
   const other = integerBetween(random, 2, most);
   const drawn = chance(random, 0.5) ? Math.min(one, other) : one;

@@ -1,28 +1,28 @@
-/** How hard a task is, measured with random policies. */
+/** Measures how hard a task is, using random policies. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { firstLargest } from '../../statistics/descriptive.js';
 import type { ControlledSystem } from './controlled-task.js';
 import { logUniform } from './distributions.js';
 
-/** The share of random policies that shall succeed at a task, log-uniform in 0.3 % to 30 %. */
+/** The target share of random policies that succeed at a task, log-uniform between 0.3% and 30%. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
-/** How many random policies to try for a share: about four of them succeed. */
+/** Number of random policies to try for a share, so that about four succeed. */
 export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
 
-/** Standard deviation of the weights of linear policies that have not been searched yet, in a range of ±6. */
+/** Standard deviation of the weights of random linear policies, for a range of ±6. */
 const weightSpread = 3;
 
 interface Trial {
   readonly policies: number;
   readonly steps: number;
-  /** What a state is judged by; a policy is judged by the largest value of its episode. */
+  /** Scores a state; a policy is scored by the maximum over its episode. */
   readonly measure: (state: Float64Array) => number;
-  /** An episode ends where the measure goes beyond this. */
+  /** An episode ends once the measure exceeds this. */
   readonly beyond: number;
 }
 
-/** The measure of one episode of each of many random linear policies with a bias, ascending. */
+/** Peak measures of one episode for each of many random linear policies with a bias, ascending. */
 export function peaksOfRandomPolicies(
   system: ControlledSystem,
   random: RandomGenerator,
@@ -42,7 +42,7 @@ export function peaksOfRandomPolicies(
   return peaks.sort();
 }
 
-/** The largest measure on the way of one episode after its start. */
+/** The maximum of the measure over one episode, not counting the start. */
 export function peakOf(
   system: ControlledSystem,
   random: RandomGenerator,
@@ -68,7 +68,7 @@ function linearOutputs(weights: Float64Array, seen: Float64Array, outputs: numbe
   }
 }
 
-/** The value that lies between the smallest `share` of ascending values and the others. */
+/** The boundary between the smallest `share` of the ascending values and the rest. */
 export function quantile(ascending: Float64Array, share: number): number {
   const place = Math.min(ascending.length - 1, Math.max(1, Math.round(share * ascending.length)));
   return (ascending[place - 1]! + ascending[place]!) / 2;

@@ -11,24 +11,24 @@ import { type Actuators, actionSpace, applyAction } from './actuators.js';
 import type { Plant } from './plant.js';
 import type { Sensors } from './sensors.js';
 
-/** A plant with what acts on it, what is seen of it, and where it starts. */
+/** A plant with its actuators, sensors and initial states. */
 export interface SystemParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
   readonly sensors: Sensors;
   /** Each coordinate starts within ± this. */
   readonly spread: number;
-  /** Standard deviation of what chance adds to each driven coordinate in a step. */
+  /** Standard deviation of the noise added to each driven coordinate per step. */
   readonly noise: number;
-  /** No coordinate goes beyond ± this. */
+  /** Coordinates are clipped at ± this. */
   readonly wall: number;
 }
 
-/** A controlled system in motion. It allocates nothing after it is made, so that many policies can be tried on it. */
+/** A running controlled system. Steps allocate no memory, so that many policies can be tried quickly. */
 export class ControlledSystem {
   readonly parts: SystemParts;
   readonly state: Float64Array;
-  /** What the sensors see of `state`. */
+  /** What the sensors read from `state`. */
   readonly seen: Float64Array;
   readonly #push: Float64Array;
   #random!: RandomGenerator;
@@ -67,9 +67,9 @@ export class ControlledSystem {
 
 /** The reward of a controlled system; `applyAction` gives the effort. */
 export type Objective =
-  /** 1 a step while each coordinate lies within ± its limit; beyond, the episode ends. */
+  /** 1 per step while each coordinate is within ± its limit; beyond, the episode ends. */
   | { readonly kind: 'survive'; readonly limits: Float64Array }
-  /** −scale · (Σ weight·deviation² + effortCost·effort); an angle deviates by at most π. */
+  /** −scale · (Σ weight·deviation² + effortCost·effort); angles are wrapped, so they deviate by at most π. */
   | {
       readonly kind: 'regulate';
       readonly weights: Float64Array;
@@ -77,7 +77,10 @@ export type Objective =
       readonly effortCost: number;
       readonly scale: number;
     }
-  /** −stepCost − effortCost·effort until direction·state reaches the threshold, then `bonus` and the end. */
+  /**
+   * −stepCost − effortCost·effort until direction·state reaches the threshold; then `bonus`, and the episode
+   * ends.
+   */
   | {
       readonly kind: 'reach';
       readonly direction: Float64Array;
@@ -86,7 +89,7 @@ export type Objective =
       readonly effortCost: number;
       readonly bonus: number;
     }
-  /** scale · (a coordinate, the speed, − effortCost·effort). */
+  /** scale · (speed − effortCost·effort), where the speed is a coordinate of the state. */
   | { readonly kind: 'move'; readonly speed: number; readonly effortCost: number; readonly scale: number };
 
 /** A controlled system with an objective. */
@@ -154,14 +157,14 @@ export function excursion(state: Float64Array, limits: Float64Array): number {
   return largest;
 }
 
-/** The scalar product. */
+/** The dot product. */
 export function projection(state: ArrayLike<number>, direction: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < state.length; i++) sum += direction[i]! * state[i]!;
   return sum;
 }
 
-/** An angle in [−π, π). */
+/** Wraps an angle to [−π, π). */
 function wrapped(angle: number): number {
   return angle - 2 * Math.PI * Math.floor((angle + Math.PI) / (2 * Math.PI));
 }

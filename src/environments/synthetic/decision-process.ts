@@ -6,8 +6,8 @@ import { chance, type Draw, integerBetween, logUniform, permutation } from './di
 import { chooseGoal, type Move, type Walk } from './random-tables.js';
 
 /**
- * A random finite decision process. Its rewards are dense (a number for each state and action), or those of a goal that
- * the wanted share of random tables of actions comes to, with or without states that end an episode badly.
+ * A random finite decision process. Rewards are either dense (one per state and action) or given for reaching
+ * a goal, chosen so that the target share of random tables reaches it. Some states may end an episode badly.
  */
 export const drawDecisionProcess: Draw<{
   readonly states?: number | undefined;
@@ -57,7 +57,7 @@ export const drawDecisionProcess: Draw<{
   return { task, maxSteps };
 };
 
-/** Each action leads to 1 to 3 states: most of them neighbours on a ring, so that some places are far away. */
+/** Each action leads to 1 to 3 states, mostly neighbours on a ring, so that some states are far away. */
 function drawWalk(random: RandomGenerator, states: number, actions: number, bad: boolean): Walk {
   const order = permutation(random, states);
   const place = new Int32Array(states);
@@ -92,7 +92,7 @@ function drawWalk(random: RandomGenerator, states: number, actions: number, bad:
   };
 }
 
-/** The states in a circle, the first at the right. */
+/** The states on a circle, the first one on the right. */
 function drawRing(states: number, state: number, goal: number | undefined): Frame {
   const radius = Math.max(1, states / 6);
   const place = (s: number): Point => [

@@ -5,21 +5,21 @@ import type { LinearHint, Task } from '../environment.js';
 export interface DrawnTask {
   readonly task: Task;
   readonly maxSteps: number;
-  /** How its policies are searched, where that was drawn with it. */
+  /** How to search its policies, if that was drawn with the task. */
   readonly linear?: LinearHint;
 }
 
-/** Draws a task; undefined where the draw came out trivial or hopeless, so that another has to be made. */
+/** Draws a task; undefined if the draw is trivial or hopeless and must be repeated. */
 export type Draw<Options> = (random: RandomGenerator, options: Options) => DrawnTask | undefined;
 
-/** Options of families whose policies are linear. */
+/** Options of families with linear policies. */
 export interface ControlOptions {
   readonly observations?: number | undefined;
   readonly actions?: number | undefined;
   readonly control?: 'discrete' | 'continuous' | undefined;
 }
 
-// Distributions that random tasks are drawn from.
+// Distributions from which random tasks are drawn.
 
 /** True with probability `p`. */
 export const chance = (random: RandomGenerator, p: number): boolean => random.random() < p;
@@ -31,11 +31,11 @@ export const logUniform = (random: RandomGenerator, low: number, high: number): 
 /** −1 or 1. */
 export const randomSign = (random: RandomGenerator): number => (random.random() < 0.5 ? -1 : 1);
 
-/** An integer in [low, high], both included. */
+/** An integer in [low, high], both inclusive. */
 export const integerBetween = (random: RandomGenerator, low: number, high: number): number =>
   random.integers(low, high + 1);
 
-/** A direction in `n` dimensions, of length 1. */
+/** A random unit vector in `n` dimensions. */
 export function unitVector(random: RandomGenerator, n: number): Float64Array {
   const vector = Float64Array.from({ length: n }, () => random.normal());
   const length = Math.hypot(...vector);
@@ -46,7 +46,7 @@ export function unitVector(random: RandomGenerator, n: number): Float64Array {
 export const permutation = (random: RandomGenerator, n: number): number[] =>
   shuffled(Array(n).keys(), random);
 
-/** The matrix of a random rotation, n × n by rows: Givens rotations of random pairs of axes. */
+/** A random rotation matrix, n × n and row-major, composed of Givens rotations of random pairs of axes. */
 export function rotation(random: RandomGenerator, n: number): Float64Array {
   const matrix = new Float64Array(n * n);
   for (let i = 0; i < n; i++) matrix[i * n + i] = 1;

@@ -3,7 +3,7 @@ import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.
 import { chance, type Draw, integerBetween } from './distributions.js';
 
 interface Rules {
-  /** Sticks at the start of an episode: this, or from `fewest` on. */
+  /** Number of sticks at the start of an episode, or the maximum if it varies from `fewest`. */
   readonly heap: number;
   readonly fewest: number;
   /** How many sticks each action takes. */
@@ -15,8 +15,9 @@ interface Rules {
 }
 
 /**
- * A subtraction game for two, who take sticks in turn, each time one of a few numbers; the last stick wins, or loses.
- * Taking more than there are loses, too. The opponent plays well but for some random moves. Observation: sticks left.
+ * A two-player subtraction game: players alternately take one of a few numbers of sticks. Taking the last one
+ * wins or, in misère play, loses. Taking more than there are also loses. The opponent plays optimally except
+ * for random moves. Observation: sticks left.
  */
 export const drawGame: Draw<{
   readonly states?: number | undefined;
@@ -28,11 +29,11 @@ export const drawGame: Draw<{
   const misere = chance(random, 0.5);
   const fewest = chance(random, 0.5) ? heap : Math.ceil(heap / 2);
   const errors = chance(random, 0.3) ? 0 : random.uniform(0, 0.6);
-  // This is the built-in Nim.
+  // This would be the built-in Nim.
   if (heap === 10 && misere && takes.join() === '1,2,3') return undefined;
   const rules = { heap, fewest, takes, misere, errors };
   const winning = winningMoves(rules);
-  // The start is lost, but for luck.
+  // The starting position is lost unless the opponent errs.
   if (winning[heap] === undefined && errors < 0.1) return undefined;
   return { task: new SubtractionGame(rules, winning), maxSteps: heap + 1 };
 };
@@ -44,9 +45,9 @@ function drawTakes(random: RandomGenerator, actions: number, heap: number): numb
   return [...takes].sort((a, b) => a - b);
 }
 
-/** For each number of sticks what to take in order to win; undefined where nothing wins for sure. */
+/** The winning number to take for each number of sticks; undefined if no move is sure to win. */
 function winningMoves({ heap, takes, misere }: Rules): readonly (number | undefined)[] {
-  // With no stick left, who moves has lost, or, in misère play, won.
+  // With no sticks left, the player to move has lost or, in misère play, won.
   const winning: (number | undefined)[] = [misere ? 0 : undefined];
   for (let sticks = 1; sticks <= heap; sticks++) {
     winning.push(takes.find((take) => take <= sticks && winning[sticks - take] === undefined));

@@ -24,9 +24,9 @@ const directions = [
 ] as const;
 
 /**
- * A walk over a random map to a goal that the wanted share of random tables of directions comes to. Holes end an episode,
- * cliffs lead back to the start at a price, walls are not entered. Which action is which direction is drawn, too.
- * Observation: row · columns + column.
+ * A walk over a random map to a goal, chosen so that the target share of random tables reaches it. Holes end
+ * an episode, cliffs lead back to the start at a cost, walls block the way. The mapping of actions to
+ * directions is also drawn. Observation: row · columns + column.
  */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,
@@ -74,7 +74,9 @@ function drawMap(random: RandomGenerator, rows: number, columns: number, danger:
   return { rows, columns, start, tiles };
 }
 
-/** The two directions across share the probability to slip. Every action on a cliff leads to the start. */
+/**
+ * The two perpendicular directions share the slip probability. Every action on a cliff leads to the start.
+ */
 function walkOver(map: Map, slip: number, order: readonly number[]): Walk {
   const { rows, columns, start, tiles } = map;
   const next = (state: number, direction: number): number => {

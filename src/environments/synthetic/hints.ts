@@ -2,10 +2,10 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { LinearHint } from '../environment.js';
 import { chance, integerBetween, logUniform } from './distributions.js';
 
-/** The most parameters of a policy whose search was drawn with its task. */
+/** Maximum number of parameters of a policy whose search settings are drawn with the task. */
 const mostDrawnParameters = 40;
 
-/** The half-width of a box of parameters, with its decimals: ±6 in tenths is what most configs have. */
+/** A random box of parameters and its number of decimals; most configs have ±6 with one decimal. */
 function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'decimals'> {
   const bound = random.choice([1, 2, 3, 6, 6, 6, 10]);
   const decimals = chance(random, bound <= 2 ? 0.7 : 0.2) ? 2 : 1;
@@ -13,8 +13,8 @@ function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'de
 }
 
 /**
- * How the policies of a linear controller are searched: box, bias, order of the weights, and, for 15 % and for those with
- * too many weights, a rotation or a random subspace.
+ * How to search the policies of a linear controller: box, bias and order of the weights. 15% of the draws,
+ * and those with too many weights, use a rotation or a random subspace instead of an order.
  */
 export function drawControllerHint(
   random: RandomGenerator,
@@ -34,22 +34,23 @@ export function drawControllerHint(
   return { ...box, bias };
 }
 
-/** How the points of a function of `n` numbers are searched: a box, and for 15 % a rotation of it. */
+/** How to search the points of a function of `n` numbers: a box and, in 15% of the draws, a rotation. */
 export function drawPointHint(random: RandomGenerator, n: number): LinearHint {
   const box = drawBox(random);
   const seed = random.integers(0, 2 ** 31);
   return { ...box, bias: false, ...(chance(random, 0.15) && { projection: { seed, rank: n } }) };
 }
 
-/** All of the weights, which is a rotation, or fewer. */
+/** As many as there are weights (a rotation), or fewer (a subspace). */
 function drawRank(random: RandomGenerator, weights: number): number {
   const most = Math.min(weights, mostDrawnParameters);
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
 }
 
 /**
- * The factor by which the solution of a task lies inside the box, or beyond it, where it then lies on faces and corners:
- * log-uniform in 0.05 to 20. Continuous actions mostly want small weights, choices large ones.
+ * How far the solution of a task is inside the box or beyond it, in which case the best points are on faces
+ * and corners: log-uniform in 0.05 to 20. Continuous actions usually need small weights, discrete ones large
+ * weights.
  */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

@@ -10,15 +10,15 @@ import {
   unitVector,
 } from './distributions.js';
 
-/** Points of a landscape lie within ± this in every dimension. */
+/** Points of a landscape are within ± this in every dimension. */
 export const reach = 6;
 
 /** The height of a point of a landscape. */
 export type Height = (point: readonly number[] | Float64Array) => number;
 
 /**
- * One step: the action is a point, and the reward its height, plus noise. The observation is always [1], so that the
- * parameters of a linear policy without a bias are the point.
+ * Single-step tasks: the action is a point, the reward its height plus noise. The observation is always [1],
+ * so the parameters of a linear policy without bias are the point itself.
  */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
@@ -48,10 +48,10 @@ export class SingleStepTask implements Task<readonly number[]> {
   }
 }
 
-/** Points that a landscape is standardised by. */
+/** Number of points used to standardise a landscape. */
 const samples = 200;
 
-/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. Noisy in 40 % of the draws. */
+/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. Noisy in 40% of the draws. */
 export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
@@ -72,16 +72,16 @@ function momentsOf(values: readonly number[]): { readonly middle: number; readon
   return { middle, spread: Math.sqrt(mean(values.map((value) => (value - middle) ** 2))) };
 }
 
-/** 2 to 24 parameters, small numbers more often. */
+/** 2 to 24 parameters, with smaller numbers more likely. */
 export const drawDimension = (random: RandomGenerator): number =>
   Math.min(24, Math.floor(logUniform(random, 2, 25)));
 
-/** A point as a search starts with: uniform in ± half of the reach. */
+/** A typical initial point of a search: uniform within half of the reach. */
 export function randomPoint(random: RandomGenerator, n: number): Float64Array {
   return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
 }
 
-/** Scale and offset of scores, as different as those of real tasks. */
+/** Random scale and offset of scores, as diverse as in real tasks. */
 export function drawUnits(random: RandomGenerator): { readonly scale: number; readonly offset: number } {
   const scale = logUniform(random, 0.1, 1000);
   return { scale, offset: chance(random, 0.6) ? scale * 3 * random.normal() : 0 };
@@ -102,7 +102,10 @@ function drawShape(random: RandomGenerator, n: number): Height {
   }
 }
 
-/** −Σ weight·z² of turned coordinates z about an optimum anywhere, badly scaled; with ripples as Rastrigin's function. */
+/**
+ * −Σ weight·z² of rotated coordinates z around a random optimum, badly scaled; optionally with ripples like
+ * Rastrigin's function.
+ */
 function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
   const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
   const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
@@ -161,7 +164,7 @@ function drawNetwork(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** A function of signs, as in much of control: soft margins of sums, alone and multiplied in pairs. */
+/** A function of signs, as is common in control: soft margins of sums, alone or multiplied in pairs. */
 function drawSigns(random: RandomGenerator, n: number): Height {
   const count = integerBetween(random, 2, 6);
   const sharpness = logUniform(random, 0.3, 5);
@@ -191,7 +194,7 @@ function axis(random: RandomGenerator, n: number): Float64Array {
   return direction;
 }
 
-/** A function that nowhere falls, of standardised heights: plain, convex, a power, cut off, or in steps. */
+/** A non-decreasing function of standardised heights: identity, convex, a power, clipped, or in steps. */
 function drawTransform(random: RandomGenerator): (height: number) => number {
   const kind = random.choice(['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const);
   switch (kind) {

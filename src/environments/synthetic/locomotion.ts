@@ -6,8 +6,8 @@ import type { Plant } from './plant.js';
 import { drawSensors } from './sensors.js';
 
 /**
- * A body of two damped joints that moves on by the area which their angles go round, so that strokes must lag behind
- * one another: −effortCost·effort + the speed each step. Continuous torques at both joints.
+ * A body with two damped joints that advances by the area that its angles enclose, so strokes must be out of
+ * phase. Reward per step: speed − effortCost·effort. Continuous torques at both joints.
  */
 export const drawLocomotion: Draw<{ readonly observations?: number | undefined }> = (random, options) => {
   const observations = options.observations ?? integerBetween(random, 4, 8);
@@ -32,7 +32,10 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
   return { task, maxSteps: 10 * integerBetween(random, 10, 20) };
 };
 
-/** Angles 0 and 2, their velocities 1 and 3, the speed 4, and `followers` − 1 coordinates that lag behind the angles. */
+/**
+ * State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then `followers` − 1 coordinates
+ * that lag behind the angles.
+ */
 function drawSwimmer(random: RandomGenerator, followers: number): Plant {
   const n = 4 + followers;
   const seconds = logUniform(random, 0.05, 0.2);
@@ -53,7 +56,7 @@ function drawSwimmer(random: RandomGenerator, followers: number): Plant {
       const forceB = -stiffness[1] * b - friction[1] * bVelocity + coupling * a;
       state[1] = aVelocity + seconds * forceA + push[1]!;
       state[3] = bVelocity + seconds * forceB + push[3]!;
-      // Bounded, as joints are: beyond, a stroke sweeps no more.
+      // Joints have limited range: beyond it, a stroke sweeps no further area.
       const swept = Math.tanh(a) * Math.tanh(bVelocity) - Math.tanh(b) * Math.tanh(aVelocity);
       state[4] =
         speed +

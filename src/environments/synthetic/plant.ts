@@ -3,20 +3,20 @@ import { chance, logUniform, randomSign } from './distributions.js';
 
 /** The dynamics of a controlled system in discrete time. */
 export interface Plant {
-  /** Numbers in a state. */
+  /** Dimension of the state. */
   readonly dimension: number;
   /** The coordinates that a force can push. */
   readonly driven: readonly number[];
   /** The coordinates that are angles, in radians. */
   readonly angles: readonly number[];
-  /** Moves `state` on by one step; `push` is added to it. Both have `dimension` numbers. */
+  /** Advances `state` by one step and adds `push`. Both have length `dimension`. */
   advance(state: Float64Array, push: Float64Array): void;
 }
 
 /**
- * x' = A·s(x) + push with a random A: pairs of positions and velocities where `dimension` is even (in half of the
- * draws), else a perturbed identity matrix. s is the identity, or tanh in a third of the draws.
- * @param growth the factor by which a small deviation grows in a step; 1 is marginally stable
+ * x' = A·s(x) + push with a random A: pairs of positions and velocities (half of the draws with an even
+ * `dimension`) or a perturbed identity matrix. s is the identity or, in a third of the draws, a tanh.
+ * @param growth factor by which a small deviation grows per step; 1 is marginally stable
  */
 export function drawLinearPlant(random: RandomGenerator, dimension: number, growth: number): Plant {
   const mechanical = dimension % 2 === 0 && chance(random, 0.5);
@@ -47,7 +47,10 @@ function linearStep(matrix: Float64Array, n: number, range: number | undefined):
   };
 }
 
-/** Positions at even and velocities at odd places; springs that pull or push, couplings and friction. */
+/**
+ * Positions at even and velocities at odd indices; with attracting or repelling springs, couplings and
+ * friction.
+ */
 function drawMechanics(random: RandomGenerator, n: number, growth: number): Float64Array {
   const matrix = new Float64Array(n * n);
   const seconds = logUniform(random, 0.03, 0.15);
@@ -69,7 +72,7 @@ function drawMechanics(random: RandomGenerator, n: number, growth: number): Floa
   return matrix;
 }
 
-/** A perturbed identity matrix, scaled so that its powers grow by `growth`. */
+/** A perturbed identity matrix, scaled to a spectral radius of `growth`. */
 function drawMatrix(random: RandomGenerator, n: number, growth: number): Float64Array {
   const spread = logUniform(random, 0.03, 0.25) / Math.sqrt(n);
   const matrix = Float64Array.from({ length: n * n }, (_, i) => {
@@ -79,7 +82,7 @@ function drawMatrix(random: RandomGenerator, n: number, growth: number): Float64
   return matrix.map((value) => value * scale);
 }
 
-/** The spectral radius, nearly: the mean growth of a vector over the later of many multiplications. */
+/** Approximate spectral radius: the mean growth of a vector over the later ones of many multiplications. */
 function growthOf(matrix: Float64Array, n: number): number {
   let vector = new Float64Array(n).fill(1 / Math.sqrt(n));
   let logarithms = 0;
@@ -96,8 +99,8 @@ function growthOf(matrix: Float64Array, n: number): number {
 }
 
 /**
- * Pairs of an angle and its velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push,
- * θ' = θ + dt·ω'. With a > 0 the angle 0 is upright and unstable.
+ * Pairs of an angle and its velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) +
+ * push, θ' = θ + dt·ω'. With a > 0, angle 0 is upright and unstable.
  */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
@@ -127,8 +130,8 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
 }
 
 /**
- * Lightly damped oscillators, as pairs of place and velocity, the first of which is pushed and pulls at the others.
- * The restoring force is linear, a pendulum's, or that of one well among others.
+ * Lightly damped oscillators, as pairs of position and velocity. The first one is driven and coupled to the
+ * others. The restoring force is linear, a pendulum's, or that of one of several wells.
  */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;

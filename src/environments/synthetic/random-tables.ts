@@ -1,26 +1,26 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { policiesFor } from './calibration.js';
 
-/** Where an action may lead. */
+/** A possible result of an action. */
 export interface Move {
   readonly probability: number;
   readonly state: number;
 }
 
-/** A finite decision process before anything is rewarded. */
+/** A finite decision process without rewards. */
 export interface Walk {
   readonly states: number;
   readonly actions: number;
   readonly start: number;
   moves(state: number, action: number): readonly Move[];
-  /** Whether an episode ends badly there. */
+  /** Whether an episode ends badly in this state. */
   ends(state: number): boolean;
 }
 
-/** Beyond this share of random tables a goal is trivial. */
+/** A goal reached by more than this share of random tables is trivial. */
 const trivial = 0.6;
 
-/** For each state the share of random tables of actions that come to it within `steps` steps, in one episode each. */
+/** For each state, the share of random tables that visit it within one episode of `steps` steps. */
 function visitShares(
   walk: Walk,
   random: RandomGenerator,
@@ -56,9 +56,9 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
 }
 
 /**
- * The state to be reached: that which a share nearest to the wanted one of random tables visits, on a logarithmic scale.
- * Tables play one episode of `steps` steps.
- * @returns undefined where tables come only to the start, to bad ends, or to where nearly all of them come
+ * Chooses as goal the state whose share of visits by random tables is closest to `wanted`, on a logarithmic
+ * scale. Each table plays one episode of `steps` steps.
+ * @returns undefined if tables visit only the start, bad ends, and states that nearly all of them visit
  */
 export function chooseGoal(
   walk: Walk,
@@ -67,7 +67,7 @@ export function chooseGoal(
 ): number | undefined {
   const tables = policiesFor(wanted);
   const shares = visitShares(walk, random, { tables, steps });
-  // One visit alone may have been luck that is not met again.
+  // A single visit may be luck.
   const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;

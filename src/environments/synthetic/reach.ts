@@ -1,4 +1,5 @@
 import type { RandomGenerator } from '../../random/generator.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, type Objective, projection } from './controlled-task.js';
@@ -15,8 +16,9 @@ import { drawLinearPlant, drawOscillators } from './plant.js';
 import { drawSensors } from './sensors.js';
 
 /**
- * A marginally stable system that is to be brought over a far line in the space of states: −1 a step until then, or
- * nothing but the cost of actions. The line lies where the wanted share of random linear policies comes to.
+ * A marginally stable system that must be brought across a distant line in state space: either each step
+ * costs 1 until then, or only actions cost. The line is placed so that the target share of random linear
+ * policies reaches it.
  */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
@@ -41,13 +43,16 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
     beyond: Number.POSITIVE_INFINITY,
   });
   const threshold = quantile(peaks, 1 - share);
-  // Not what a start is near to, nor what only a run into the walls reaches.
+  // Rejects lines close to the start, and lines that only a collision with the walls reaches.
   if (threshold < 3 * spread || threshold > 15) return undefined;
   const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));
   return { task, maxSteps };
 };
 
-/** In half of the draws steps cost and the goal ends them; in the other half only efforts cost and the goal pays. */
+/**
+ * In half of the draws each step costs 1 until the goal is reached; in the other half only effort costs, and
+ * the goal pays.
+ */
 function drawGoal(
   random: RandomGenerator,
   direction: Float64Array,
@@ -64,8 +69,9 @@ function drawGoal(
 }
 
 /**
- * Lightly damped oscillators with a force too weak to push them to the goal: energy has to be pumped in, by a force
- * that follows the velocity. The goal lies beyond what any constant action reaches, and within what such a force does.
+ * Lightly damped oscillators with a force too weak to push them to the goal directly: energy must be pumped
+ * in by a force that follows the velocity. The goal is beyond the reach of any constant action but within
+ * reach of pumping.
  */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
@@ -76,7 +82,8 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const n = plant.dimension;
   const spread = logUniform(random, 0.01, 0.1);
   const strength = logUniform(random, 0.003, 0.1);
-  // Velocities are often scaled down, as the mountain car's is: feedback then needs weights that are seldom drawn.
+  // Velocities are often scaled down, as in the mountain car; feedback then needs weights that are rarely
+  // drawn.
   const scales = Array.from({ length: n }, (_, i) =>
     i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
   );
@@ -110,13 +117,13 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
 
 type PumpTrial = Parameters<typeof peakOf>[2];
 
-/** The furthest that actions which never change get, in a few episodes each from twice the range of starts. */
+/** The farthest that constant actions get, over a few episodes each, starting from twice the usual spread. */
 function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const wilder = new ControlledSystem({ ...system.parts, spread: 2 * system.parts.spread });
   const peaks = constantActions(system.parts.actuators).flatMap((action) =>
     Array.from({ length: 4 }, () => peakOf(wilder, random, trial, () => action)),
   );
-  return Math.max(0, ...peaks);
+  return largest([0, ...peaks]);
 }
 
 function constantActions({ kind, count, bound }: Actuators): readonly (number | readonly number[])[] {
@@ -126,13 +133,13 @@ function constantActions({ kind, count, bound }: Actuators): readonly (number | 
   );
 }
 
-/** How far the action gets that at each step pushes most in the direction of the driven velocity. */
+/** The farthest that the policy gets which always pushes in the direction of the driven velocity. */
 function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const { kind, count, bound, pushes } = system.parts.actuators;
   const n = system.state.length;
   return peakOf(system, random, trial, () => {
     const along = Array.from({ length: count }, (_, a) => pushes[a * n + 1]! * system.state[1]!);
-    if (kind === 'discrete') return along.indexOf(Math.max(...along));
+    if (kind === 'discrete') return along.indexOf(largest(along));
     return along.map((value) => (value > 0 ? bound : -bound));
   });
 }

@@ -2,14 +2,14 @@ import type { RandomGenerator } from '../../random/generator.js';
 import { chance, logUniform, permutation, rotation } from './distributions.js';
 import type { Plant } from './plant.js';
 
-/** What a policy sees of a state. */
+/** What a policy observes of a state. */
 export interface Sensors {
   readonly count: number;
   /** Writes `count` float32 numbers into `seen`. */
   read(state: Float64Array, seen: Float64Array): void;
 }
 
-/** @param scales of the coordinates; log-uniform in 0.03 to 3 where they are left out */
+/** @param scales of the coordinates; by default log-uniform in 0.03 to 3 */
 export function drawSensors(
   random: RandomGenerator,
   plant: Plant,
@@ -53,7 +53,7 @@ function mixedSensors(
   };
 }
 
-/** Cosine and sine of each angle, then the scaled velocity that follows it. */
+/** Cosine and sine of each angle, followed by its scaled velocity. */
 function angleSensors({ angles }: Plant, scales: readonly number[]): Sensors {
   return {
     count: 3 * angles.length,

@@ -1,15 +1,16 @@
 import type { RandomGenerator } from '../../random/generator.js';
+import { largest } from '../../statistics/descriptive.js';
 import { drawShare, quantile } from './calibration.js';
 import { projection } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation, unitVector } from './distributions.js';
 import { drawDimension, drawUnits, type Height, randomPoint, reach, SingleStepTask } from './landscape.js';
 
-/** Random points that determine the height of the plateau. */
+/** Number of random points used to set the height of the plateau. */
 const samples = 600;
 
 /**
- * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them). They are
- * so wide that the wanted share of random points lies on one of them.
+ * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them).
+ * Their width is such that the target share of random points is on one of them.
  */
 export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
@@ -17,7 +18,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   const share = drawShare(random);
   const heights = Float64Array.from({ length: samples }, () => nearness(randomPoint(random, n))).sort();
   const level = quantile(heights, 1 - share);
-  // The bumps are all but flat, or no plateau is left.
+  // The bumps are almost flat, or there is no plateau left.
   if (top - level < 1e-6) return undefined;
   const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
   const steepness = logUniform(random, 0.002, 0.05) / reach;
@@ -33,8 +34,8 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
 };
 
 /**
- * The largest of a few bonus − distance²: the distance counts all dimensions for a bump, some of them for a ridge.
- * `top` is the largest bonus.
+ * The maximum of a few terms bonus − distance². The distance counts all dimensions for a bump, some of them
+ * for a ridge. `top` is the largest bonus.
  */
 function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
   const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
@@ -52,5 +53,5 @@ function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Hei
     }
     return best;
   };
-  return { nearness, top: Math.max(...bumps.map(({ bonus }) => bonus)) };
+  return { nearness, top: largest(bumps.map(({ bonus }) => bonus)) };
 }

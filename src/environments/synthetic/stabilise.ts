@@ -1,3 +1,4 @@
+import { smallest } from '../../statistics/descriptive.js';
 import { drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, excursion } from './controlled-task.js';
@@ -6,8 +7,9 @@ import { drawLinearPlant, drawRotors } from './plant.js';
 import { drawSensors } from './sensors.js';
 
 /**
- * A system that is to be held at zero: a quadratic cost of state and action each step, no end. A third of the draws are
- * rotating systems of one or two joints, seen as cosine, sine and velocity.
+ * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never
+ * end early. A third of the draws are rotating systems with one or two joints, observed as cosine, sine and
+ * velocity.
  */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
@@ -26,7 +28,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     sensors: drawSensors(random, plant, observations),
     spread,
     noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
-    // The wall bounds the cost of a system that runs away: it is about as bad as a bad regulation.
+    // The wall bounds the cost of a diverging system to that of a bad controller.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -44,12 +46,12 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps: 10 * integerBetween(random, 5, 15) };
 };
 
-/** Beyond this many times the reference box a policy has failed. */
+/** A policy that leaves the reference box scaled by this has failed. */
 const hopeless = 30;
 
 /**
- * An unstable or marginally stable system that is to be kept in a box: 1 a step until it leaves. The box is made as
- * wide as lets the wanted share of random linear policies stay in it for the whole episode.
+ * An unstable or marginally stable system that must be kept in a box: 1 per step until it leaves. The box is
+ * sized so that the target share of random linear policies stays in it for the whole episode.
  */
 export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
@@ -75,8 +77,8 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
     beyond: hopeless,
   });
   const scale = quantile(peaks, share);
-  // Too narrow a box is left at once; in too wide a one control is no longer what counts.
-  if (scale > hopeless / 2 || scale < (2 * spread) / Math.min(...limits)) return undefined;
+  // A box that is too narrow is left at once; one that is too wide makes control irrelevant.
+  if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
   const task = new ControlledTask(system, { kind: 'survive', limits: limits.map((limit) => limit * scale) });
   return { task, maxSteps };
 };

@@ -1,20 +1,20 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Observation, Task, TaskStep, TextSpace } from '../environment.js';
 
-/** The arms, by their names in the prompt. */
+/** The arms' names in the prompt. */
 const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
 
 /**
- * A bandit of eight arms (Robbins 1952) in words: one step, in which one arm pays 1 and the others pay 0. It is always
- * the same arm, so that the best policy is known, and pays 1.
- * Observation: a text that names the arms. Action: the name of one.
+ * An eight-armed bandit (Robbins 1952) in words: a single step in which one arm pays 1 and the others pay 0.
+ * It is always the same arm, so the optimal policy is known and earns 1. Observation: a text that names the
+ * arms. Action: the name of an arm.
  */
 export class TextBandit implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text', choices: arms };
   readonly #best: string;
 
-  /** `best`: number of the arm that pays, 0 for the first. */
+  /** @param best 0-based number of the arm that pays */
   constructor({ best }: { readonly best: number }) {
     this.#best = arms[best]!;
   }

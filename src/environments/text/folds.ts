@@ -1,22 +1,22 @@
-/** Splits games by what they are about, so that what is learnt on one fold was never met on another. */
+/** Splits games by their description, so that what is learnt on one fold never occurs in another. */
 import { createHash } from 'node:crypto';
 
 export const folds = ['train', 'dev', 'test'] as const;
 export type Fold = (typeof folds)[number];
 
-/** Eight of ten descriptions belong to `train`, one to `dev`, one to `test`. */
+/** Of ten descriptions, eight belong to `train`, one to `dev` and one to `test`. */
 export function foldOf(description: string): Fold {
   const share = createHash('sha256').update(description).digest()[0]! % 10;
   if (share === 8) return 'dev';
   return share === 9 ? 'test' : 'train';
 }
 
-/** Draws of which one in ten fits run out less than once in 10^40 games. */
+/** With a one in ten chance per draw, all draws miss less than once in 10^40 games. */
 const mostDraws = 1000;
 
 /**
  * Draws until the description belongs to the fold.
- * @throws Error when none of many draws does: then the descriptions differ too little
+ * @throws Error if no draw does, because the descriptions vary too little
  */
 export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < mostDraws; tries++) {

@@ -1,22 +1,23 @@
 /**
- * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each needs one part of a
- * trainer beyond those of the one before, so that the first one that is not learnt tells what is broken.
+ * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises
+ * one more part of a trainer than the one before, so the first one that isn't learnt shows which part is
+ * broken.
  */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Observation, Task, TaskStep, TextSpace } from '../environment.js';
 
 interface Probe {
   readonly actions: readonly string[];
-  /** What is seen at each step of an episode; a pair is drawn from. */
+  /** The observation of each step; a pair is drawn from at random. */
   readonly observations: readonly (string | readonly [string, string])[];
-  /** The reward of the last step; steps before pay 0. */
+  /** The reward of the last step; earlier steps pay 0. */
   reward(observation: string, action: string): number;
 }
 
 const probes = {
   /** The value is always 1. */
   'probe-value': { actions: ['A'], observations: ['go'], reward: () => 1 },
-  /** The value is +1 or −1, as the observation says. */
+  /** The value is +1 or −1, depending on the observation. */
   'probe-observation': {
     actions: ['A'],
     observations: [['up', 'down']],
@@ -30,7 +31,7 @@ const probes = {
     observations: ['go'],
     reward: (_, action) => (action === 'A' ? 1 : -1),
   },
-  /** A pays 1 where it says up, B where it says down; the other pays −1. */
+  /** After `up` A pays 1, after `down` B does; the other action pays −1. */
   'probe-policy-observation': {
     actions: ['A', 'B'],
     observations: [['up', 'down']],
@@ -42,7 +43,7 @@ export type ProbeId = keyof typeof probes;
 
 export const probeIds = Object.keys(probes) as readonly ProbeId[];
 
-/** Observation: a word. Action: A, or A or B. */
+/** Observation: a word. Action: A or B; some probes only have A. */
 export class TextProbe implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace;

@@ -2,14 +2,17 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 import type { TextGame } from './text-game.js';
 
-/** A text world as a task. Action: any text; one that is not admissible changes nothing. Reward: what the score gains. */
+/**
+ * A text world as a task. Action: any text; an inadmissible one changes nothing. Reward: the increase in
+ * score.
+ */
 export class TextGameTask implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text' };
   readonly #draw: (random: RandomGenerator) => TextGame;
   #game!: TextGame;
 
-  /** @param draw the game of an episode */
+  /** @param draw creates the game of an episode */
   constructor(draw: (random: RandomGenerator) => TextGame) {
     this.#draw = draw;
   }

@@ -1,27 +1,27 @@
-/** A game that is played by text commands: the worlds of this folder, and the files of TextWorld. */
+/** A game played by text commands: one of the worlds in this folder, or a TextWorld file. */
 export interface TextGame {
-  /** Starts it anew. @returns the first text: the task, and what the player sees */
+  /** Restarts the game. @returns the first text: the task, and what the player sees */
   start(): string;
-  /** Does what the command says. One that is not admissible changes nothing. */
+  /** Executes a command. An inadmissible one changes nothing. */
   step(command: string): TextTurn;
-  /** What the player is told to do, as the first text says it; undefined where it is not known. */
+  /** The player's task, in the words of the first text; undefined if unknown. */
   readonly objective?: string | undefined;
-  /** What can be done now: sorted, each once; null where it is not known. */
+  /** Currently possible commands, sorted and without duplicates; null if unknown. */
   readonly admissible: readonly string[] | null;
   readonly score: number;
-  /** The score of a game that is won; null where it is not known. */
+  /** Score of a game that is won; null if unknown. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Commands that were understood; null where it is not known. */
+  /** Number of commands that were understood; null if unknown. */
   readonly moves: number | null;
-  /** Commands that win from the start on; undefined where none are known. */
+  /** Commands that win from the start; undefined if unknown. */
   readonly gold: readonly string[] | undefined;
 }
 
 export interface TextTurn {
-  /** The answer of the game. */
+  /** Observation text. */
   readonly text: string;
-  /** False for a command that is none of the admissible ones. */
+  /** False for an inadmissible command. */
   readonly understood: boolean;
 }

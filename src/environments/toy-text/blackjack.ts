@@ -7,9 +7,9 @@ const deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10] as const;
 const suits = ['clubs', 'diamonds', 'hearts', 'spades'] as const;
 const faces = ['jack', 'queen', 'king'] as const;
 
-/** The cards of a player, and what the rules need to know about them. */
+/** A player's cards, and what the rules need to know about them. */
 interface Hand {
-  /** As they count, an ace as 1. */
+  /** Card values, with an ace as 1. */
   readonly cards: readonly number[];
   /** Sum with every ace as 1. */
   readonly hardSum: number;
@@ -17,9 +17,9 @@ interface Hand {
 }
 
 /**
- * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1).
- * Observation: the player's sum, the dealer's open card (1 is an ace), whether the player has an ace that counts 11.
- * Action: 0 sticks, 1 hits.
+ * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's
+ * sum, the dealer's open card (1 is an ace), whether the player has an ace that counts as 11. Action: 0
+ * sticks, 1 hits.
  */
 export class Blackjack implements Task<number> {
   readonly observationSpace: TupleSpace = {
@@ -32,10 +32,13 @@ export class Blackjack implements Task<number> {
   #player: Hand = { cards: [], hardSum: 0, ace: false };
   #dealer: Hand = { cards: [], hardSum: 0, ace: false };
   #openCard = 0;
-  /** Whether the dealer has shown the other card. */
+  /** Whether the dealer has revealed the other card. */
   #shown = false;
 
-  /** `sab`: the rules of Sutton and Barto's book, where a natural wins. `natural`: otherwise a natural that wins pays 1.5. */
+  /**
+   * `sab`: the rules of Sutton and Barto's book, in which a natural wins. `natural`: otherwise, a winning
+   * natural pays 1.5.
+   */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
     this.#options = options;
   }
@@ -46,7 +49,7 @@ export class Blackjack implements Task<number> {
     this.#openCard = random.choice(deck);
     this.#dealer = deal(this.#openCard, random.choice(deck));
     this.#player = deal(random.choice(deck), random.choice(deck));
-    // Gymnasium draws how the open card looks when it is rendered; the stream must move on as much.
+    // Gymnasium draws the look of the open card for rendering; this keeps the random stream in step.
     random.choice(suits);
     if (this.#openCard === 10) random.choice(faces);
     return this.#observe();
@@ -110,17 +113,17 @@ function score(hand: Hand): number {
   return sum(hand) > 21 ? 0 : sum(hand);
 }
 
-/** An ace and a ten on two cards. */
+/** An ace and a ten as the only two cards. */
 function isNatural(hand: Hand): boolean {
   return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 }
 
 const cardWidth = 1.1;
 const cardHeight = 1.6;
-/** Room for the cards of a hand; more than fit side by side overlap. */
+/** Width available for the cards of a hand; if they don't fit side by side, they overlap. */
 const handWidth = 7;
 
-/** @param hidden whether the second card lies face down */
+/** @param hidden whether the second card is face down */
 function drawHand(hand: Hand, bottom: number, role: Role, hidden: boolean): readonly Shape[] {
   const { cards } = hand;
   const step = Math.min(1.3, (handWidth - cardWidth) / Math.max(1, cards.length - 1));

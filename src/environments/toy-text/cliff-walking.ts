@@ -16,9 +16,9 @@ const directions = [
 ] as const;
 
 /**
- * A walk along a cliff (Sutton and Barto, example 6.6): stepping into it costs 100 and leads back to the start.
- * Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left; on slippery ground each of the wanted direction
- * and the two across it has probability 1/3.
+ * A walk along a cliff (Sutton and Barto, example 6.6): stepping off it costs 100 and leads back to the
+ * start. Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left. On slippery ground, the
+ * chosen direction and the two perpendicular ones each have probability 1/3.
  */
 export function cliffWalking(options: { readonly is_slippery: boolean }): TabularTask {
   return new TabularTask({
@@ -41,7 +41,7 @@ function move(state: number, direction: number, probability: number): Outcome {
     : { probability, state: next, reward: -1, terminated: next === goal };
 }
 
-/** The cliff from above: the bottom row between the start and the goal. */
+/** Top view of the grid; the cliff is the bottom row between start and goal. */
 function drawCliff(state: number): Frame {
   const rowOf = (place: number) => Math.floor(place / columns);
   const cliff = Array.from({ length: goal - start - 1 }, (_, i) => start + 1 + i);

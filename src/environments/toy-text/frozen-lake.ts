@@ -11,17 +11,20 @@ export const frozenLakeMaps = {
 } as const;
 
 export const frozenLakeOptions = z.strictObject({
-  /** Rows of a map of one's own, instead of `map_name`. */
+  /** Rows of a custom map, instead of `map_name`. */
   desc: z.array(z.string()).nullish(),
   map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
   is_slippery: z.boolean().default(true),
-  /** Probability of the wanted direction on slippery ice; the two directions across share the rest. */
+  /**
+   * Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the
+   * rest.
+   */
   success_rate: z
     .number()
     .min(0)
     .max(1)
     .default(1 / 3),
-  /** Rewards of reaching the goal, a hole, and any other tile. */
+  /** Rewards for reaching the goal, a hole, and any other tile. */
   reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
 });
 type FrozenLakeOptions = z.output<typeof frozenLakeOptions>;
@@ -35,9 +38,10 @@ const directions = [
 ] as const;
 
 /**
- * A walk over a frozen lake to the goal, past holes that end the episode.
- * Observation: row · columns + column. Action: 0 left, 1 down, 2 right, 3 up.
- * @throws UserError for a map that is empty, not a rectangle, without a start, or with other letters than S, F, H, G
+ * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns +
+ * column. Action: 0 left, 1 down, 2 right, 3 up.
+ * @throws UserError for a map that is empty, isn't a rectangle, has no start, or contains letters other than
+ * S, F, H, G
  */
 export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const map = chooseMap(options);
@@ -100,7 +104,7 @@ function checkMap(desc: readonly string[]): void {
   if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'make one tile an S');
 }
 
-/** The lake from above. @param map rows of S, F, H and G */
+/** Top view of the lake. @param map rows of S, F, H and G */
 function drawLake(map: readonly string[], state: number): Frame {
   const [rows, columns] = [map.length, map[0]!.length];
   const places = map.flatMap((line, row) =>

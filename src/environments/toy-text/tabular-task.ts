@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
 
-/** What may follow when an action is taken in a state. */
+/** A possible outcome of an action in a state. */
 export interface Outcome {
   readonly probability: number;
   readonly state: number;
@@ -14,14 +14,17 @@ export interface Outcome {
 interface TabularModel {
   readonly states: number;
   readonly actions: number;
-  /** Probability of each state at the start; `states` numbers. */
+  /** Initial distribution over the `states` states. */
   readonly initial: readonly number[];
-  /** The outcomes of an action in a state; their order is that in which the random number is spent. */
+  /** The outcomes of an action in a state, in the order in which the random number selects among them. */
   outcomes(state: number, action: number): readonly Outcome[];
   draw(state: number): Frame;
 }
 
-/** A task that is nothing but a table. Each reset and each step spends one random number, certain outcomes included. */
+/**
+ * A task defined entirely by a table. Each reset and each step consumes one random number, even if the
+ * outcome is certain.
+ */
 export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;

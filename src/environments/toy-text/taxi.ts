@@ -7,13 +7,13 @@ import { gridLines, gridView, tile, tileCentre, tileText } from '../grid.js';
 const probability = z.number().min(0).max(1);
 
 export const taxiOptions = z.strictObject({
-  /** The taxi may drift to either side of the wanted direction. */
+  /** The taxi may drift to either side of the chosen direction. */
   is_rainy: z.boolean().default(false),
   /** The passenger may change the destination at the first move after the first pick-up. */
   fickle_passenger: z.boolean().default(false),
-  /** Probability of the wanted direction in the rain; the two sides share the rest. */
+  /** Probability of moving in the chosen direction in the rain; the two sides share the rest. */
   rainy_probability: probability.default(0.8),
-  /** Probability that the passenger of an episode is fickle. */
+  /** Probability that an episode's passenger is fickle. */
   fickle_probability: probability.default(0.3),
 });
 type TaxiOptions = z.output<typeof taxiOptions>;
@@ -29,7 +29,7 @@ const stands: readonly (readonly [row: number, column: number])[] = [
   [4, 3],
 ];
 
-/** Columns whose right side is a wall, for each row. */
+/** For each row, the columns with a wall on their right. */
 const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
 
 /** Row and column steps of the actions south, north, east and west. */
@@ -39,7 +39,7 @@ const directions = [
   [0, 1],
   [0, -1],
 ] as const;
-/** The actions that lead to the left and to the right of each. */
+/** For each direction, the actions to its left and right. */
 const sides = [
   [2, 3],
   [3, 2],
@@ -57,8 +57,8 @@ interface Situation {
 }
 
 /**
- * A taxi that fetches a passenger at one of four stands and brings them to another (Dietterich, 2000).
- * Observation: ((row · 5 + column) · 5 + passenger) · 4 + destination, where passenger 4 sits in the taxi.
+ * A taxi that picks up a passenger at one of four stands and takes them to another (Dietterich, 2000).
+ * Observation: ((row · 5 + column) · 5 + passenger) · 4 + destination, where passenger 4 is in the taxi.
  * Action: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
  */
 export class Taxi implements Task<number> {
@@ -87,7 +87,7 @@ export class Taxi implements Task<number> {
 
   step(action: number): TaskStep {
     if (action < pickUp) return this.#drive(action);
-    this.#random.categorical(certain); // Gymnasium spends a random number here too.
+    this.#random.categorical(certain); // Gymnasium also consumes a random number here.
     return action === pickUp ? this.#pickUp() : this.#dropOff();
   }
 
@@ -98,7 +98,7 @@ export class Taxi implements Task<number> {
   #drive(action: number): TaskStep {
     const before = this.#situation;
     const drift = this.#random.categorical(this.#drift);
-    // A taxi that cannot move in the wanted direction does not drift either.
+    // A taxi that can't move in the chosen direction doesn't drift either.
     const blocked = isBlocked(before.row, before.column, action);
     const direction = drift === 0 ? action : sides[action]![drift - 1]!;
     const moved = !blocked && !isBlocked(before.row, before.column, direction);
@@ -146,7 +146,7 @@ function isBlocked(row: number, column: number, direction: number): boolean {
   }
 }
 
-/** Index of the stand the taxi is at, or -1. */
+/** Index of the stand where the taxi is, or -1. */
 function standAt({ row, column }: Situation): number {
   return stands.findIndex(([standRow, standColumn]) => standRow === row && standColumn === column);
 }
@@ -167,7 +167,7 @@ function decode(state: number): Situation {
 
 const certain: readonly number[] = [1];
 
-/** Every state where the passenger waits at a stand that is not the destination, with equal probability. */
+/** Uniform over the states in which the passenger waits at a stand other than the destination. */
 const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (_, state) => {
   const { passenger, destination } = decode(state);
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
@@ -175,11 +175,14 @@ const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (
 
 const letters = ['R', 'G', 'Y', 'B'];
 
-/** The town from above: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
+/**
+ * Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled
+ * stand).
+ */
 function drawTaxi({ row, column, passenger, destination }: Situation): Frame {
   const taxi = [row, column] as const;
   const [x, y] = tileCentre(...(passenger === inTaxi ? taxi : stands[passenger]!));
-  const aside = passenger === inTaxi ? 0 : 0.3; // so that the taxi doesn't hide who waits
+  const aside = passenger === inTaxi ? 0 : 0.3; // so that the taxi doesn't cover a waiting passenger
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
     view: gridView(size, size),

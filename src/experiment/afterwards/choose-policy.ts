@@ -1,4 +1,4 @@
-/** Chooses one of the policies that a run has evaluated. */
+/** Picks one of the policies that a run has evaluated. */
 import { UserError } from '../../base/errors.js';
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import { finalConfirmation } from '../../runs/events.js';
@@ -8,7 +8,8 @@ import type { OpenedRun } from '../../runs/open-run.js';
 export type NotablePolicy = 'best' | 'worst' | 'first';
 
 /**
- * The best (as confirmed, else as observed), the worst and the first policy of a run; undefined while none was evaluated.
+ * The best (confirmed if possible, otherwise observed), worst and first policy of a run; undefined before any
+ * evaluation.
  */
 export function notablePolicies(
   entries: readonly BufferEntry[],
@@ -26,9 +27,9 @@ export function notablePolicies(
 }
 
 /**
- * @param wanted `best`, `worst`, `first`, or the number of an iteration
- * @param candidate from 1, of that iteration; left out: its best
- * @throws UserError when the run has evaluated no such policy
+ * @param wanted `best`, `worst`, `first`, or an iteration number
+ * @param candidate 1-based candidate number within that iteration; defaults to the best one
+ * @throws UserError if the run has evaluated no such policy
  */
 export function choosePolicy(
   { recorded, manifest, path }: Pick<OpenedRun, 'recorded' | 'manifest' | 'path'>,
@@ -61,7 +62,7 @@ export function choosePolicy(
       remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
     });
   }
-  // An iteration may hold nothing but evaluations that were cut short.
+  // Racing may have cut short every evaluation of an iteration.
   if (candidate === undefined) return bestEntries(entries, 1)[0] ?? entries[0]!;
   const found = entries.find((entry) => entry.candidate === candidate - 1);
   if (found !== undefined) return found;

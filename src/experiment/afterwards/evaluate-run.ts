@@ -1,4 +1,4 @@
-/** `policyloop evaluate`: a policy of a run on other episodes. */
+/** `policyloop evaluate`: replays one of a run's policies on other episodes. */
 
 import { findRun } from '../../archive/names.js';
 import type { CommandContext } from '../../base/context.js';
@@ -27,35 +27,34 @@ interface EvaluationRequest {
   readonly run: string;
   readonly runsDir: string;
   readonly episodes: number;
-  /** Seed of the episodes; left out, they are untouched ones of the run. */
+  /** Root seed of the episodes. Defaults to episodes of the run's seed that the run itself never used. */
   readonly seed?: number | undefined;
-  /** Left out, the best policy of the run. */
+  /** Defaults to the best policy of the run. */
   readonly iteration?: number | undefined;
   readonly workers?: number | undefined;
 }
 
-/** What `evaluate --json` prints. */
+/** Output of `evaluate --json`. */
 export interface EvaluationFigures {
   readonly run: string;
-  /** The one that the policy is from. */
+  /** Iteration that the policy comes from. */
   readonly iteration: number;
   readonly episodes: number;
-  /** Mean return. */
   readonly mean: number;
-  /** 95 % interval of the mean. */
+  /** 95% confidence interval of the mean. */
   readonly ci95: readonly [number, number];
   readonly standardDeviation: number;
   /** Interquartile mean. */
   readonly iqm: number;
   readonly min: number;
   readonly max: number;
-  /** Steps. */
+  /** In steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
   readonly returns: readonly number[];
 }
 
-/** Evaluates a policy of a run, and says where its modules were changed since. */
+/** Evaluates one of a run's policies and warns if its modules have changed since. */
 export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,

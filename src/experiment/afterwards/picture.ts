@@ -1,4 +1,4 @@
-/** `policyloop render`: the picture of one episode of a run. */
+/** `policyloop render`: draws one episode of a run. */
 import { join } from 'node:path';
 import { findRun } from '../../archive/names.js';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
@@ -25,50 +25,49 @@ interface PictureRequest {
   readonly run: string;
   readonly runsDir: string;
   readonly iteration: NotablePolicy | number;
-  /** From 1, of that iteration; left out, its best. */
+  /** 1-based candidate number within that iteration; defaults to the best one. */
   readonly candidate?: number | undefined;
-  /** One of the evaluation's episodes, from 1; `seed` names any other. */
+  /** 1-based number of an evaluated episode; use `seed` for any other episode. */
   readonly episode?: number | undefined;
   readonly seed?: number | undefined;
   readonly format: PictureFormat;
-  /** Path; left out, one in the run's own folder. */
+  /** Output path; defaults to a file in the run's folder. */
   readonly file: string | undefined;
   /** Width in pixels. */
   readonly size: number;
   readonly maxFrames: number;
-  /** Frames a second; left out, the task's own speed. */
+  /** Frames per second; defaults to the task's own speed. */
   readonly fps?: number | undefined;
   readonly quiet: boolean;
   readonly json: boolean;
 }
 
-/** What `render --json` prints. */
+/** Output of `render --json`. */
 export interface PictureFigures {
   readonly run: string;
   readonly environment: string;
   readonly iteration: number;
-  /** From 0. */
+  /** 0-based. */
   readonly candidate: number;
-  /** From 0, of the evaluation; null for another seed than its own. */
+  /** 0-based index among the evaluated episodes; null for a seed outside the evaluation. */
   readonly episode: number | null;
   readonly seed: number;
   readonly return: number;
-  /** Steps. */
+  /** In steps. */
   readonly length: number;
-  /** The return that the evaluation recorded; null where it recorded none. */
+  /** The return recorded by the evaluation; null if there is none. */
   readonly recorded: number | null;
   readonly asRecorded: boolean | null;
-  /** Path of the picture. */
   readonly out: string;
   readonly format: PictureFormat;
   readonly bytes: number;
   readonly frames: number;
   readonly seconds: number;
-  /** Times the task's own; null where it has none. */
+  /** Playback speed as a multiple of the task's own; null if the task has none. */
   readonly speed: number | null;
 }
 
-/** Plays an episode of one of a run's policies again, and writes its picture. */
+/** Replays an episode with one of the run's policies and writes the picture. */
 export async function drawPicture(
   request: PictureRequest,
   context: CommandContext,
@@ -145,7 +144,7 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: Pictur
   });
 }
 
-/** In the run's own folder. */
+/** Default path of the picture, inside the run's folder. */
 function fileInRun(
   { path, config }: OpenedRun,
   entry: BufferEntry,

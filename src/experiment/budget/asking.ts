@@ -1,9 +1,13 @@
-/** Asks a model for what is still to be asked in a round: on record before it is sent, and as soon as it is answered. */
+/**
+ * Sends the pending requests of a round. Each is recorded before it is sent, and again as soon as its answer
+ * arrives.
+ */
 import pLimit from 'p-limit';
 import {
   type AnswerGrammar,
   type ChatMessage,
   type Completion,
+  type GenerateOptions,
   isFatal,
   type LanguageModel,
   ModelError,
@@ -17,11 +21,13 @@ import {
   callId,
   type EndedCall,
   type LimitName,
+  purposeOf,
 } from '../../runs/calls.js';
+import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
 
-/** Finds a call for these messages. */
+/** Finds a recorded call with these messages. */
 type Lookup<Call> = (
   candidate: number,
   attempt: number,
@@ -30,58 +36,60 @@ type Lookup<Call> = (
 
 export interface AskingRequest {
   readonly iteration: number;
-  /** The form of the answers. */
+  /** Grammar that the answer must follow. */
   readonly grammar?: AnswerGrammar;
   /** Sampling seed of a call. */
   readonly seed: (candidate: number, attempt: number) => number;
-  /** A call of an interrupted iteration that was paid for already, if its messages are these. */
+  /** Finds a call of an interrupted iteration that is already paid for and has the same messages. */
   readonly recorded: Lookup<CallRecord>;
-  /** An answer that such an iteration left, of which nothing was made yet. */
+  /** Finds an answer of such an iteration that was never processed. */
   readonly arrived?: Lookup<EndedCall>;
   readonly model: LanguageModel;
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;
-  /** Its name in a portfolio. */
+  /** Name of the model in a portfolio. */
   readonly member?: string | undefined;
-  /** Whether it costs nothing, unlike what the ledger counts. */
+  /** True if the calls cost nothing and the ledger ignores them. */
   readonly isFree?: boolean;
-  /** Whether it is a control, which reads no prompt. */
+  /** True for a baseline, which reads no prompt. */
   readonly isControl?: boolean;
   /** See CallRecord. */
   readonly behind?: number | undefined;
   readonly concurrency: number;
   readonly ledger: Ledger;
-  /** Aborts the calls under way. */
+  /** Aborts the calls in flight. */
   readonly signal: AbortSignal;
-  /** Once it is aborted, nothing more is asked; calls under way go on. */
+  /** Once this is aborted, no more requests are sent; calls in flight continue. */
   readonly finish?: AbortSignal;
   readonly now: () => Date;
-  /** Whether the server of the model has ever been reached; left out, it has. */
+  /** Whether the model's server has ever been reached; true if omitted. */
   readonly isReached?: () => boolean;
-  /** Told that a request waits for its turn, for about so many milliseconds. */
+  /** Called when a request has to wait for its turn, with the approximate time. */
   readonly onWait?: (milliseconds: number) => void;
-  /** Notes a request before it is sent; left out where calls cost nothing. */
+  /** Called with each fault of a try, a call or a reply. */
+  readonly onFault?: GenerateOptions['onFault'];
+  /** Records a request before it is sent; omitted if calls are free. */
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
 
-/** A candidate that is asked for, with the messages of its next call. */
+/** A candidate to request, with the messages of its next call. */
 export interface Asked {
   readonly candidate: number;
   readonly messages: readonly ChatMessage[];
-  /** In place of the model's own settings. */
+  /** Replaces the model's own sampling settings. */
   readonly sampling?: SamplingChoice | undefined;
-  /** Texts of which the answer is to be one. */
+  /** The answer must be one of these texts. */
   readonly choices?: readonly string[] | undefined;
-  /** Texts to score in place of an answer. */
+  /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[] | undefined;
 }
 
-/** A call of an earlier process that is judged already, or one that is to be judged. */
+/** `recorded`: a call that an earlier process already judged; `ended`: one still to be judged. */
 type Reply =
   | { readonly kind: 'recorded'; readonly call: CallRecord }
   | { readonly kind: 'ended'; readonly call: EndedCall };
 
-/** The error of a call after which asking again is pointless. */
+/** The error of a call after which retrying is pointless. */
 export function finalError(
   { outcome }: EndedCall,
   { isReached }: Pick<AskingRequest, 'isReached'>,
@@ -95,17 +103,20 @@ export function finalError(
 }
 
 export interface Round {
-  /** undefined: not asked. */
+  /** undefined: not requested. */
   readonly replies: readonly (Reply | undefined)[];
-  /** Whether a request to stop, or the end of the time, kept it from asking for all. */
+  /** True if a stop request or a time limit prevented some requests. */
   readonly isCut: boolean;
-  /** The limit that kept it from that. */
+  /** The limit that prevented some requests. */
   readonly limit?: LimitName;
-  /** Gives back the room of its calls: they are counted now. */
+  /** Releases the budget reserved for these calls, once the ledger has recorded them. */
   readonly release: () => void;
 }
 
-/** Asks for every pending candidate that has no recorded reply: in one group call where the model can, else each. */
+/**
+ * Requests every pending candidate that has no recorded reply: in one group call if the model supports it,
+ * otherwise one by one.
+ */
 export async function askRound(
   request: AskingRequest,
   pending: readonly Asked[],
@@ -154,7 +165,7 @@ export async function askRound(
       );
       const calls = (await Promise.all(asked)).flat();
       if (calls.some((call) => finalError(call, request))) return { replies, isCut: isCut(), release };
-      // Those that it gave no answer for are asked for anew: it has used its room.
+      // Candidates without an answer are requested again, with a reservation of their own.
       room.settle(calls);
     }
     const rest = open();
@@ -173,7 +184,7 @@ export async function askRound(
   }
 }
 
-/** Those that answer the same prompt. */
+/** Groups the candidates that answer the same prompt. */
 function ofOnePrompt<One extends { readonly item: Asked }>(
   asked: readonly One[],
 ): readonly (readonly One[])[] {
@@ -187,10 +198,10 @@ const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outco
 type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 
 /**
- * Makes one request for the candidates once it has its turn: on record before it is sent, and its answers as soon as they
- * arrive.
- * @returns the calls of the first candidates, perhaps not of all; an error is that of the first. None where a request to
- *   stop ends the wait
+ * Waits for its turn, then sends one request for the candidates. The request is recorded before it is sent,
+ * and each answer when it arrives.
+ * @returns the calls of the first candidates, possibly not of all; an error belongs to the first. Empty if a
+ * stop request ends the wait
  */
 async function ask(
   request: AskingRequest,
@@ -198,16 +209,15 @@ async function ask(
   attempt: number,
   { maxTokens, tryAgain }: Room,
 ): Promise<readonly EndedCall[]> {
-  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, onWait, purpose, signal } =
-    request;
+  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { onFault, onWait } = request;
   if (!(await hasTurn(request))) return [];
   const { choices, messages, sampling, score } = items[0]!;
   const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
   const sent = isFree
     ? undefined
     : await request.ask?.({
-        ...{ iteration, attempt, candidates, messages },
-        ...(purpose !== undefined && { purpose }),
+        ...{ iteration, attempt, candidates, messages, purpose: purposeOf({ attempt, purpose }) },
       });
   const settled = await settle(() =>
     model.generate(messages, {
@@ -221,6 +231,7 @@ async function ask(
       hasTurn: true,
       ...(finish && { finish }),
       ...(onWait && { onWait }),
+      ...(onFault && { onFault }),
       ...(maxTokens !== undefined && { maxTokens }),
       mayTryAgain(kind) {
         const noted = (may: boolean) => {
@@ -236,16 +247,20 @@ async function ask(
   const calls = endedCalls(settled, costOf, (k) => ({
     ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
     ...{ seed: candidates[k]!.seed, time: now().toISOString() },
-    ...(purpose !== undefined && { purpose }),
+    purpose: purposeOf({ attempt, purpose }),
     ...(member !== undefined && { member }),
     ...(behind !== undefined && { behind }),
     ...(k === 0 && items.length > 1 && { choices: items.length }),
   }));
   sent?.answered(calls);
+  for (const { completion, outcome } of calls) {
+    if (outcome?.kind === 'error') onFault?.(outcome.error, outcome.message);
+    for (const fault of completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+  }
   return calls;
 }
 
-/** Waits until a request may be sent, unless nothing more is to be asked. */
+/** Waits for the rate limiter. Returns false if a stop request ends the wait. */
 async function hasTurn({ finish, model, onWait, signal }: AskingRequest): Promise<boolean> {
   const ended = finish === undefined ? signal : AbortSignal.any([signal, finish]);
   try {
@@ -270,7 +285,7 @@ async function settle(call: () => Promise<readonly Completion[]>): Promise<Settl
   }
 }
 
-/** @param base the k-th call but for its outcome */
+/** @param base the k-th call without its outcome */
 function endedCalls(
   settled: Settled,
   costOf: (usage: Usage) => number | undefined,

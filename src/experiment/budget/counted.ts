@@ -1,4 +1,4 @@
-/** What a ledger has to know of the models of a config. */
+/** What a ledger needs to know about the models of a config. */
 import type { Config } from '../../config/config.js';
 import { framesOf, visionModelOf } from '../../config/feedback.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../../config/model.js';
@@ -6,7 +6,7 @@ import { imageTokens } from '../../models/reply-faults.js';
 import type { CallPurpose } from '../../runs/calls.js';
 import type { CountedOptions, ThoughtsApart } from './usage.js';
 
-/** The part of a model's config that a ledger needs: of a portfolio, that of its language model. */
+/** The settings of a model that a ledger needs; for a portfolio, those of its language model. */
 export function countedBy(config: ModelConfig) {
   const model = languageModelOf(config);
   return {
@@ -17,7 +17,7 @@ export function countedBy(config: ModelConfig) {
   };
 }
 
-/** The same of those that answer other calls than proposals, where they are not counted as the model of the run is. */
+/** The same for models that answer other calls than proposals and are counted separately. */
 export function countedOthers(
   config: Pick<Config, 'critic' | 'feedback' | 'model'>,
 ): Partial<Record<CallPurpose, CountedOptions>> {
@@ -33,7 +33,9 @@ export function countedOthers(
   };
 }
 
-/** Whether Ollama may ask its model twice, once for thoughts and once for an answer of the form that it enforces. */
+/**
+ * Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format.
+ */
 function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
   if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
   return model.think === true ? 'always' : 'unless seen otherwise';

@@ -13,10 +13,12 @@ import {
 } from './limits.js';
 import type { CountedModel } from './usage.js';
 
-/** Longest completion that is asked for where a limit counts completions and nothing says how long they may be. */
+/**
+ * Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length.
+ */
 export const longestUnknown = 8192;
 
-/** The room that is left for calls: in a run's own budget, in the shared one, and for each call. */
+/** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -36,12 +38,12 @@ export class Headroom {
     );
   }
 
-  /** Whether some limit counts calls, or what they use. */
+  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
 
-  /** The limit that one call for each of the prompts could pass, with completions of this length; all in tokens. */
+  /** The limit that could be exceeded by one call for each prompt, with completions of `length` tokens. */
   refusal(
     { worst }: Pick<CountedModel, 'worst'>,
     prompts: readonly number[],
@@ -57,7 +59,9 @@ export class Headroom {
     return undefined;
   }
 
-  /** The longest completions there is room for, up to what is ever asked for: by bisection. */
+  /**
+   * Longest completion length that fits the limits, found by bisection between `fewest` and `longestUnknown`.
+   */
   longestCompletion(model: Pick<CountedModel, 'worst'>, prompts: readonly number[], fewest: number): number {
     let [low, high] = [fewest, longestUnknown + 1];
     while (high - low > 1) {
@@ -68,7 +72,7 @@ export class Headroom {
     return low;
   }
 
-  /** Whether a run, and all that share its budget, may use so much more. */
+  /** Whether the run, and all runs that share its budget, can use this much more. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));

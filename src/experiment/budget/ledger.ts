@@ -1,4 +1,5 @@
-/** Counts what calls use and says when the next one could pass a limit. */
+/** Counts what calls use and decides whether the next one could exceed a limit. */
+
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { isByControl } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
@@ -10,6 +11,7 @@ import {
   type LimitName,
   type UsageTotals,
 } from '../../runs/calls.js';
+import { largest as highest } from '../../statistics/descriptive.js';
 import { countedBy, countedOthers } from './counted.js';
 import { Headroom, longestUnknown } from './headroom.js';
 import {
@@ -27,20 +29,25 @@ import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageO
 type Reservation =
   | {
       readonly kind: 'granted';
-      /** The longest completion of a call that was counted on; undefined without limits or known length. */
+      /**
+       * Longest completion that was reserved for one call; undefined if there are no limits or no known
+       * length.
+       */
       readonly maxTokens: number | undefined;
       /**
-       * Sets as much aside again for another try of `calls` of the calls, where the failed one may have been paid for;
-       * false where there is no room.
+       * Reserves the same amount again to retry `calls` of the calls if the failed one may have been billed.
+       * Returns false if there is no room.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
-      /** Holds no more than what these calls used, until they are counted: others need room of their own. */
+      /**
+       * Shrinks the reservation to what these calls used until they are recorded, so that others have room.
+       */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
-/** The amounts that the calls of a run count for its limits. */
+/** What a run's calls count towards its limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
   { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
@@ -65,9 +72,9 @@ export class Ledger {
   constructor(
     options: CountedOptions & {
       readonly limits: LimitsConfig;
-      /** Models of their own that answer calls for another purpose than a proposal. */
+      /** Separate models that answer calls for other purposes than proposals. */
       readonly beside?: Readonly<Partial<Record<CallPurpose, CountedOptions>>>;
-      /** Left out for a run that shares its limits with none. */
+      /** Omit if the run shares its limits with no other. */
       readonly sharedBudget?: SharedBudget | undefined;
     },
   ) {
@@ -83,7 +90,7 @@ export class Ledger {
     this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
   }
 
-  /** The model that is asked for a purpose. */
+  /** The model that answers calls for this purpose. */
   #for(purpose: CallPurpose | undefined): CountedModel {
     return (purpose && this.#beside[purpose]) ?? this.#model;
   }
@@ -92,27 +99,30 @@ export class Ledger {
     return this.#totals;
   }
 
-  /** Cost of one call, where there is a price: what was not reported is in it, as estimated. */
+  /** Cost of one call, or undefined if there is no price. Includes an estimate of unreported tokens. */
   cost(usage: Usage, purpose?: CallPurpose): number | undefined {
     const { price } = this.#for(purpose);
     return price && amountsOf(usage, price).cost;
   }
 
   /**
-   * Sets aside what one call for each of these prompts could use at worst, until `release`; refused, with the limit's
-   * name, when that could pass a limit. Where processes share limits, it is asked for under `exclusively`.
-   * @param isFree whether a control answers, beside a language model
+   * Reserves what one call for each prompt could use at worst, until `release`. Refuses, naming the limit, if
+   * that could exceed one. If processes share limits, call it under `exclusively`.
+   * @param isFree true if a baseline answers next to a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
     return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
-  /** Whether a limit counts calls, or what they use. */
+  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#headroom.isLimited;
   }
 
-  /** Whether so many calls for this prompt, about as long as the longest so far, fit beside all that is set aside. */
+  /**
+   * Whether this many calls with this prompt fit next to all reservations, each about as long as the longest
+   * so far.
+   */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;
     const length = model.usesTokens ? Math.min(2 * model.longestCompletion, longestUnknown) : 0;
@@ -120,7 +130,7 @@ export class Ledger {
     return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
-  /** Does work that grants a part of the limits, while no other process does. */
+  /** Runs `work`, which grants part of the limits, while no other process does. */
   async exclusively<T>(work: () => T): Promise<T> {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
@@ -142,13 +152,13 @@ export class Ledger {
     };
   }
 
-  /** Takes over other limits; what is under way has been granted. */
+  /** Replaces the limits; calls in flight keep what they were granted. */
   limit(limits: LimitsConfig): void {
     this.#limits = limits;
     this.#headroom.limits = limits;
   }
 
-  /** @param earlier made by another process, and held by a budget that is shared */
+  /** @param earlier made by another process and already counted in the shared budget */
   record(call: EndedCall, earlier = false): void {
     const model = this.#for(call.purpose);
     const usage = call.completion?.usage ?? {};
@@ -166,14 +176,14 @@ export class Ledger {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
-  /** What a call used, and that with the tries whose answers were lost. */
+  /** What a call used, without and with the tries whose answers were lost. */
   #usedBy(call: EndedCall): readonly [used: Amounts, all: Amounts] {
     const { price } = this.#for(call.purpose);
     const used = { ...amountsOf(call.completion?.usage ?? {}, price), calls: 1 };
     return [used, this.#lostTries(call).reduce(plus, used)];
   }
 
-  /** @param elapsedMs wall time of the run */
+  /** @param elapsedMs wall time of the run, in milliseconds */
   caps(elapsedMs: number): readonly Cap[] {
     return capsOf(this.#limits, {
       run: this.#own.spent,
@@ -194,11 +204,11 @@ export class Ledger {
     const { exclusively = <T>(work: () => T) => work() } = this.#shared;
     let set = prompts.map((prompt) => worst(prompt, length)).reduce(plus, nothing);
     headroom.setAside(set);
-    const longest = Math.max(0, ...prompts);
+    const longest = highest([0, ...prompts]);
     return {
       tryAgain(kind, calls) {
         if (!mayBePaid(kind)) return true;
-        // The same call once more, as far as the limit of calls goes.
+        // A retry of the same call doesn't count as another call.
         const again = { ...worst(longest, length * calls), calls: 0 };
         return exclusively(() => {
           if (!headroom.holds(again)) return false;
@@ -221,7 +231,7 @@ export class Ledger {
     };
   }
 
-  /** The most that tries of the call may have used whose answer was lost. */
+  /** Upper bounds on what the call's lost tries may have used. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
     if (!model.usesTokens || isByControl(call)) return [];

@@ -1,15 +1,15 @@
-/** Limits of calls, tokens and cost: of a run, of one call, and of all runs of a command together. */
+/** Limits on calls, tokens and cost: per run, per call, and for all runs of a command together. */
 import type { LimitsConfig } from '../../config/config.js';
 import type { Cap, LimitName } from '../../runs/calls.js';
 
-/** The use of calls, counted or at worst. */
+/** What calls use, either counted or in the worst case. */
 export interface Amounts {
   readonly calls: number;
   readonly promptTokens: number;
-  /** Part of the prompt tokens. */
+  /** Included in the prompt tokens. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
-  /** Part of the completion tokens. */
+  /** Included in the completion tokens. */
   readonly reasoningTokens: number;
   readonly cost: number;
 }
@@ -43,16 +43,16 @@ const amountOf = (amounts: Amounts, key: keyof ScopeLimits): number =>
 
 const scopeKeys = ['calls', 'tokens', ...keys.filter((key) => key !== 'calls')] as const;
 
-/** Whether there is a limit at all. */
+/** Whether any limit is set. */
 export const isAnyLimit = (limits: ScopeLimits): boolean =>
   scopeKeys.some((key) => limits[key] !== undefined);
 
-/** The first limit that `amounts` would pass. */
+/** The first limit that `amounts` would exceed. */
 export function passed(limits: ScopeLimits, amounts: Amounts): keyof ScopeLimits | undefined {
   return scopeKeys.find((key) => limits[key] !== undefined && amountOf(amounts, key) > limits[key]);
 }
 
-/** The use of each limit, in the order of the config. */
+/** How much of each limit is used, in the order of the config. */
 export function capsOf(
   limits: LimitsConfig,
   used: {
@@ -81,7 +81,7 @@ export function capsOf(
   ];
 }
 
-/** The amounts that calls have used, and those set aside for calls under way. */
+/** What calls have used, and what is reserved for calls in flight. */
 export interface Budget {
   spent: Amounts;
   reserved: Amounts;
@@ -89,17 +89,20 @@ export interface Budget {
 
 export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing });
 
-/** The budget of runs that share limits, as one of them sees it. */
+/** One run's view of the budget it shares with others. */
 export interface SharedBudget {
   /** The budget of all runs together. */
   readonly all: Budget;
-  /** Wall time of the other runs. */
+  /** Wall time of the other runs, in milliseconds. */
   readonly otherMs: number;
-  /** Does work that grants a part of the budget, while no other process does; left out where none could. */
+  /**
+   * Runs `work`, which grants part of the budget, while no other process can; omitted if there are no other
+   * processes.
+   */
   exclusively?<T>(work: () => T): Promise<T>;
-  /** Tells other processes what is used: what was granted is enough for it. */
+  /** Publishes the current use to other processes. */
   tell?(): void;
 }
 
-/** The budget of a run that shares its limits with none. */
+/** The budget of a run that shares its limits with no other. */
 export const createSharedBudget = (): SharedBudget => ({ all: createBudget(), otherMs: 0 });

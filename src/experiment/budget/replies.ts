@@ -1,25 +1,25 @@
-/** Counts the replies of a run's model until a proposal is accepted (`limits.rejections`). */
+/** Counts a model's rejected replies until a proposal is accepted (`limits.rejections`). */
 import { isByControl } from '../../config/model.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { type CallRecord, stageOf } from '../../runs/calls.js';
 
 export class Replies {
   readonly #isControl: boolean;
-  /** True once any proposal was accepted, a control's included. */
+  /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
-  /** Rejected replies of the model: first tries and corrections. */
+  /** The model's rejected replies: first tries and corrections. */
   rejected = 0;
-  /** The first of them. */
+  /** The first rejected reply. */
   first: CallRecord | undefined;
 
-  /** @param isControl whether a control alone proposes: none of its replies counts as a model's */
+  /** @param isControl true if only a baseline proposes; its replies don't count as a model's */
   constructor(isControl: boolean) {
     this.#isControl = isControl;
   }
 
   /** Counts a call of a complete iteration. */
   count(call: CallRecord): void {
-    if (call.purpose !== undefined) return;
+    if (stageOf(call) !== 'proposal') return;
     const isModel = !this.#isControl && !isByControl(call);
     if (call.outcome.kind === 'accepted') {
       this.isAnyAccepted = true;
@@ -30,7 +30,9 @@ export class Replies {
     this.first ??= call;
   }
 
-  /** How many more replies may be rejected; undefined without a limit, and once a proposal was accepted. */
+  /**
+   * How many more replies may be rejected; undefined without a limit or once a proposal has been accepted.
+   */
   left(limit: number | undefined): number | undefined {
     return !limit || this.isAnyAccepted ? undefined : limit - this.rejected;
   }

@@ -1,4 +1,4 @@
-/** Counts what calls used: tokens, cost, failures. */
+/** Counts what calls use: tokens, cost and failures. */
 import type { LimitsConfig } from '../../config/config.js';
 import { isByControl } from '../../config/model.js';
 import { type ChatMessage, lowestLimit, type Usage } from '../../models/language-model.js';
@@ -21,7 +21,7 @@ export const noUsage: UsageTotals = {
 type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'unreported'>;
 const counts = Object.keys(noUsage) as Counts[];
 
-/** The sum of several runs' usage. */
+/** Sums the usage of several runs. */
 export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   const sum: Record<Counts, number> = { ...noUsage };
   let cost: number | undefined;
@@ -46,8 +46,8 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 
 /**
  * The usage of one call, to be added to the totals of its run.
- * @param unreported tokens that limits count beside those that the provider reported
- * @param isTimed whether its time is that of a model
+ * @param unreported tokens that count towards limits in addition to those the provider reported
+ * @param isTimed whether its duration counts as model time
  */
 export function usageOfCall(
   call: EndedCall,
@@ -80,7 +80,7 @@ function costOf(price: PriceConfig | undefined, prompt: number, cached: number, 
   return ((prompt - cached) * input + cached * cachedInput + completion * output) / 1e6;
 }
 
-/** The amounts that a call used, with estimates where nothing was reported; the call itself is not counted. */
+/** The tokens and cost of a call, estimated if the provider reported none. Doesn't count the call itself. */
 export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | undefined): Amounts {
   const prompt = (usage.promptTokens ?? 0) + (unreported?.promptTokens ?? 0);
   const completion = (usage.completionTokens ?? 0) + (unreported?.completionTokens ?? 0);
@@ -96,8 +96,9 @@ export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | 
 }
 
 /**
- * The most that a call with so many tokens can use: all of the prompt cached, all of the answer reasoning.
- * @param thoughtsApart thoughts may be as long as the answer, which is then asked for with them in the prompt
+ * The most that a call of this size can use: the whole prompt cached, the whole answer reasoning.
+ * @param thoughtsApart if true, the thoughts may be as long as the answer and are part of the prompt of a
+ * second request
  */
 function worstOf(
   asked: number,
@@ -112,32 +113,35 @@ function worstOf(
     cachedTokens: prompt,
     completionTokens: completion,
     reasoningTokens: length,
-    // A cache may cost more than none.
+    // Cached tokens may cost more than uncached ones.
     cost: Math.max(costOf(price, prompt, 0, completion), costOf(price, prompt, prompt, completion)),
   };
 }
 
-/** A model that isn't told may think by itself: the first answer shows. */
+/**
+ * `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model
+ * does.
+ */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
-/** What is counted of the calls of one model. */
+/** Options for counting the calls of one model. */
 export interface CountedOptions {
   readonly price: PriceConfig | undefined;
-  /** Longest completion the model is allowed, where that is set. */
+  /** Longest completion the model may produce, if set. */
   readonly maxTokens: number | undefined;
-  /** Controls use no tokens. */
+  /** False for baselines. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
-  /** Tokens of each prompt that are in none of its texts: those of pictures. */
+  /** Tokens of each prompt that aren't text, such as pictures. */
   readonly tokensBeside?: number;
-  /** False for a person, whose time is not that of a model; true by default. */
+  /** False for a person, whose time is not model time; true by default. */
   readonly isTimed?: boolean;
 }
 
-/** As long a completion has to have room while none has been seen. */
+/** Assumed completion length, in tokens, until one has been seen. */
 const assumedCompletion = 1024;
 
-/** What is known of the calls of one model: how long they are, and what they can cost at worst. */
+/** What is known about the calls of one model: their lengths and their worst-case cost. */
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
@@ -147,7 +151,7 @@ export class CountedModel {
   #thoughtsApart: ThoughtsApart;
   /** In tokens. */
   longestCompletion = assumedCompletion;
-  /** The largest ratio of reported prompt tokens to the estimated bound; 1 while none was larger. */
+  /** The largest ratio of reported to estimated prompt tokens; at least 1. */
   #promptFactor = 1;
 
   constructor({
@@ -166,7 +170,10 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /** Length that no completion exceeds, where the model or a limit says one; of each where thoughts come apart. */
+  /**
+   * Completion length that no call can exceed, if the model or a limit sets one; with separate thoughts, per
+   * part.
+   */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);
@@ -178,7 +185,7 @@ export class CountedModel {
   readonly worst = (prompt: number, length: number): Amounts =>
     worstOf(prompt, length, this.price, this.#thoughtsApart !== 'never');
 
-  /** A bound of the tokens of a prompt. */
+  /** Upper bound on the tokens of a prompt. */
   promptTokens(messages: readonly ChatMessage[]): number {
     return this.usesTokens ? Math.ceil(this.#mostTokens(messages) * this.#promptFactor) : 0;
   }
@@ -187,7 +194,7 @@ export class CountedModel {
     return mostTokens(messages) + this.#tokensBeside;
   }
 
-  /** Takes note of what a call shows of its model. */
+  /** Updates the estimates from a finished call. */
   learn(call: EndedCall): void {
     const { completion, messages } = call;
     const usage = completion?.usage ?? {};

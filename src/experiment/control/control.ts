@@ -1,4 +1,4 @@
-/** Does what other processes ask of a run that is being played: stops, pauses, changes what may change, and logs it. */
+/** Executes requests of other processes to a running run: stop, pause, change settings. Logs each of them. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../base/errors.js';
@@ -11,12 +11,12 @@ import { requireConfig } from '../../runs/open-run.js';
 import { runFiles } from '../../runs/reader.js';
 import { replaceFile } from '../../storage/files.js';
 
-/** Sections of the config that a run takes over while it goes. `limits.total` belongs to all runs of a plan. */
+/** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */
 const changeable = ['iterations', 'target', 'limits', 'confirmation'] as const;
 
 /**
- * What `key=value` changes of the run at `path`, and its config then.
- * @throws UserError for what is no setting, and for what can't change while a run goes
+ * The config of the run at `path` after applying `key=value` overrides, and the changes that they make.
+ * @throws UserError for an unknown setting or one that can't change during a run
  */
 export function readChanges(
   path: string,
@@ -39,7 +39,7 @@ export function readChanges(
   return { config, changes: all };
 }
 
-/** The settings in which two configs differ, those of a section each for itself. */
+/** The settings in which two configs differ; sections are compared key by key. */
 function differencesOf(was: object, now: object, prefix = ''): readonly SettingChange[] {
   const [before, after] = [was, now] as Readonly<Record<string, unknown>>[];
   const keys = [...new Set([...Object.keys(before!), ...Object.keys(after!)])];
@@ -52,13 +52,13 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
   });
 }
 
-/** What requests are about. */
+/** The part of an experiment or of play that requests act on. */
 interface Steerable {
-  /** Iterations, games or steps that are complete. */
+  /** Number of complete iterations, games or steps. */
   readonly completed: number;
   readonly emit: (event: RunEvent) => void;
   readonly commit: () => Promise<void>;
-  /** Takes over settings that changed. Absent: none can. */
+  /** Applies changed settings; absent if none can change. */
   readonly adopt?: (config: Config) => void;
 }
 
@@ -67,7 +67,7 @@ interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-/** How often requests are looked for while the model is waited for, and during a pause. */
+/** Polling interval for requests during model calls and pauses. */
 const lookMs = 250;
 
 export class Control {
@@ -82,10 +82,10 @@ export class Control {
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
   #isPaused = false;
   #pausedMs = 0;
-  /** The user's requests to stop, and those of other processes. */
+  /** Stop requests from the user and from other processes. */
   readonly stop: StopSignals;
 
-  /** @param onAnswer told what a person answers elsewhere to the question of the run */
+  /** @param onAnswer receives answers to the run's question given in another process */
   constructor(
     path: string,
     { finish, abort }: StopSignals,
@@ -104,17 +104,20 @@ export class Control {
       try {
         this.#look();
       } catch {
-        // The run itself meets what is wrong with its directory.
+        // The run reports problems with its directory itself.
       }
     }, lookMs).unref();
   }
 
-  /** Time that was spent in pauses: it counts for no limit. */
+  /** Milliseconds spent paused; these count towards no limit. */
   get pausedMs(): number {
     return this.#pausedMs;
   }
 
-  /** @param experiment that requests are about; those to an earlier process, which ended before it heeded them, are void */
+  /**
+   * @param experiment target of later requests; those left over from an earlier process are dropped with a
+   * warning
+   */
   begin(experiment: Steerable): void {
     for (const { request } of this.#requests.next()) {
       if (request !== undefined)
@@ -127,7 +130,7 @@ export class Control {
     this.#experiment = experiment;
   }
 
-  /** Does what was asked for since the last time, and waits while the run is paused. */
+  /** Executes pending requests, then waits while the run is paused. */
   async heed(): Promise<void> {
     await this.#heedWaiting();
     if (!this.#isPaused) return;
@@ -144,7 +147,10 @@ export class Control {
     this.#requests.clear();
   }
 
-  /** A stop and an answer are heeded at once, for calls may be under way; what changes the run waits for the end of its iteration. */
+  /**
+   * Acts on stops and answers at once, because calls may be in flight. Requests that change the run wait for
+   * the end of the iteration.
+   */
   #look(): void {
     if (this.#experiment === undefined) return;
     for (const { number, request } of this.#requests.next()) {
@@ -190,7 +196,8 @@ export class Control {
       experiment.adopt(config);
       this.#log(number, { action: 'set', changes });
     } catch (error) {
-      // The command that asks has checked it; what came another way must not end the run.
+      // `policyloop` commands validate requests before sending; a bad one from another source must not end
+      // the run.
       if (!(error instanceof UserError)) throw error;
       experiment.emit({ kind: 'warning', message: `not set: ${error.message}` });
       this.#log(number, { action: 'set', changes: [] });

@@ -1,4 +1,4 @@
-/** What a run has for its critic: who revises, and the prompts that ask for it. */
+/** The critic's parts of a run: the model that revises, and its prompts. */
 import type { Config } from '../../config/config.js';
 import type { CriticConfig } from '../../config/critic.js';
 import { languageModelOf } from '../../config/model.js';
@@ -16,23 +16,23 @@ export interface Critic {
   readonly config: CriticConfig;
   readonly proposer: SingleProposer;
   readonly prompter: CriticPrompter;
-  /** Whether it is a language model whose calls must not be made twice. */
+  /** True for a language model, whose calls must not be made twice. */
   readonly isPaid: boolean;
-  /** Whether its server ever answered. */
+  /** Whether the critic's server has ever answered. */
   isReached: boolean;
 }
 
-/** The part of an assembly that is the critic's. */
+/** The critic's part of an assembly. */
 export interface CriticAssembly {
   readonly prompts: CriticPrompts;
-  /** Undefined where the model of the run revises. */
+  /** Undefined if the run's own model revises. */
   readonly model: SingleProposer | undefined;
 }
 
-/** @returns undefined where nothing is revised */
+/** @returns undefined if nothing is revised */
 export function openCritic(assembly: {
   readonly config: Config;
-  /** In a replay, who answered the recorded run. */
+  /** In a replay, the model of the recorded run. */
   readonly counted?: Config['model'];
   readonly countedBeside?: Pick<Config, 'critic' | 'feedback'>;
   readonly critic?: CriticAssembly | undefined;
@@ -54,25 +54,26 @@ export function openCritic(assembly: {
   };
 }
 
-/** The prompts of a critic alone: no model is needed for them. */
+/** The critic's prompter alone, which needs no model. */
 export function criticPrompter(
   assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
 ): CriticPrompter {
   const { config, critic, environment, family } = assembly;
   const { distance } = config.critic!;
-  // In a replay, who answered the recorded run.
+  // In a replay, the models of the recorded run.
   const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
-    ...{ config: config.critic!, environment, prompts: critic.prompts, spec: family.parameters },
+    ...{ config: config.critic!, digits: config.memory.digits, environment },
+    ...{ prompts: critic.prompts, spec: family.parameters },
     task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
     most: mostChange(distance, family.parameters),
   });
 }
 
-/** The section of the language model that revises; undefined where a control does. */
+/** Config of the language model that revises; undefined if a baseline does. */
 export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'>) =>
   languageModelOf(critic?.model ?? model);
 
-/** The largest distance of a revision, from 0 to 1: one entry of a table may always change. */
+/** The largest allowed distance of a revision, in [0, 1]. One entry of a table may always change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;

@@ -1,4 +1,7 @@
-/** Episodes as JSON: lists of steps, each with what was observed and what was done. The files may come from anywhere. */
+/**
+ * Reads episodes from JSON files: lists of steps, each with an observation and an action. The files are
+ * untrusted.
+ */
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import {
   type Action,
@@ -19,14 +22,14 @@ import { isMapping } from '../../settings/schema.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 
-/** In bytes: a thousand steps of a humanoid are a third of it. */
+/** In bytes; a thousand steps of a humanoid take about a third of it. */
 const largestFile = 2 ** 24;
 
 const form = 'a JSON list of {"state": …, "action": …}, one for each step';
 
 /**
- * The episodes of a file: one, or those that the prompts of a run showed, where the file is that of a run.
- * @throws UserError that names the file, the step and what is wrong there
+ * Reads a file that holds either one episode or the demonstrations recorded in a run.
+ * @throws UserError that names the file, the step and the problem
  */
 export function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
   const content = contentOf(file);
@@ -83,7 +86,7 @@ function contentOf(file: string): unknown {
   }
 }
 
-/** Where a step stands, for errors. */
+/** Location of a step, for error messages. */
 interface StepPlace {
   readonly file: string;
   readonly step: string;
@@ -91,7 +94,7 @@ interface StepPlace {
 
 const known = ['state', 'observation', 'action'];
 
-/** The state goes by either name. */
+/** Reads a step's action and observation; `state` is an alias for `observation`. */
 function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof DemonstratedStep, unknown> {
   const wrong = (more: Pick<Problem, 'message' | 'value'>) =>
     new UserError({ file, ...more, alternatives: ['{"state": …, "action": …}'] });
@@ -104,7 +107,7 @@ function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof
   return { observation: observation ?? state, action };
 }
 
-/** @throws UserError where the observation or the action is not of its space */
+/** @throws UserError if the observation or the action isn't in its space */
 export function fittingStep(
   { action, observation }: Readonly<Record<keyof DemonstratedStep, unknown>>,
   { actionSpace, id, observationSpace }: EnvironmentSpec,
@@ -128,7 +131,7 @@ export function fittingStep(
   };
 }
 
-/** A vector may lie beyond its bounds, as in an environment; a single integer may stand in a list. */
+/** A vector may exceed its bounds, as in an environment. A single integer may be wrapped in a list. */
 function memberOf(space: NumericSpace, value: unknown): Action | undefined {
   if (space.kind === 'discrete') {
     const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;

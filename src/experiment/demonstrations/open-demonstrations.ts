@@ -1,4 +1,4 @@
-/** The episodes that `demonstrations` names, from wherever they stand. */
+/** Loads the episodes that `demonstrations` names, from a file, a folder or a run. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Problem, UserError } from '../../base/errors.js';
@@ -13,7 +13,7 @@ import { fittingStep, readEpisode, readEpisodes } from './episode-file.js';
 const expected =
   'name a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or the directory of a run';
 
-/** @throws UserError where there are not as many, or one is no episode of this environment */
+/** @throws UserError if there are too few episodes, or one doesn't belong to this environment */
 export function openDemonstrations(
   config: DemonstrationsConfig,
   environment: EnvironmentSpec,
@@ -45,7 +45,7 @@ const tooFew = ({ episodes }: DemonstrationsConfig, there: number): UserError =>
     remedy: `demonstrations.episodes=${there}`,
   });
 
-/** `episode_1.json`, `episode_2.json`, … of a folder. */
+/** Reads `episode_1.json`, `episode_2.json`, … from a folder. */
 function numbered(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
   const files = Array.from({ length: config.episodes }, (_, i) => join(config.from, `episode_${i + 1}.json`));
   const missing = files.findIndex((file) => !existsSync(file));
@@ -59,7 +59,7 @@ interface Ranked {
   readonly total: number;
 }
 
-/** The recorded episodes of the highest returns, the best first, the earlier one on ties. */
+/** The recorded episodes with the highest returns, best first; the earlier one wins ties. */
 function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
   const { episodes: wanted, from } = config;
   const manifest = runAt(config);
@@ -109,7 +109,7 @@ function runAt(config: DemonstrationsConfig) {
 const placeOf = ({ candidate, episode, iteration }: EpisodeRecord) =>
   `iteration ${iteration}, candidate ${candidate}, episode ${episode}`;
 
-/** @throws UserError for a line that is no whole episode */
+/** Sum of the rewards. @throws UserError for a line that isn't a complete episode */
 function returnOf(episode: EpisodeRecord, run: string): number {
   const { actions, observations, rewards }: { readonly [key in keyof EpisodeRecord]?: unknown } = episode;
   const isWhole =

@@ -1,10 +1,10 @@
-/** Answers to the question of a run that come from elsewhere than its own terminal. */
+/** Answers to a run's question that come from another process rather than the run's own terminal. */
 import type { Said } from '../../prompting/context/feedback.js';
 
 export interface Answers {
-  /** Takes an answer; one to another question than that which is open is left. */
+  /** Delivers an answer; ignored if the question is no longer open. */
   give(question: string, said: Said): void;
-  /** The answer to a question, once there is one. A later question replaces it. */
+  /** Resolves with the answer to a question. A later question replaces an earlier one. */
   of(question: string): Promise<Said>;
 }
 

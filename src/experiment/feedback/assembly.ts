@@ -1,4 +1,4 @@
-/** Who gives feedback, and whether there is something to be seen. */
+/** Checks who gives feedback and whether there is anything to show. */
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
@@ -9,18 +9,18 @@ import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { canDraw, notDrawn } from '../../rollout/replay.js';
 import { isViewed } from '../../runs/questions.js';
 
-/** The part of an assembly that is of feedback. */
+/** The feedback part of an assembly. */
 export interface FeedbackAssembly {
-  /** Undefined where a person is asked. */
+  /** Undefined if a person is asked. */
   readonly prompts: FeedbackPrompts | undefined;
-  /** Who answers, where that is not the model of the run, nor a person. */
+  /** The model that answers, if it is neither the run's model nor a person. */
   readonly model: LanguageModel | undefined;
 }
 
 /**
- * @param place directory that the run is in, or that its own is going to be in
- * @param ask of a terminal; undefined where there is none
- * @throws UserError where a person is to be asked whom nobody can reach
+ * @param place directory of the run, or the one that will contain it
+ * @param ask asks in the terminal; undefined if there is none
+ * @throws UserError if feedback must come from a person and nobody can be reached
  */
 export function requirePerson(
   { feedback, model }: Pick<Config, 'feedback' | 'model'>,
@@ -43,8 +43,8 @@ export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =
   !isRemote(environment) && canDraw(environment);
 
 /**
- * @param model that is going to look; undefined where a person is asked
- * @throws UserError where the model sees no pictures, or there are none to be seen
+ * @param model the model that looks at the pictures; undefined if a person is asked
+ * @throws UserError if the model can't see images or the environment can't be drawn
  */
 export function requirePictures(
   config: Pick<Config, 'feedback' | 'model'>,

@@ -1,4 +1,6 @@
-/** A person as a model: shown an episode in the terminal and in the live view, and waited for. */
+/**
+ * Wraps a person as a model: shows an episode in the terminal and in the live view, and waits for an answer.
+ */
 import { onAbort } from '../../base/abortable.js';
 import type { CommandContext } from '../../base/context.js';
 import type { FeedbackConfig } from '../../config/feedback.js';
@@ -11,34 +13,34 @@ import { replaceFile } from '../../storage/files.js';
 import type { Answers } from './answers.js';
 import { type Draw, momentsOf, type SeenEpisode } from './seen-episode.js';
 
-/** How a person is reached. */
+/** How to reach a person. */
 export interface PersonAccess {
-  /** Absent where there is no terminal to be asked in. */
+  /** Absent if there is no terminal. */
   readonly ask?: CommandContext['ask'];
   readonly terminal?: CommandContext['terminal'];
   readonly note: CommandContext['note'];
   readonly milliseconds: CommandContext['milliseconds'];
-  /** What is answered elsewhere, in the view. */
+  /** Answers given in the live view. */
   readonly answers: Answers;
   /** Directory of the run. */
   readonly path: string;
-  /** Where the picture of an iteration is written, for people and for the system. */
+  /** Where to write an iteration's picture: the path, its name, and the path as shown to the user. */
   readonly picture: (iteration: number) => {
     readonly file: string;
     readonly name: string;
     readonly shown: string;
   };
-  /** Absent where the environment has no drawing. */
+  /** Absent if the environment can't be drawn. */
   readonly draw?: Draw | undefined;
   readonly stepSeconds: number | undefined;
-  /** Told where a person ends the input, and so the run. */
+  /** Called when the person ends the input, which ends the run. */
   readonly onEnd: () => void;
-  /** Told how long an answer was waited for. */
+  /** Called with the time spent waiting for an answer. */
   readonly onWaited: (milliseconds: number) => void;
 }
 
 const width = 480; // pixels
-/** Moments that a terminal shows, where it has room. */
+/** Maximum number of frames shown in the terminal, space permitting. */
 const mostMoments = 6;
 
 const howTo = 'Rate it from 1 (bad) to 5 (good), remark on it, or both as “4: too jerky”; Enter skips.';
@@ -49,8 +51,8 @@ type Outcome =
   | { readonly kind: 'ended' };
 
 /**
- * The person who is asked on one episode.
- * @param finish ends the wait: a person need not answer first
+ * A model that asks the person about one episode.
+ * @param finish ends the wait even if nobody has answered
  */
 export function personFor(
   access: PersonAccess,
@@ -72,7 +74,7 @@ export function personFor(
       const withdrawn = new AbortController();
       const picture = show(access, messages[0]!.content, seen);
       openQuestion(access.path, { question, text: messages[0]!.content, picture: picture ?? null });
-      // A wait alone keeps no process alive.
+      // Waiting on promises alone would not keep the process alive.
       const alive = setInterval(() => undefined, 60_000);
       try {
         const outcome = await Promise.race([
@@ -96,14 +98,14 @@ export function personFor(
   };
 }
 
-/** An answer that nobody gave in time has another end than one that was left empty. */
+/** A timeout has a different finish reason from an empty answer. */
 const completionOf = (outcome: Exclude<Outcome, { kind: 'ended' }>, latencyMs: number): Completion => ({
   text: outcome.kind === 'answered' ? outcome.text : '',
   finishReason: outcome.kind === 'answered' ? 'stop' : 'other',
   ...{ usage: {}, latencyMs, retries: 0 },
 });
 
-/** @returns the name of the picture, where there is one */
+/** Shows the episode. @returns the name of its picture, if there is one */
 function show(access: PersonAccess, text: string, seen: SeenEpisode): string | undefined {
   const { ask, draw, note, picture, terminal } = access;
   const animation = draw?.(seen);
@@ -117,7 +119,7 @@ function show(access: PersonAccess, text: string, seen: SeenEpisode): string | u
       columns: (terminal.columns || 80) - 1,
       depth: terminal.getColorDepth?.() ?? 1,
     });
-    // Its colours are others than those of the program's words.
+    // Written unstyled: the picture has its own colours.
     terminal.write(`${lines.join('\n')}\n`);
   }
   note(`the whole episode: ${shown}`);
@@ -126,7 +128,7 @@ function show(access: PersonAccess, text: string, seen: SeenEpisode): string | u
 
 const never = new Promise<never>(() => undefined);
 
-/** What is typed into the terminal, asked for until it is clear. */
+/** Reads lines from the terminal until one is a valid answer. */
 async function typed({ ask, note }: PersonAccess, withdrawn: AbortSignal): Promise<Outcome> {
   if (ask === undefined) return never;
   note(howTo);
@@ -148,7 +150,7 @@ const late = (minutes: number | undefined, withdrawn: AbortSignal): Promise<Outc
         onAbort(withdrawn, () => clearTimeout(timer));
       });
 
-/** The run is told to stop: from elsewhere, or by the time that it may take. */
+/** Resolves when the run is told to stop: by another process or by a time limit. */
 const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: AbortSignal): Promise<Outcome> =>
   new Promise((resolve) => {
     for (const signal of signals) {

@@ -1,4 +1,4 @@
-/** What is asked on an episode: of a model, by templates; of a person, in a few lines. */
+/** Questions about an episode: from templates for a model, in a few lines for a person. */
 import { type FeedbackConfig, framesOf } from '../../config/feedback.js';
 import { short } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
@@ -9,12 +9,13 @@ import type { ParseFailure } from '../../prompting/answer/parse.js';
 import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
 import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
+import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters, formatValue } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/written.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { momentsOf, type SeenEpisode } from './seen-episode.js';
 
-/** How somebody is asked, and what an answer says. */
+/** Builds the question and interprets the answer. */
 export interface Questions {
   readonly prompt: (seen: SeenEpisode) => {
     readonly messages: readonly ChatMessage[];
@@ -25,29 +26,33 @@ export interface Questions {
 
 export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'kind' in said;
 
-/** Questions to a vision model. */
+/** Questions for a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
+  /** `memory.digits` */
+  readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** How long a step of the environment takes. */
+  /** Duration of an environment step in seconds. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
-  const { config, prompts, spec, stepSeconds, task } = parts;
+  const { config, digits, prompts, spec, stepSeconds, task } = parts;
   return {
     prompt({ entry, episode, isBest, record }) {
+      const own = entry.returns[episode]!;
+      const told = scoreTexts(digits, [entry.score, own]);
       const context: FeedbackContext = {
         ...task,
         iteration: entry.iteration,
         evaluated: {
           parameters: formatParameters(entry.parameters, spec),
-          score: formatValue(entry.score, 2),
+          score: told(entry.score),
           best: isBest,
         },
         episode: {
           ...{ number: episode + 1, of: entry.returns.length },
-          return: formatValue(entry.returns[episode]!, 2),
+          return: told(own),
           steps: record.actions.length,
           terminated: record.terminated,
         },
@@ -72,10 +77,10 @@ export function visionQuestions(parts: {
   };
 }
 
-/** Steps that a person is told of where nothing can be drawn. */
+/** Number of steps listed for a person if the environment can't be drawn. */
 const toldSteps = 20;
 
-/** Questions to a person. @param isDrawn whether the episode is shown as a picture */
+/** Questions for a person. @param isDrawn whether the episode is shown as a picture */
 export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDrawn: boolean): Questions {
   return {
     prompt({ entry, episode, isBest, record }) {

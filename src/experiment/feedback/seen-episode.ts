@@ -1,4 +1,4 @@
-/** The episode that feedback is asked on, and how it is drawn. */
+/** The episode that feedback is about, and how it is drawn. */
 import { type Animation, isShown, paceOf } from '../../render/animation.js';
 import { spread } from '../../render/terminal-picture.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
@@ -8,20 +8,20 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 
 export interface SeenEpisode {
   readonly entry: BufferEntry;
-  /** Its number among the episodes of the evaluation, from 0. */
+  /** 0-based index among the episodes of the evaluation. */
   readonly episode: number;
   readonly record: EpisodeRecord;
-  /** Whether no evaluation before has a higher score. */
+  /** True if no earlier evaluation has a higher score. */
   readonly isBest: boolean;
 }
 
-/** Plays an episode again, and draws it. */
+/** Replays an episode and draws it. */
 export type Draw = (seen: SeenEpisode) => Animation;
 
-/** Moments of an episode that are drawn, at most. */
+/** Maximum number of frames per episode. */
 const most = { maxFrames: 200 };
 
-/** @param environment one of its own: what it keeps from episode to episode must not reach evaluations */
+/** @param environment a separate instance, so that state kept between episodes can't leak into evaluations */
 export const drawing =
   ({
     environment,
@@ -39,9 +39,9 @@ export const drawing =
   };
 
 /**
- * Some moments of an episode, evenly spaced, by their positions among those that are drawn and by their steps: known
- * without drawing it.
- * @param stepSeconds of the environment
+ * Selects evenly spaced moments of an episode, as indices among the drawn frames and as step numbers, without
+ * drawing anything.
+ * @param stepSeconds duration of an environment step
  */
 export function momentsOf(
   { actions: { length } }: Pick<EpisodeRecord, 'actions'>,

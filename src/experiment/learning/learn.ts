@@ -1,4 +1,4 @@
-/** Trains the model of a run on what its answers earned, iteration after iteration. */
+/** Trains a run's model on the scores of its answers, after each iteration. */
 
 import { remembered } from '../../prompting/context/history.js';
 import type { MemoryConfig } from '../../prompting/settings.js';
@@ -8,7 +8,7 @@ import type { Adaptation } from '../../runs/events.js';
 import type { Learner } from './learner.js';
 import { observedIteration } from './observed.js';
 
-/** The parts of an experiment that it works with. */
+/** The parts of an experiment used here. */
 interface Adapting {
   readonly learner: Learner | undefined;
   readonly languageModel: { readonly adopt?: ((directory: string) => void) | undefined } | undefined;
@@ -18,8 +18,8 @@ interface Adapting {
 }
 
 /**
- * Shows the learner what was just evaluated, before it is on record.
- * @returns what an update did; undefined where none was due, or the model is not trained
+ * Shows the learner an iteration's evaluations before they are recorded.
+ * @returns what an update did; undefined if none was due or the model isn't trained
  */
 export async function learn(
   adapting: Adapting,
@@ -36,7 +36,7 @@ export async function learn(
   return adapted;
 }
 
-/** Brings the learner, and the model with it, to where the run stands. */
+/** Brings the learner and the model up to the run's last complete iteration. */
 export async function learnAgain(adapting: Adapting, recorded: Iterable<CallRecord>): Promise<void> {
   const { buffer, completed, learner } = adapting;
   if (learner === undefined) return;

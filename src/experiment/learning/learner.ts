@@ -1,4 +1,7 @@
-/** What trains the model of a run while it searches. It is handed in: this half of the program trains nothing. */
+/**
+ * Interface of the component that trains a run's model during the search. It must be registered: this half of
+ * the package trains nothing.
+ */
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import type { AdaptConfig } from '../../config/learning/adapt.js';
@@ -7,29 +10,32 @@ import type { LocalConfig } from '../../models/local/settings.js';
 import type { Adaptation } from '../../runs/events.js';
 import type { ObservedIteration } from './observed.js';
 
-/** A run that trains its model. */
+/** Config of a run that trains its model. */
 export interface AdaptingConfig extends Config {
   readonly adapt: AdaptConfig;
   readonly model: LocalConfig;
 }
 
-/** The config for the learner, whose model is the one that is trained: a member of a portfolio, too. */
+/**
+ * The config as the learner sees it, whose `model` is the trained one (possibly a portfolio member);
+ * undefined if nothing is trained.
+ */
 export function adaptingConfig(config: Config): AdaptingConfig | undefined {
   const { adapt } = config;
   const model = languageModelOf(config.model);
   return adapt !== undefined && model?.provider === 'local' ? { ...config, adapt, model } : undefined;
 }
 
-/** Learns from the candidates of a run. What it has learnt follows from the run's seed and log alone. */
+/** Trains on the candidates of a run. Its state is a function of the run's seed and log alone. */
 export interface Learner {
-  /** The last iteration that it knows. A run that goes on tells it of those after. */
+  /** The last iteration that it has observed. A resumed run passes it the later ones. */
   readonly iteration: number;
-  /** Directory of the adapter as it is; undefined before the first update. */
+  /** Directory of the current adapter; undefined before the first update. */
   readonly adapter: string | undefined;
   /**
-   * Takes note of the next iteration, before that is on record.
-   * @returns what an update did; undefined where none was due
-   * @throws UserError when the training diverges or memory runs out
+   * Processes the next iteration, before that is recorded.
+   * @returns what an update did; undefined if none was due
+   * @throws UserError if training diverges or memory runs out
    */
   observe(observed: ObservedIteration): Promise<Adaptation | undefined>;
   close(): Promise<void>;
@@ -37,25 +43,25 @@ export interface Learner {
 
 export interface Learning {
   /**
-   * The modules, by the last parts of their paths, that the adapter will change.
-   * @throws UserError where the model can't be trained
+   * The modules that the adapter will change, as suffixes of their paths.
+   * @throws UserError if the model can't be trained
    */
   modules(config: AdaptingConfig): readonly string[];
   /**
-   * @param run its directory, for the adapter and what the learner keeps
-   * @param completed the last complete iteration of the run: nothing of a later one counts
+   * @param run directory of the run, where the learner stores the adapter and its state
+   * @param completed the last complete iteration of the run; state of any later one is discarded
    */
   open(config: AdaptingConfig, run: string, completed: number): Promise<Learner>;
 }
 
 let handedIn: (() => Promise<Learning>) | undefined;
 
-/** Called once by each entry of the package that has both halves. */
+/** Registers the training half. Called once by each package entry point that includes it. */
 export function handInLearning(load: () => Promise<Learning>): void {
   handedIn = load;
 }
 
-/** @throws UserError in a program that has this half alone */
+/** @throws UserError if the training half isn't part of the program */
 export function learningAtHand(): Promise<Learning> {
   if (handedIn !== undefined) return handedIn();
   throw new UserError({

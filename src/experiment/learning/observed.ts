@@ -1,16 +1,19 @@
-/** What a learner sees of an iteration: each prompt with the answers to it, and what became of them. */
+/** What a learner sees of an iteration: each prompt with its answers and their outcomes. */
 import type { ChatMessage, SampledTokens } from '../../models/language-model.js';
 import type { ParseFailureKind } from '../../prompting/answer/parse.js';
 import type { BufferEntry, Evaluated } from '../../rollout/replay-buffer.js';
 import { type CallRecord, currentFailure } from '../../runs/calls.js';
 
-/** An answer to a prompt, and what became of it. */
+/** An answer to a prompt, with its outcome. */
 export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
   | (Evaluated & { readonly kind: 'evaluated'; readonly returns: readonly number[] })
   | { readonly kind: 'unreadable'; readonly failure: ParseFailureKind }
 );
 
-/** The answers to one prompt: those of all candidates, or after a correction, which quotes its answer, of one. */
+/**
+ * The answers to one prompt. All candidates share the first prompt; a correction quotes one candidate's
+ * answer and so has a prompt of its own.
+ */
 interface ObservedPrompt {
   readonly messages: readonly ChatMessage[];
   readonly answers: readonly ObservedAnswer[];
@@ -25,7 +28,7 @@ export interface ObservedIteration {
 
 /**
  * @param calls of the iteration
- * @param entries of the iteration: one for each candidate that was evaluated
+ * @param entries of the iteration, one for each evaluated candidate
  */
 export function observedIteration(
   iteration: number,
@@ -45,7 +48,7 @@ export function observedIteration(
   return { iteration, history, prompts: [...prompts.values()] };
 }
 
-/** Undefined for a call that gave no answer, or one that nothing was made of. */
+/** Undefined for a call without an answer or whose answer was not used. */
 function observedAnswer(
   { candidate, completion, outcome }: CallRecord,
   entries: readonly BufferEntry[],
@@ -55,7 +58,7 @@ function observedAnswer(
   if (outcome.kind === 'rejected')
     return { text, sampled, kind: 'unreadable', failure: currentFailure(outcome.failure).kind };
   const entry = entries.find((one) => one.candidate === candidate);
-  // What was evaluated is not what the answer says where the proposal was moved.
+  // If a proposal was moved, the evaluated parameters are not the ones in the answer.
   if (outcome.kind !== 'accepted' || outcome.moved !== undefined || entry === undefined) return undefined;
   const { parameters, returns, score } = entry;
   return { text, sampled, kind: 'evaluated', parameters, returns, score };

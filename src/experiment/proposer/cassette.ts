@@ -1,4 +1,4 @@
-/** Finds what `model: {provider: replayed}` replays. */
+/** Finds the recording for `model: {provider: replayed}`. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
@@ -15,17 +15,17 @@ import type { RunDefaults } from './run-defaults.js';
 
 export interface Recording {
   readonly cassette: Cassette;
-  /** The model that answered: its prices and limits are those of the recorded calls. */
+  /** The model that answered; the recorded calls are counted with its prices and limits. */
   readonly model: ModelConfig;
-  /** The sections that name other models, or a person. */
+  /** The recorded sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
-  /** Those of the run; one of an earlier version had no `limits.rejections`. */
+  /** Defaults of the recorded run; one of an earlier version has no `limits.rejections`. */
   readonly defaults: RunDefaults;
 }
 
 /**
- * Opens the recorded run that has the seed of the config: each repeat replays the run of its own seed.
- * @throws UserError naming `model.run` when there is no such run, or none with a seed of this config
+ * Opens the recorded run whose seed matches the config: each repeat replays the run with its own seed.
+ * @throws UserError naming `model.run` if there is no such run, or none with a seed of this config
  */
 export function openRecording(
   model: ReplayedConfig,
@@ -35,7 +35,7 @@ export function openRecording(
     const runs = runsOf(model.run);
     const wanted = repeatSeeds(seed, repeats);
     const strange = wanted.find((one) => !runs.some((run) => run.seed === one));
-    // Recorded replies may be heard under other seeds, where a changed prompt is no error.
+    // With `onChange: warn`, a single recorded run can be replayed under any seed.
     const anySeed = model.onChange === 'warn' && runs.length === 1;
     if (strange !== undefined && !anySeed) throw otherSeed(runs, strange, repeats);
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
@@ -61,7 +61,7 @@ export function openRecording(
   }
 }
 
-/** The calls of a run, read anew each time. */
+/** The calls of a run, read from disk on every iteration. */
 export function callsIn(path: string): Cassette['calls'] {
   const { calls } = openLogs(path);
   return {
@@ -76,7 +76,7 @@ interface SeededRun {
   readonly seed: number;
 }
 
-/** A run alone, or all of a group that began. */
+/** The run itself or, for a group, its runs that have started. */
 function runsOf(path: string): readonly SeededRun[] {
   if (!existsSync(join(path, groupFile))) return [{ path, seed: readManifest(path).seed }];
   const { runs, seeds } = readGroup(path);

@@ -14,19 +14,19 @@ import { findControl } from '../../search/controls.js';
 import { createSwitch, type SwitchRule } from '../../search/switching.js';
 import type { Portfolio, SingleProposer } from './proposer.js';
 
-/** What a model is made from, beside its section of the config. */
+/** What a model needs in addition to its config section. */
 interface Surroundings {
   /** Environment variables, for keys and server addresses. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How hosted models wait before they try a failed call again. */
+  /** How hosted models wait before they retry a failed call. */
   readonly wait: Wait;
-  /** What a replayed run was answered. */
+  /** Recorded answers for a replay. */
   readonly cassette: Cassette | undefined;
-  /** Modules that a local model is trained in while it answers; undefined where it stays as it is. */
+  /** Modules of a local model that are trained during the run; undefined if it stays fixed. */
   readonly adaptable: readonly string[] | undefined;
 }
 
-/** The providers of language models; a user's module is opened by `moduleModel`, for it takes time. */
+/** Providers of language models. User modules load asynchronously, so `moduleModel` opens them. */
 const providers = [
   provider(openaiSchema, (config, { environment, wait }) => createOpenAI(config, environment, wait)),
   provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
@@ -40,7 +40,7 @@ const providers = [
   }),
 ];
 
-/** A record of `providers`; its name is the one that its schema has for `model.provider`. */
+/** A `providers` record, named after its schema's `provider` literal. */
 function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>>(
   schema: Schema,
   create: (config: z.output<Schema>, surroundings: Surroundings) => LanguageModel,
@@ -53,12 +53,13 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
 }
 
 /**
- * The language model that a config names.
- * @param environment variables, for keys and server addresses
- * @param wait how hosted models wait before they try a failed call again
- * @param cassette what a replayed run was answered
- * @param adaptable modules that a local model is trained in while it answers
- * @throws UserError when an API key is missing, an address is none, or a directory holds no model that can be run
+ * Creates the language model that a config names.
+ * @param environment environment variables, for keys and server addresses
+ * @param wait how hosted models wait before they retry a failed call
+ * @param cassette recorded answers for a replay
+ * @param adaptable modules of a local model that are trained during the run
+ * @throws UserError if an API key is missing, an address is invalid, or a directory holds no model that can
+ * be run
  */
 export function createModel(
   config: ModelConfig,
@@ -72,7 +73,7 @@ export function createModel(
   return record.create(config, { environment, wait, cassette, adaptable });
 }
 
-/** The language model or the control that a config names; see createModel. */
+/** Creates the language model or the baseline that a config names; see createModel. */
 export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
   const [config] = given;
   const control = findControl(config.provider);
@@ -81,7 +82,7 @@ export function createProposer(...given: Parameters<typeof createModel>): Single
 }
 
 /**
- * A portfolio of members that are made already.
+ * Combines existing proposers into a portfolio.
  * @param proposers one for each member of the config
  */
 export function createPortfolio(config: PortfolioConfig, proposers: readonly SingleProposer[]): Portfolio {
@@ -107,7 +108,7 @@ function switchRule(config: PortfolioConfig): SwitchRule {
   }
 }
 
-/** The error of a run whose model is an object of the program that started it. */
+/** Error for a run whose model was an object passed in by the program that started it. */
 function notAtHand(id: string): UserError {
   return new UserError({
     field: 'model',

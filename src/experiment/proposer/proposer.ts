@@ -4,7 +4,10 @@ import { createGenerator, type RandomGenerator } from '../../random/generator.js
 import type { Control, Task } from '../../search/control.js';
 import type { Switch } from '../../search/switching.js';
 
-/** Proposes parameters: a language model; a control, which needs no opening and no closing; or several of them. */
+/**
+ * Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of
+ * them.
+ */
 export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | ControlProposer;
@@ -16,7 +19,7 @@ export interface Portfolio extends Absent<LanguageModel> {
   readonly choose: Switch;
 }
 
-/** The language model among those that propose; undefined where there are only controls. */
+/** The language model of a proposer; undefined if it has only baselines. */
 export function languageModelIn(proposer: Proposer): LanguageModel | undefined {
   const singles = 'members' in proposer ? proposer.members.map((member) => member.proposer) : [proposer];
   return singles.find((one) => one.generate !== undefined);
@@ -28,7 +31,10 @@ interface ControlProposer extends Control, Absent<LanguageModel> {
 
 type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
 
-/** Answers the prompts of a task: a control does so in the answer format, drawing from the call's seed alone. */
+/**
+ * Wraps a proposer as a language model for one task. A baseline answers in the answer format and draws from
+ * the call's seed alone.
+ */
 export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
   const { id, proposeGroup } = proposer;

@@ -1,34 +1,40 @@
-/** What a new run fills in where its config leaves something open, so that its own config states it. */
+/** Fills in the settings that a new run's config leaves open, so that the run's own config states them. */
 import type { Config } from '../../config/config.js';
 import { languageModelOf } from '../../config/model.js';
+import type { ModelContext } from '../../models/language-model.js';
 import { withDefaultSampling } from '../../models/local/default-sampling.js';
 import { localContext } from '../../models/local/process/local-model.js';
 import type { LocalConfig } from '../../models/local/settings.js';
 import { historyTokens } from '../../prompting/settings.js';
 
-/** Settings of a new run that its config leaves open: those of the run that it replays, if it replays one. */
+/** Defaults for a new run; a replay takes them from the recorded run. */
 export interface RunDefaults {
   readonly limits: Pick<Config['limits'], 'rejections'>;
   readonly memory: Pick<Config['memory'], 'digits' | 'tokens'>;
 }
 
-export function defaultsOf({ adapt, memory, model }: Config): RunDefaults {
+/** @param contextOf queries the context length of a model that isn't local */
+export async function defaultsOf(
+  { adapt, memory, model }: Config,
+  contextOf: () => Promise<ModelContext | undefined>,
+): Promise<RunDefaults> {
   const reader = languageModelOf(model);
-  // What `best` and `recent` choose is meant to be shown whole.
-  const isOpen = memory.best === undefined && memory.recent === undefined;
-  const context = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
+  // A selection by `best` and `recent` is shown in full, so it needs no token limit.
+  const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
+  const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
+  const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
     limits: { rejections: adapt === undefined ? 10 : 0 },
-    memory: {
-      digits: 3,
-      tokens: context === undefined ? historyTokens : Math.min(historyTokens, Math.floor(context / 2)),
-    },
+    memory: { digits: 3, tokens: context === undefined ? historyTokens : historyWithin(context) },
   };
 }
 
+/** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
+export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
+
 /**
- * The config of a new run with the sampling of its local models filled in.
- * @throws UserError where there is no such model
+ * The config of a new run with its local models' sampling settings filled in.
+ * @throws UserError if a model doesn't exist
  */
 export function withSampling(config: Config): Config {
   const { critic, model } = config;
@@ -42,7 +48,7 @@ export function withSampling(config: Config): Config {
   };
 }
 
-/** The config that a run continues with: what it leaves open stays as the run filled it in when it began. */
+/** The config of a resumed run: settings it leaves open keep the values filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { critic, limits, memory, model } = wanted;
   return {

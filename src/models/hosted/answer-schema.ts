@@ -1,3 +1,4 @@
+import { jsonIn } from '../../storage/json-depth.js';
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
@@ -52,14 +53,10 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
 
 /** The object that a text is, thoughts aside; undefined where it is something else. */
 export function parsedObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(answerText(text).text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(answerText(text).text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 type Values = Omit<NumberKind, 'choices'> & { readonly choices: readonly number[] | undefined };

@@ -3,23 +3,35 @@
  * slow local model exceeds. This one also classifies every failure, once for all providers, before a library prints it
  * or hides its headers.
  */
-import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
-import { describeBody, isWebPage, parseJson, refusalIn, type ServerError } from './server-error.js';
+import { describeBody, isWebPage, refusalIn, type ServerError } from './server-error.js';
+
+/** Options of agents that the types of Node 20 don't have. */
+interface ProxyOptions extends https.AgentOptions {
+  readonly proxyEnv?: NodeJS.ProcessEnv;
+}
 
 interface Reply {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   readonly body: string;
 }
 
 /** In bytes, far beyond any completion; a server that sends more is broken. */
-const longestBody = 64 * 2 ** 20;
+const longestBody = 16 * 2 ** 20;
 
 /** A host that takes longer to accept the connection (TLS included) is down. */
 const connectTimeoutMs = 10_000;
+
+/** Sends `init` (method, headers, text body, signal) the way that hosted models are asked, and resolves with any reply. */
+export const plainFetch: typeof fetch = async (input, init = {}) => {
+  const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
+  return new Response(body === '' ? null : body, { status });
+};
 
 /**
  * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.
@@ -29,7 +41,7 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (parseJson(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined) {
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
@@ -43,11 +55,16 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
     let isConnected = false;
     const failed = (error: Error) =>
       reject(error instanceof TryFailure ? error : networkFailure(url, error, isConnected));
-    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+    const isSecure = url.protocol === 'https:';
+    const { Agent, globalAgent, request: send } = isSecure ? https : http;
+    const request = send(
       url,
       {
-        // The server may close a kept connection at the moment of its use; a new one can't fail so.
-        agent: false,
+        // The server may close a kept connection at the moment of its use; a new one can't fail so. Only the global agent
+        // knows whether Node was told to use proxies (NODE_USE_ENV_PROXY or --use-env-proxy, since Node 24).
+        agent: new Agent({
+          proxyEnv: (globalAgent as { readonly options?: ProxyOptions }).options?.proxyEnv,
+        } as ProxyOptions),
         method: init.method ?? 'GET',
         headers: { ...Object.fromEntries(new Headers(init.headers)), 'accept-encoding': 'identity' },
         ...(init.signal && { signal: init.signal }),
@@ -79,10 +96,13 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
       socket.setKeepAlive(true, 30_000);
       const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
       const timer = setTimeout(hangs, connectTimeoutMs);
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      const connected = () => {
         isConnected = true;
         clearTimeout(timer);
-      });
+      };
+      socket.once(isSecure ? 'secureConnect' : 'connect', connected);
+      // A proxy's tunnel is handed over when it is connected already.
+      request.once('finish', connected);
       socket.once('close', () => clearTimeout(timer));
     });
     request.end(init.body ?? undefined);
@@ -132,7 +152,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
  * Milliseconds that the server asks to wait, by `retry-after-ms` or `retry-after` (RFC 9110: seconds, or a date,
  * which is read against the server's own `date`).
  */
-export function retryAfter(headers: IncomingHttpHeaders): number | undefined {
+export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
   if (milliseconds >= 0) return milliseconds;

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
@@ -233,10 +234,25 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/** OLLAMA_HOST may lack the scheme or the port, and may be the address the server binds to (0.0.0.0). */
+/**
+ * The address in a host, by the rules of Ollama's own client: it may lack the scheme or the port, stand in quotes, be an
+ * IPv6 address without brackets, or the one that the server binds to (0.0.0.0).
+ */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
-  const given = config.host ?? (env.OLLAMA_HOST?.trim() || 'http://127.0.0.1:11434');
-  const complete = given.includes('://') ? given : `http://${given.replace(/^:/, '127.0.0.1:')}`;
+  const given =
+    config.host ??
+    (env.OLLAMA_HOST?.trim()
+      .replaceAll(/^["']+|["']+$/g, '')
+      .trim() ||
+      '127.0.0.1');
+  const [, scheme, login = '', place = '', rest = ''] = /^(?:(\w+):\/\/)?(.*@)?([^/]*)(.*)$/s.exec(given)!;
+  const bare = place.replaceAll(/^\[|\]$/g, '');
+  const host = isIPv6(bare)
+    ? `[${bare}]`
+    : place.replace(scheme === undefined ? /^(?=:|$)/ : /^(?=:)/, '127.0.0.1');
+  const port = scheme === undefined && !/:\d+$/.test(host) ? ':11434' : '';
+  const complete =
+    given === 'ollama.com' ? 'https://ollama.com' : `${scheme ?? 'http'}://${login}${host}${port}${rest}`;
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
@@ -247,7 +263,6 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
       remedy: 'give it in full, e.g. http://127.0.0.1:11434',
     });
   }
-  if (!given.includes('://') && url.port === '') url.port = '11434';
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';
   return url;
 }

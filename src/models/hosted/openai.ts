@@ -25,6 +25,7 @@ import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
+import { servedContext } from './served-context.js';
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
@@ -38,6 +39,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
+  /** What the server said when it was first asked. */
+  let served: ReturnType<typeof servedContext> | undefined;
 
   /** One request, made again without what the server refuses; `adapted` receives the kinds of the refusals. */
   const request = async (
@@ -79,6 +82,11 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
     rate,
     close: async () => rate?.close(),
     seesImages: true,
+    async context(signal) {
+      served ??= servedContext(settings, config.name, signal);
+      const tokens = await served;
+      return tokens === undefined ? undefined : { tokens };
+    },
     async generate(messages, options) {
       const { grammar, images = [], seeds, signal, mayTryAgain } = options;
       const maxTokens = lowestLimit(config.maxTokens, options.maxTokens);
@@ -100,11 +108,16 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const failedTries = [...outcome.failedTries, ...adapted];
       const sent = { messages, images: images.length, maxTokens };
       const { level, response } = outcome.value;
-      const completions = completionsOf(response, sent, {
+      const [asked, given] = [seeds.length, response.choices.length];
+      const warnings = [
+        ...(dialect.refused.has('seed') ? [seedWarning] : []),
+        ...(given > asked ? [`the server sent ${given} completions where ${asked} were asked for`] : []),
+      ];
+      const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
         latencyMs: outcome.latencyMs,
         retries: failedTries.length,
         ...(failedTries.length > 0 && { failedTries }),
-        ...(dialect.refused.has('seed') && { warnings: [seedWarning] }),
+        ...(warnings.length > 0 && { warnings }),
       });
       return completions.map((completion) => {
         if (config.format !== 'auto' || grammar === undefined) return withoutSecrets(completion, secrets);

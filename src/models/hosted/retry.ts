@@ -71,7 +71,7 @@ export interface Call<T> {
   /** How often requests may be sent; left out, at any time. */
   readonly rate?: RequestRate | undefined;
   /** See GenerateOptions. */
-  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait'>;
+  readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
 }
 
 export interface Outcome<T> {
@@ -175,6 +175,7 @@ class Tries<T> {
       const tried = await this.#unlessEnded(() => this.#try());
       if (!(tried instanceof TryFailure)) return tried;
       this.#failures.push(tried);
+      this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
       if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {

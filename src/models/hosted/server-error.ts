@@ -1,5 +1,7 @@
 /** Reads the error of a server in any of the providers' forms, as plain words. */
+
 import { isRecord } from '../../modules/user-module.js';
+import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
 
 export interface ServerError {
   readonly message: string;
@@ -10,7 +12,7 @@ export interface ServerError {
 }
 
 export function serverError(body: string): ServerError {
-  const value = parseJson(body);
+  const value = jsonIn(body);
   if (value === undefined) return { message: body === '' ? '' : describeBody(body) };
   const error = errorIn(value);
   return { ...error, message: shorten(error.message) };
@@ -35,7 +37,7 @@ function errorIn(value: unknown): ServerError {
 function causeIn(metadata: unknown): string {
   if (!isRecord(metadata)) return '';
   const { provider_name: provider, raw } = metadata;
-  const parsed = typeof raw === 'string' ? parseJson(raw) : raw;
+  const parsed = typeof raw === 'string' ? jsonIn(raw) : raw;
   const cause = parsed === undefined ? wordsOf(raw) : errorIn(parsed).message;
   const parts = [wordsOf(provider), cause].filter(Boolean);
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
@@ -55,21 +57,13 @@ function wordsOf(value: unknown): string {
 /** The error that a refused request was answered with: all its texts, if its form is not known. */
 export function refusalIn(body: string): ServerError {
   const error = serverError(body);
-  return error.message === '' ? { ...error, message: shorten(textsIn(parseJson(body)).join(', ')) } : error;
+  return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
 }
 
 const textsIn = (value: unknown): readonly string[] =>
   typeof value === 'string'
     ? [value]
     : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** What a body is that was expected to be JSON. */
 export function describeBody(body: string): string {
@@ -78,7 +72,9 @@ export function describeBody(body: string): string {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
     return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
   }
-  return `text that is no JSON: ${shorten(body)}`;
+  return isDeeperThan(body, deepestJson)
+    ? `lists and objects nested more than ${deepestJson} deep`
+    : `text that is no JSON: ${shorten(body)}`;
 }
 
 export const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);

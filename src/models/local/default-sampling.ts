@@ -1,4 +1,4 @@
-/** How a local model samples, where the config leaves it open. */
+/** Default sampling settings of a local model. */
 import { plainSampling } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';
@@ -18,10 +18,10 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling of a new run, and where each setting comes from. Free text is sampled as the publisher recommends. Under a
- * constraint that is too cold: the model repeats parameters that it was shown (docs/real-models.md), so the whole
- * distribution is sampled.
- * @throws UserError where there is no such model
+ * The sampling settings of a new run, with the source of each. Free text is sampled as the publisher
+ * recommends. Under a constraint, that is too cold: the model repeats parameters that it was shown
+ * (docs/real-models.md), so the full distribution is sampled.
+ * @throws UserError if the model doesn't exist
  */
 export function defaultSampling(model: Sampled): SourcedSampling {
   const config = { from: 'the config', sampling: model };
@@ -35,7 +35,7 @@ export function defaultSampling(model: Sampled): SourcedSampling {
   return samplingOf(published, [config, ...storedSampling(model.path), ...ofFamily(path)]);
 }
 
-/** A GGUF file does not say how its publisher samples. */
+/** A GGUF file doesn't contain its publisher's sampling settings. */
 function ofFamily(path: string): readonly SamplingLayer[] {
   if (!isGguf(path)) return [];
   const known = familySampling(openGguf(path));
@@ -47,7 +47,10 @@ function ofFamily(path: string): readonly SamplingLayer[] {
   ];
 }
 
-/** The config of a new run states its sampling, so that it stays the same whatever later versions recommend. */
+/**
+ * The config of a new run states its sampling settings, so that they stay the same whatever later versions
+ * recommend.
+ */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),

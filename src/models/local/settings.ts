@@ -1,4 +1,7 @@
-/** Models that come with the package. Configs name them by their path in it, which holds on every machine. */
+/**
+ * Settings of local models. Models bundled with the package are named `package:…`, which is valid on every
+ * machine.
+ */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -16,10 +19,11 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
- * The directory of a model or an adapter that a config or an argument names: below the package for `package:…`, else
- * relative to `cwd`, or as it stands without one. The directory of a training stands for the adapter or model in it.
+ * The directory of a model or an adapter named in a config or an argument: inside the package for
+ * `package:…`, otherwise relative to `cwd` if given. For the directory of a training run, returns the adapter
+ * or model in it.
  * @param field that named it
- * @throws UserError when the package holds no such directory
+ * @throws UserError if the package has no such directory
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
@@ -34,7 +38,7 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   });
 }
 
-/** The adapter or the model in the directory of a training; any other directory is itself. */
+/** The adapter or model inside a training directory; any other directory is returned unchanged. */
 function resultIn(directory: string): string {
   const has = (name: string) => existsSync(join(directory, name));
   if (!has('training.json') || has('config.json') || has('adapter_config.json')) return directory;
@@ -42,7 +46,7 @@ function resultIn(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** The directory of a model as commands print it: that of the package by its name there. */
+/** A model's directory for display; those in the package by their name there. */
 export function shownModel(directory: string, cwd: string): string {
   const inPackage = relative(packageRoot(), directory);
   return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
@@ -50,7 +54,7 @@ export function shownModel(directory: string, cwd: string): string {
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** Execution providers of the runtime that can be asked for. */
+/** Execution providers of the runtime that can be requested. */
 export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
 
@@ -141,5 +145,7 @@ export const localSchema = z.strictObject({
 
 export type LocalConfig = z.output<typeof localSchema>;
 
-/** Whether models of this config in one program share a process, where their calls are answered in one batch. */
+/**
+ * Whether models of this config within one program share a process, which answers their calls in one batch.
+ */
 export const sharesProcess = ({ batch = 1 }: Pick<LocalConfig, 'batch'>): boolean => batch > 1;

@@ -1,17 +1,17 @@
-/** Reads `params[3]: -1.5` and its kind: named values in a row, on one line or one below the other. */
+/** Parses named values such as `params[3]: -1.5`, listed on one line or one per line. */
 import { type Value, valueAt, type WrittenSet } from './values.js';
 
 const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8})?(?::=|==|=>|->|[:=\u2192\u21d2])[ \t]{0,8}(?:action[ \t]{1,4}(?=\d))?`;
 const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
-/** Words that are glued to the name belong to the text before it. */
+/** Words glued to the name belong to the preceding text. */
 const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|b|bias(?:es)?|[wxpqs])`;
-/** An index alone is a key at the start of a line, or after a comma. */
+/** An index alone is a key at the start of a line or after a comma. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
   String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:is )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
   'gimu',
 );
-/** What may stand before a key on its line if the values are one below the other. */
+/** What may precede a key on its line if the values are listed one per line. */
 const opening = /(?:^|\n)(?:[^\p{L}\n]*|[^\n]*[:=(]\s*["'(]*|[^\p{L}\n]*[a-z][.)] *)$/u;
 
 interface Group {
@@ -19,13 +19,13 @@ interface Group {
   readonly values: Map<number, Value>;
   readonly conflicts: Set<number>;
   readonly start: number;
-  /** Whether only a bullet or a label is before it on its line. */
+  /** True if only a bullet or a label precedes it on its line. */
   readonly opens: boolean;
   end: number;
   keysOnLine: number;
 }
 
-/** Every set of named values; `count` make a complete one. */
+/** Every set of named values; a complete one has `count` values. */
 export function readAssignments(text: string, lists: readonly WrittenSet[], count: number): WrittenSet[] {
   const groups: Group[] = [];
   const rows = new Map(lists.map((list) => [list.start, list]));
@@ -61,7 +61,7 @@ export function readAssignments(text: string, lists: readonly WrittenSet[], coun
   }));
 }
 
-/** Whether a value belongs to the set before it. */
+/** Whether a value belongs to the preceding set. */
 function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
   const { keysOnLine, values } = group;
   const isComplete = values.size >= count;
@@ -70,7 +70,7 @@ function continues(group: Group, index: number, gap: string, opens: boolean, cou
     if (isComplete && isRepeated) return /^[)\]}"',;\s]*$/.test(gap);
     return !/[.!?]\s+\p{L}|\d/u.test(gap.replace(/\([^()]*\)/g, ''));
   }
-  // A mention in a sentence is no part of a set below it.
+  // A value mentioned in a sentence doesn't belong to a set below it.
   if (!group.opens && !/^[,;\s]*$/.test(gap)) return false;
   const isApart = /\n\s*\n|\n[^\n]*\p{L}[^\n]*\n/u.test(gap);
   if (isRepeated) return opens && keysOnLine === 1 && !isApart && !(isComplete && index === 0);

@@ -1,11 +1,11 @@
-/** Lists in brackets, lines of numbers, and tables with one column of values. */
+/** Parses bracketed lists, lines of numbers, and tables with one column of values. */
 import { blank } from './plain-text.js';
 import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from './values.js';
 
 const named =
   /(?:param\w*|policy|weights?|theta|\u03b8|answer|final|vector|table)["']?\s*(?:\[[\d: ]*\]\s*)?(?:[:=]|is|are)?\s*(?:[a-z.]{1,20}\()?\s*["']?$/i;
 const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
-/** What makes a list part of an expression, or an index of it. */
+/** Text around a list that makes it an index or part of an expression. */
 const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
 const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
 const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;
@@ -14,7 +14,7 @@ const setOf = (values: readonly Value[], label: string, start: number, end: numb
   naming: named.test(label) ? 'params' : labelled.test(label) ? 'other' : 'none',
 });
 
-/** Every list of numbers; one of lists counts as their items in a row. */
+/** Every list of numbers; a list of lists counts as the flat list of their items. */
 export function readLists(text: string): { lists: readonly WrittenSet[]; isUnfinished: boolean } {
   const lists: WrittenSet[] = [];
   let open: number[] = [];
@@ -48,10 +48,10 @@ function itemsOf(content: string): readonly Value[] | undefined {
 
 const numberLines =
   /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
-/** After `params[3]:` comes one value of a set, not a set. */
+/** What follows `params[3]:` is a single value, not a set. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
-/** Lines that hold nothing but numbers; those below one another make one set, too. */
+/** Lines that contain only numbers; adjacent ones also form a joint set. */
 export function readLines(text: string): readonly WrittenSet[] {
   const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank);
   return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
@@ -77,7 +77,7 @@ const name =
 const isName = (cell: string) => name.test(cell);
 const isNumeric = (cell: string) => /^[+-]? ?\.?\d/.test(cell);
 
-/** Tables that name their parameters in one column and give one of values, or that have a column per parameter. */
+/** Tables with a column of parameter names and a column of values, or with one column per parameter. */
 export function readTables(text: string): readonly WrittenSet[] {
   return [...text.matchAll(/(?:^[ \t]*\|[^\n]*(?:\n|$))+/gm)].map(({ 0: table, index: start }) => {
     const rows = table
@@ -97,7 +97,7 @@ export function readTables(text: string): readonly WrittenSet[] {
   });
 }
 
-/** The column of names and the one of values. */
+/** The column of names and the column of values. */
 function columnsOf(titles: readonly string[], body: readonly (readonly string[])[]) {
   const columns = titles.map((title, i) => ({ title, cells: body.map((row) => row[i] ?? '') }));
   const naming = columns.filter(({ cells }) => cells.every(isName));

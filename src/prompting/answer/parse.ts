@@ -1,4 +1,4 @@
-/** Reads the parameters from a reply. */
+/** Parses the parameters in a reply. */
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
@@ -6,53 +6,51 @@ import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
 /** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
-export type ParseFailure = Readonly<
+export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
-  /** Values outside the range, or not among the choices. */
+  /** Values are outside the range or not among the choices. */
   | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
   | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** Closer to known parameters, or to others of the group, than `novelty.distance`. */
+  /** Closer than `novelty.distance` to known parameters or to others of the group. */
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
-  /** They change more of what they revise than `critic.distance`. */
+  /** Further than `critic.distance` from the revised parameters. */
   | { kind: 'too-far'; distance: number; most: number }
-  /** Feedback was asked for, and the reply holds neither a rating nor a remark. */
+  /** Feedback was requested, and the reply contains neither a rating nor a remark. */
   | { kind: 'no-feedback' }
-  /** The reply was cut at its token limit before the answer was complete. */
+  /** The reply was cut off at its token limit before the answer was complete. */
   | { kind: 'truncated' }
-  /** The reply holds only sets that the prompt showed, or the example of the format. */
-  | { kind: 'echo' }
->;
+  /** The reply only repeats sets from the prompt, or the format example. */
+  | { kind: 'echo' };
 
-export type IndexedText = Readonly<{ index: number; text: string }>;
+export type IndexedText = { readonly index: number; readonly text: string };
 
 export type ParseFailureKind = ParseFailure['kind'];
 
-/** The parameters of a reply, with the score that the model predicts for them if it does. */
+/** The parameters of a reply and, if given, the score that the model predicts for them. */
 export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
 /** What is known of parameters that were evaluated before. */
-export type SeenParameters = Readonly<{ iteration?: number; score?: number }>;
+export type SeenParameters = { readonly iteration?: number; readonly score?: number };
 
 export interface ParseContext {
-  /** Tells whether these parameters were evaluated before, or proposed in the same group. */
+  /** Finds earlier uses of these parameters: in an evaluation, or in the same group. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   readonly finishReason?: FinishReason;
-  /** Whether the reply was held to `answerGrammar`: its list is the answer, whatever words are around it. */
+  /** True if `answerGrammar` was enforced: the list it allows is then the answer, whatever surrounds it. */
   readonly constrained?: boolean | undefined;
 }
 
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Reads the parameters from a reply. Of complete sets that are not known yet, the one in the requested form and place
- * counts, otherwise the last one. Linear in the length of the reply; never throws; never gives a number that is not finite
- * or that the reply does not hold.
+ * Parses the parameters in a reply. Among complete sets that are not known yet, takes the one in the requested
+ * form and place, otherwise the last. Linear time; never throws; never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -67,13 +65,13 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
     .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
     .map((set) => ({ set, result: validate(set, spec, context) }));
   const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
-  // Among sets on lines of their own, a valid one wins; among equals, the last.
+  // Among sets on lines of their own, valid ones are preferred; ties go to the last.
   const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
   const chosen = complete
     .filter((one) => !isKnown(one))
     .toSorted((a, b) => weight(a) - weight(b))
     .at(-1);
-  // A number at the very end of a reply that was cut may lack digits.
+  // A number at the very end of a truncated reply may lack digits.
   const isTorn = isCut && chosen && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
   if (chosen && !isTorn) return chosen.result;
   if (isTorn || ((isCut || isUnfinished) && complete.length === 0)) return failed({ kind: 'truncated' });
@@ -94,7 +92,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/** The list that a model wrote under `answerGrammar`, alone; it may follow free text, or a reason may follow it. */
+/** The list that a model wrote under `answerGrammar`: free text may precede it, and a reason may follow. */
 function grammarAnswer(text: string, count: number): string | undefined {
   const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
   if (json !== undefined) return json;
@@ -127,6 +125,11 @@ function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): 
   if (tooFine.length > 0) return failed({ kind: 'decimals', values: tooFine, decimals });
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
-  if (before !== undefined) return failed({ kind: 'repeated', ...before });
+  if (before !== undefined) {
+    // A buffer entry has further fields, which a failure must not contain.
+    const { iteration, score } = before;
+    const known = { ...(iteration !== undefined && { iteration }), ...(score !== undefined && { score }) };
+    return failed({ kind: 'repeated', ...known });
+  }
   return { ok: true, value, ...(predicted !== undefined && { predicted }) };
 }

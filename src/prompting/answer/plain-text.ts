@@ -1,8 +1,8 @@
-/** The text of an answer as sets are looked for in it: plain signs for typographic ones, no marks and comments. */
+/** Normalises the text of an answer: plain characters, no markup, no comments. */
 const signs = '\r\v\f*`\u201c\u201d\u2028\u2029\uff0c\u3001\uff1b\uff1a\uff1d\u3002\uff08\uff09';
 const plainSigns = '       \n\n,,;:=.()';
 
-/** The text with emphasis, code marks and LaTeX's wrapping blanked and typographic signs made plain; no sign moves. */
+/** Blanks out emphasis, code marks and LaTeX, and makes typographic characters plain; positions don't change. */
 function undecorated(text: string): string {
   return text
     .replace(
@@ -24,7 +24,7 @@ function undecorated(text: string): string {
 
 export const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
-/** The text as sets are looked for in it, without fences, comments and the strings of objects; and where fences are. */
+/** The text to search for sets, without fences, comments and strings in objects; and where the fences are. */
 export function prepared(raw: string): { plain: string; fences: readonly number[] } {
   const fences: number[] = [];
   let at = 0;

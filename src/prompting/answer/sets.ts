@@ -1,4 +1,4 @@
-/** Finds the sets of numbers in a reply that may be its answer, and what speaks for each. */
+/** Finds the number sets in a reply that could be its answer, and ranks them. */
 import { readAssignments } from './assignments.js';
 import { readLines, readLists, readTables } from './lists.js';
 import { prepared } from './plain-text.js';
@@ -6,12 +6,12 @@ import { predictionIn, scoreAt, type WrittenSet } from './values.js';
 
 export interface NumberSet extends WrittenSet {
   readonly isBlock: boolean;
-  /** How much its form and place speak for it; below 0 it only quotes. */
+  /** How strongly form and position indicate an answer; below 0 for a quotation. */
   readonly rank: number;
   readonly predicted: number | undefined;
 }
 
-/** Every set, in the order of the text, and whether the text ends within a list. */
+/** All sets in text order, and whether the text ends inside a list. */
 export function findSets(text: string, count: number): { sets: readonly NumberSet[]; isUnfinished: boolean } {
   const { plain, fences } = prepared(text);
   const { lists, isUnfinished } = readLists(plain);
@@ -29,7 +29,7 @@ export function findSets(text: string, count: number): { sets: readonly NumberSe
     while (fences[fence]! < set.start) fence++;
     const opensReply = previous === undefined && (lineEnd < 0 || set.start <= lineEnd);
     const placed = inPlace(plain, set, previous, opensReply, fence % 2 === 1);
-    // A pair in a sentence, or under another name, is as likely a range.
+    // Two numbers in a sentence or under another name may well be a range.
     const isRange = count <= 2 && set.naming !== 'params' && (!placed.isBlock || set.naming === 'other');
     if (isRange || set.values.size === 0) continue;
     sets.push(placed);
@@ -45,7 +45,7 @@ const label = /[:=]\s*(?:[a-z.]{1,20}\()?\s*["'_([{$]*$/i;
 const final = /\bfinal\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
 const announced = /\b(?:new|propos\w*)\b[^.!?]*$/i;
 const asked = /(?<!\w)(?:params|parameters)["']?\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*$/i;
-/** What may follow a set on its line: closing signs, a comment, a remark in brackets, the next entry of an object. */
+/** What may follow a set on its line: closing brackets, a comment, a remark, the next entry of an object. */
 const closing = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/;
 
 function inPlace(
@@ -61,7 +61,7 @@ function inPlace(
   const lead = text.slice(Math.max(0, start - 160, previous?.end ?? 0), start);
   const tail = text.slice(end, end + 400);
   const rest = /^[^\n]*/.exec(tail)![0];
-  // In a history of the set `compact`, the score comes first.
+  // In histories of the `compact` prompt set, the score comes first.
   const prefix = naming === 'params' ? /^[\s>|]*(-?\d+(?:\.\d+)?)\s+$/.exec(line)?.[1] : undefined;
   const score = scoreAt(rest) ?? scoreAt(/^\s*\n(f ?\(.*)/.exec(tail)?.[1] ?? '');
   const predicted = prefix === undefined ? (score ?? predictionIn(tail)) : Number(prefix);
@@ -69,10 +69,10 @@ function inPlace(
   const opens = prefix !== undefined || (line.length < 160 && (bullets.test(line) || label.test(line)));
   const isBlock = opens && (score !== undefined || closing.test(rest));
   const isFirst = opensReply && (bullets.test(line) || asked.test(line));
-  // A line right below another set: the model continues a list.
+  // Whether this line is directly below another set, so that the model is continuing a list.
   const gap = previous && start - previous.end < 400 ? text.slice(previous.end, start) : '';
   const isNext = /^[^\n]*\n[^\n\p{L}]*$/u.test(gap);
-  // A score below the heading that prompts give a history, `… so far`, quotes one.
+  // A scored set below a history heading, `… so far`, quotes the history.
   const isQuoted = isScored && (/\bso far\b/i.test(lead) || (isNext && previous!.rank < 0));
   const rank = () => {
     if (isQuoted) return -1;

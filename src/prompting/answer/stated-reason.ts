@@ -4,10 +4,7 @@ import { findSets } from './sets.js';
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/**
- * What the model wrote besides the parameters, as one line of at most `limit` characters; empty if it wrote nothing.
- * Reports and datasets show it; no result depends on it.
- */
+/** What the model wrote besides the parameters, on one line; for reports and datasets, never for results. */
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];
@@ -17,7 +14,7 @@ export function statedReason(reply: string, limit = 600): string {
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }
 
-/** One line, without what decorated the answer and without the label before the reason. */
+/** Joins the text into one line and removes markup around the answer and the label in front of the reason. */
 function oneLine(text: string, limit: number): string {
   const parts = text.slice(0, 8 * limit).split(/\s*\n\s*/);
   const line = parts

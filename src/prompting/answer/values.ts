@@ -1,20 +1,19 @@
-/** What sets of numbers are made of: one value, and whether what follows it leaves a plain number. */
-
+/** Parses a single value of a number set, and checks that what follows leaves it a plain number. */
 export interface Value {
-  /** As the reply writes it, at most 24 characters. */
+  /** As written in the reply, at most 24 characters. */
   readonly text: string;
-  /** Absent if the text is no plain number: NaN, `1,5`, `50 %`, a range, a word, `<number>`. */
+  /** Absent if the text isn't a plain number: NaN, `1,5`, `50 %`, a range, a word, `<number>`. */
   readonly number?: number;
 }
 
-/** A set as it is written, complete or not. */
+/** A set as written, complete or not. */
 export interface WrittenSet {
   readonly values: ReadonlyMap<number, Value>;
-  /** Indices that are given twice with different values. */
+  /** Indices given twice with different values. */
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: values have names, or the list has the one that the prompt uses; `other`: a list under another name. */
+  /** `params`: the values are named, or the list is, as in the prompt; `other`: the list has another name. */
   readonly naming: 'params' | 'other' | 'none';
 }
 
@@ -47,16 +46,16 @@ const prediction = new RegExp(
 );
 const numberOf = (text = 'none') => (Number.isFinite(Number(text)) ? Number(text) + 0 : undefined);
 
-/** The score that a text begins with: undefined for none, null for one without a number. */
+/** The score at the start of a text: undefined if there is none, null if it has no number. */
 export function scoreAt(text: string): number | null | undefined {
   const found = score.exec(text.slice(0, 160));
   return found === null ? undefined : (numberOf(found[1]) ?? null);
 }
 
-/** The score that a text says its set will have: `Expected return: 95`, `"score": 24`. */
+/** The score that a text predicts for its set: `Expected return: 95`, `"score": 24`. */
 export const predictionIn = (text: string): number | undefined => numberOf(prediction.exec(text)?.[1]);
 
-/** The value at a place; `next` is where the next key begins, or the line ends if this value is its last. */
+/** The value at `at`. `next` is the start of the next key or, for the last value, the end of the line. */
 export function valueAt(text: string, at: number, next: number, isLast: boolean): Value & { end: number } {
   leading.lastIndex = at;
   const found = leading.exec(text);
@@ -73,10 +72,10 @@ export function valueAt(text: string, at: number, next: number, isLast: boolean)
   return { text: text.slice(at, end + length).slice(0, 24), end: end + length };
 }
 
-/** Words that calculate: `1 to 2`, `2 times ten`. */
+/** Words that form an expression: `1 to 2`, `2 times ten`. */
 const operation = /^(?:to|or|and|x|times|plus|minus|by|per|e|pi|negat\w+|maybe|param\w*)(?![\p{L}\p{N}])/iu;
 
-/** Whether what follows a number makes another one of it: a unit, an operator, more digits, a decimal comma. */
+/** Whether the text after a number changes its meaning: a unit, an operator, more digits, a decimal comma. */
 function spoils(tail: string, isLast: boolean, number: string): boolean {
   for (let left = tail; ; ) {
     if (isLast && scoreAt(left) !== undefined) return false;
@@ -101,7 +100,7 @@ function spoils(tail: string, isLast: boolean, number: string): boolean {
   }
 }
 
-/** Whether words after a number belong to it: `3 cm`, `2 to 4`; a longer remark does not. */
+/** Whether words after a number belong to it: true for `3 cm` and `2 to 4`, false for a longer remark. */
 function isQuantity(text: string, isLast: boolean): boolean {
   const phrase = /^[^,;|:\n(#]*?(?=$|[,;|:\n(#]|[.!?](?:\s|$))/.exec(text)![0].trim();
   if (/^(?:and|or)$/.test(phrase) && !isLast) return false;

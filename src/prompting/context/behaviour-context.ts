@@ -1,4 +1,4 @@
-/** What a policy does over all episodes of an evaluation, in the words of a prompt. */
+/** Describes a policy's behaviour over all episodes of an evaluation, in prompt wording. */
 import { short } from '../../environments/catalogue/facts.js';
 import type { Behaviour, Ending, Quartiles } from '../../rollout/behaviour.js';
 import type { StatisticsContext } from './critic-context.js';
@@ -17,13 +17,13 @@ export function statisticsContext(behaviour: Behaviour): StatisticsContext {
       last: lastText(ending.last),
     })),
     figures: figures
-      // What never happens, in no episode, tells nothing.
+      // Something that never happens in any episode carries no information.
       .filter(({ high, low, median }) => low !== 0 || median !== 0 || high !== 0)
       .map(({ name, ...values }) => ({ name, value: spread(values) })),
   };
 }
 
-/** The median, and between which values the middle half of the episodes lies. */
+/** The median, and the range of the middle half of the episodes. */
 const spread = ({ high, low, median }: Quartiles) =>
   low === high ? short(median) : `${short(median)} (${short(low)} to ${short(high)})`;
 

@@ -1,4 +1,4 @@
-/** What the prompt templates of a critic can say; see `prompt-context.ts`. */
+/** The variables available to a critic's prompt templates; see `prompt-context.ts`. */
 import { z } from 'zod';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 
@@ -7,68 +7,68 @@ const flag = z.boolean();
 const text = z.string();
 
 const statisticsSchema = z.strictObject({
-  episodes: count.describe('How many episodes'),
-  return: text.describe('Mean, extremes and quartiles of their returns'),
-  length: text.describe('Steps of an episode: the median, and the middle half'),
+  episodes: count.describe('Number of episodes'),
+  return: text.describe('Mean, extremes and quartiles of the returns'),
+  length: text.describe('Episode length: median and interquartile range'),
   endings: z
     .array(
       z.strictObject({
-        terminated: flag.describe('Whether the task ended them, not the limit of steps'),
-        episodes: count.describe('How many episodes ended so'),
+        terminated: flag.describe('True if the task ended them, not the step limit'),
+        episodes: count.describe('Number of episodes with this ending'),
         return: text.describe('Their mean return'),
-        length: text.describe('Their steps'),
-        last: text.describe('What was observed last: values with how often, or each component'),
+        length: text.describe('Their lengths'),
+        last: text.describe('Last observation: values with their counts, or each component'),
       }),
     )
-    .describe('How episodes ended, the more frequent first'),
+    .describe('How episodes ended, most frequent first'),
   figures: z
     .array(
       z.strictObject({
-        name: text.describe('What it is a figure of: effort, streaks, states'),
-        value: text.describe('The median over the episodes, and the middle half'),
+        name: text.describe('Name of the figure: effort, streaks, states'),
+        value: text.describe('Median and interquartile range over the episodes'),
       }),
     )
-    .describe('Figures of the episodes'),
+    .describe('Further figures of the episodes'),
 });
 
-/** What a critic is asked about. */
+/** Input of a revision prompt. */
 const revisionSchema = z.strictObject({
-  iteration: count.describe('The iteration that this prompt is for, from 1'),
+  iteration: count.describe('The current iteration, from 1'),
   remaining: count.describe('Iterations after this one'),
   revised: z
     .strictObject({
-      parameters: text.describe('Its parameters, in the format of an answer'),
+      parameters: text.describe('Its parameters, in the answer format'),
       score: text.describe('Its score'),
-      best: flag.describe('Whether no evaluation before it had a higher one'),
+      best: flag.describe('True if no earlier evaluation has a higher score'),
     })
-    .describe('The proposal that is to be revised'),
+    .describe('The proposal to revise'),
   best: z
     .strictObject({
       score: text.describe('Its score'),
-      parameters: text.describe('Its parameters, in the format of an answer'),
+      parameters: text.describe('Its parameters, in the answer format'),
     })
     .nullable()
-    .describe('The best evaluation before; null where there is none'),
-  table: flag.describe('Whether the parameters are entries of a table, not points of a range'),
+    .describe('The best earlier evaluation; null if there is none'),
+  table: flag.describe('True if the parameters are entries of a table, not values in a range'),
   most: text
     .nullable()
-    .describe('How much may change, in percent of the range, or of the entries of a table; null: all'),
-  statistics: statisticsSchema.nullable().describe('What all episodes show, where the critic is shown that'),
+    .describe("The maximum change, in percent of the range or of the table's entries; null if unlimited"),
+  statistics: statisticsSchema.nullable().describe('Statistics of all episodes, if the critic sees them'),
   episode: z
     .strictObject({
       number: count.describe('Its number within the evaluation, from 1'),
-      of: count.describe('How many episodes there are'),
+      of: count.describe('Number of episodes'),
       text: text.describe(
-        'Sampled steps, one a line: number, observation, action and reward; then how it ended',
+        'Sampled steps, one per line (number, observation, action, reward), then the ending',
       ),
     })
     .nullable()
-    .describe('The episode with the median return, where the critic is shown that'),
+    .describe('The episode with the median return, if the critic sees it'),
 });
 
 export const criticContextSchema = taskContextSchema.extend(revisionSchema.shape);
 export const criticCorrectionSchema = criticContextSchema.extend({
-  failure: failureSchema.describe('What was wrong; one of these is set (format-correction only)'),
+  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
 });
 
 export type StatisticsContext = z.output<typeof statisticsSchema>;

@@ -1,16 +1,17 @@
-/** Good episodes that prompts show, for the model to find parameters that act alike. */
+/** Good episodes shown in prompts, so that the model looks for parameters that act similarly. */
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
+import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
-/** A good episode: all of its steps, or those that prompts show. */
+/** A good episode, with either all of its steps or those shown in prompts. */
 export interface Demonstration {
-  /** Undiscounted; absent where it is not known. */
+  /** Undiscounted; absent if unknown. */
   readonly return?: number | undefined;
-  /** Steps of the whole episode. */
+  /** Number of steps in the whole episode. */
   readonly length: number;
-  /** In their order. */
+  /** In order. */
   readonly steps: readonly DemonstratedStep[];
 }
 
@@ -25,7 +26,7 @@ const text = z.string();
 
 const value = z.union([z.number(), z.array(z.number())]);
 
-/** Demonstrations as a run keeps them. */
+/** Demonstrations as stored in a run. */
 export const recordedDemonstrations = z
   .array(
     z.strictObject({
@@ -37,38 +38,44 @@ export const recordedDemonstrations = z
   .min(1) satisfies z.ZodType<readonly Demonstration[]>;
 
 export const demonstratedSchema = z.strictObject({
-  several: flag.describe('Whether there is more than one'),
+  several: flag.describe('True if there are several'),
   episodes: z
     .array(
       z.strictObject({
-        number: count.describe('From 1'),
-        return: text.nullable().describe('Its return; null where it is not known'),
-        shown: count.describe('How many of its steps are shown'),
-        length: count.describe('How many steps it has'),
-        partial: flag.describe('Whether it has steps that are not shown'),
-        text: text.describe('The steps, one a line: `observation -> action`'),
+        number: count.describe('Number, from 1'),
+        return: text.nullable().describe('Its return; null if unknown'),
+        shown: count.describe('Number of steps shown'),
+        length: count.describe('Number of steps'),
+        partial: flag.describe('True if some steps are omitted'),
+        text: text.describe('The steps, one per line: `observation -> action`'),
       }),
     )
     .describe('The episodes'),
 });
 
-/** An episode with as many of its steps as prompts show. */
+/** An episode reduced to the number of steps shown in prompts. */
 export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps']): Demonstration {
   if (most === 'all') return whole;
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/** @returns null where there are none, for templates */
+/**
+ * @param ofReturns `memory.digits`
+ * @returns null if there are none, as templates expect
+ */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,
+  ofReturns?: number,
 ): z.output<typeof demonstratedSchema> | null {
   if (demonstrations.length === 0) return null;
+  const totals = demonstrations.flatMap(({ return: total }) => (total === undefined ? [] : [total]));
+  const told = ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
   return {
     several: demonstrations.length > 1,
     episodes: demonstrations.map(({ length, return: total, steps }, i) => ({
       number: i + 1,
-      return: total === undefined ? null : total.toFixed(2),
+      return: total === undefined ? null : told(total),
       shown: steps.length,
       length,
       partial: steps.length < length,

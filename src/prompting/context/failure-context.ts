@@ -1,8 +1,8 @@
 import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.js';
-import { formatValue } from '../notation/written.js';
 import type { FailureContext } from './prompt-context.js';
+import { type ScoreText, twoDecimals } from './scores.js';
 
-/** How many indices or values a correction names before it says how many more there are. */
+/** How many indices or values a correction lists before it only gives the number of the rest. */
 const namedLimit = 20;
 
 const nothing: FailureContext = {
@@ -21,10 +21,14 @@ const nothing: FailureContext = {
 };
 
 /**
- * What the format-correction prompt says of a failure.
- * @param name what the values of an answer are called: `params`
+ * What the format-correction prompt says about a failure.
+ * @param name name of the values in an answer, such as `params`
  */
-export function failureContext(failure: ParseFailure, name: string): FailureContext {
+export function failureContext(
+  failure: ParseFailure,
+  name: string,
+  scoreText: ScoreText = twoDecimals,
+): FailureContext {
   const indicesText = (indices: readonly number[]) => listed(indices.map((index) => `${name}[${index}]`));
   const valuesText = (values: readonly IndexedText[]) =>
     listed(values.map(({ index, text }) => `${name}[${index}]: ${text}`));
@@ -53,7 +57,7 @@ export function failureContext(failure: ParseFailure, name: string): FailureCont
     case 'duplicate-index':
       return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
     case 'repeated':
-      return { ...nothing, repeated: seenText(failure) };
+      return { ...nothing, repeated: seenText(failure, scoreText) };
     case 'too-far': {
       const { distance, most } = failure;
       return { ...nothing, tooFar: { distance: percent(distance), most: percent(most) } };
@@ -62,7 +66,7 @@ export function failureContext(failure: ParseFailure, name: string): FailureCont
       return {
         ...nothing,
         tooClose: {
-          ...seenText(failure),
+          ...seenText(failure, scoreText),
           distance: percent(failure.distance),
           least: percent(failure.least),
         },
@@ -70,13 +74,13 @@ export function failureContext(failure: ParseFailure, name: string): FailureCont
   }
 }
 
-/** A share with two digits, in percent. */
+/** A share in percent, with two significant digits. */
 export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
 
-const seenText = ({ iteration, score }: SeenParameters) => ({
+const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({
   iteration: iteration === undefined ? null : String(iteration),
   warmup: iteration === 0,
-  score: score === undefined ? null : formatValue(score, 2),
+  score: score === undefined ? null : scoreText(score),
 });
 
 function listed(items: readonly string[]): string {

@@ -1,35 +1,36 @@
-/** What a prompt shows of the replay buffer: which evaluations, in which order, in which words. */
+/** Renders the replay buffer for a prompt: which evaluations, in which order and wording. */
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { type AnswerForm, writtenAnswer } from '../notation/grammar.js';
 import type { Telling } from '../notation/telling.js';
-import { formatParameters, formatValue } from '../notation/written.js';
+import { formatParameters } from '../notation/written.js';
 import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
+import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
 /**
- * Share of the token budget that is used right after the window over all evaluations moved. It moves seldom and far, so
- * that the prompts between two moves share their beginning.
+ * Share of the token budget in use right after the window has moved. The window moves rarely and far, so that
+ * prompts in between share their beginning.
  */
 const keptShare = 0.75;
 
-/** An evaluation as the memory looks at it. */
+/** The part of an evaluation that the memory looks at. */
 type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations that the memory holds: those of the warm-up, and of each iteration the best (the earliest on ties) of
- * the first `ofGroup` candidates that were evaluated; all where `ofGroup` is absent. A revision counts as the candidate
- * that it revises: of the two the better is held, the earlier on ties, or both where `revisions` is `all`. Prompts,
- * controls and fine-tuning know no others; the check for repeated parameters, the target and the run's best policy look
- * at all.
+ * The evaluations that the memory holds: those of the warm-up and, of each iteration, the best (the earliest
+ * if tied) among the first `ofGroup` evaluated candidates, or all candidates if `ofGroup` is absent. A
+ * revision competes with the candidate that it revises: the better one is kept (the earlier if tied), or both
+ * if `revisions` is `all`. Prompts, baselines and fine-tuning see only these; the check for repeated
+ * parameters, the target and the run's best policy consider all.
  *
- * @param entries oldest first, the candidates of an iteration in their order
- * @returns some of them, in the same order
+ * @param entries oldest first, with the candidates of an iteration in order
+ * @returns a subset in the same order
  */
 export function remembered<Entry extends Remembered>(
   entries: readonly Entry[],
@@ -50,7 +51,7 @@ export function remembered<Entry extends Remembered>(
   return held;
 }
 
-/** Without the lower one of each revision and what it revises. */
+/** Removes the worse of each revision and its original. */
 function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
@@ -64,11 +65,12 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
 }
 
 /**
- * The evaluations that a prompt shows, in the order in which it shows them: all of them, or the union of the `best`
- * highest scores (the earlier entry on ties) and the `recent` last. Beyond the token budget the oldest go first (without
- * `best` and `recent` down to three quarters of it), those among the best after the others; one entry is always left.
+ * The evaluations shown in a prompt, in display order: all of them, or the union of the `best` highest scores
+ * (the earlier entry wins ties) and the `recent` last ones. If they exceed the token budget, the oldest are
+ * dropped first (without `best` and `recent`, down to three quarters of the budget) and those among the best
+ * last; at least one entry always remains.
  * @param entries oldest first
- * @param tokens how many tokens the prompt needs for an entry
+ * @param tokens number of prompt tokens for an entry
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -90,7 +92,7 @@ export function selectHistory(
   }
 }
 
-/** Replays how the window moved as the entries came in. */
+/** Replays how the window moved as entries were added. */
 function window(
   entries: readonly BufferEntry[],
   budget: number,
@@ -134,27 +136,34 @@ function bestAndRecent(
 interface HistoryTurn {
   /** The parameters, as an answer of the model. */
   readonly answer: string;
-  /** What came of them. */
+  /** The result of evaluating them. */
   readonly result: string;
 }
 
-/** Formats every evaluation once. */
+/** Formats each evaluation only once. */
 export interface History {
-  /** The evaluations as turns of a conversation, in the order given. */
+  /**
+   * Registers everything that the memory holds, oldest first; the format of a score depends on the other
+   * scores.
+   */
+  know(held: readonly BufferEntry[]): void;
+  /** Formats a score. */
+  readonly scoreText: ScoreText;
+  /** The evaluations as turns of a conversation, in the given order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
-  /** Estimated tokens of an evaluation in a prompt: what `selectHistory` budgets. */
+  /** Estimated prompt tokens of an evaluation, as budgeted by `selectHistory`. */
   tokens(entry: BufferEntry): number;
-  /** What changes from prompt to prompt. */
+  /** The variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
-    /** All that the memory holds, oldest first. */
+    /** Everything that the memory holds, oldest first. */
     readonly held: readonly BufferEntry[];
-    /** Those of them that the prompt shows, in its order. */
+    /** The subset shown in the prompt, in display order. */
     readonly shown: readonly BufferEntry[];
-    /** Whether earlier prompts stand before this one, and it shows only what they lack. */
+    /** True if the prompt continues a conversation and shows only what earlier prompts lack. */
     readonly continued?: boolean;
-    /** What this proposal goes on from. */
+    /** Parent evaluation. */
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
 }
@@ -166,15 +175,25 @@ export function createHistory({
 }: {
   readonly telling: Telling;
   readonly memory: MemoryConfig;
-  /** The first recorded episode of an evaluation, where there is one. */
+  /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
 }): History {
+  const scores = new ScoreTexts(memory.digits);
   const below = (line: string, entry: BufferEntry) =>
-    [line, ...feedbackLines(entry.feedback), ...trajectoryLines(trajectory?.(entry), memory)].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, telling, memory.digits), entry);
-  // A long run shows few of them: the texts of the others would only take memory.
-  const shownTexts = new WeakMap<BufferEntry, string>();
-  const counts = new WeakMap<BufferEntry, number>();
+    [
+      line,
+      ...feedbackLines(entry.feedback),
+      ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
+    ].join('\n  ');
+  const format = (entry: BufferEntry) => below(historyLine(entry, telling, scores.of), entry);
+  // A long run shows only a few of its evaluations, so texts are cached only for those, to save memory.
+  let shownTexts = new WeakMap<BufferEntry, string>();
+  let counts = new WeakMap<BufferEntry, number>();
+  const know = (held: readonly BufferEntry[]) => {
+    if (!scores.know(held)) return;
+    shownTexts = new WeakMap();
+    counts = new WeakMap();
+  };
   const textOf = (entry: BufferEntry) => {
     const text = shownTexts.get(entry) ?? format(entry);
     shownTexts.set(entry, text);
@@ -186,13 +205,16 @@ export function createHistory({
     return count;
   };
   return {
+    know,
+    scoreText: scores.of,
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: writtenAnswer(telling.tell(entry.parameters), telling.spec, form),
-        result: below(resultText(entry, memory.digits), entry),
+        result: below(resultText(entry, scores.of), entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
+      know(held);
       const total = continued ? shown.length : held.length;
       const text = shown.map(textOf).join('\n');
       const partial = shown.length < total;
@@ -200,13 +222,19 @@ export function createHistory({
         iteration,
         remaining: Math.max(0, iterations - iteration),
         continued,
-        history: { text, shown: shown.length, total, partial, ...rankHistory(shown, telling, memory) },
-        best: bestContext(held, telling, memory.digits),
+        history: {
+          text,
+          shown: shown.length,
+          total,
+          partial,
+          ...rankHistory(shown, telling, memory, scores.of),
+        },
+        best: bestContext(held, telling, scores.of),
         parent:
           parent === undefined
             ? null
             : {
-                line: historyLine(parent.entry, telling, memory.digits),
+                line: historyLine(parent.entry, telling, scores.of),
                 rank: parent.rank,
                 of: parent.of,
                 several: parent.of > 1,
@@ -216,31 +244,24 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, with the number of episodes where it was cut short */
+/**
+ * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut
+ * short.
+ */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
-  digits?: number,
+  scoreText: ScoreText = twoDecimals,
 ): string {
-  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, digits)}`;
+  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, scoreText)}`;
 }
 
 function resultText(
   { planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>,
-  digits: number | undefined,
+  scoreText: ScoreText,
 ): string {
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `f(params): ${scoreText(score, digits)}${cut}`;
-}
-
-/**
- * `131.35`, and of a score below 1 as many digits as are needed to tell it from others: `0.05`, `0.000123`.
- * @param digits significant ones; runs of earlier versions have none, and show two decimals only
- */
-export function scoreText(score: number, digits: number | undefined): string {
-  if (digits === undefined || score === 0) return formatValue(score, 2);
-  const decimals = Math.min(20, Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score)))));
-  return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
+  return `f(params): ${scoreText(score)}${cut}`;
 }
 
 const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
@@ -249,14 +270,14 @@ const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, se
 function bestContext(
   held: readonly BufferEntry[],
   telling: Telling,
-  digits: number | undefined,
+  scoreText: ScoreText,
 ): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
-    line: historyLine(best, telling, digits),
-    score: scoreText(score, digits),
+    line: historyLine(best, telling, scoreText),
+    score: scoreText(score),
     iteration,
     warmup: iteration === 0,
     since: held.length - 1 - held.lastIndexOf(best),
@@ -264,14 +285,16 @@ function bestContext(
 }
 
 /**
- * The evaluations in two parts, for templates that lay them out themselves: the `memory.best` highest (all, where the
- * memory does not say), the best last and the earlier one the better on ties; and the others, oldest first.
+ * Splits the evaluations into two parts for templates that lay them out themselves: the `memory.best` highest
+ * ones (all, if not set) with the best last and the earlier one ranked higher if tied; and the rest, oldest
+ * first.
  * @param shown in any order
  */
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,
-  { best, digits, recent }: Pick<MemoryConfig, 'best' | 'digits' | 'recent'>,
+  { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
+  scoreText: ScoreText = twoDecimals,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
   const byTime = shown.toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
   const ascending = byTime.toReversed().sort((a, b) => a.score - b.score);
@@ -279,7 +302,7 @@ export function rankHistory(
   const span = (ascending.at(-1)?.score ?? 0) - low;
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
-    score: scoreText(entry.score, digits),
+    score: scoreText(entry.score),
     parameters: toldParameters(entry.parameters, telling),
     feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });

@@ -1,10 +1,10 @@
-/** What the proposals of an iteration go on from, where `proposal` says that they do. */
+/** Selects the parents of an iteration's proposals, if the `proposal` section asks for any. */
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import type { ProposalConfig } from '../settings.js';
 
 /**
- * The parents, the best first: the `beam` best evaluations; without a beam, for changes, the latest, which of an
- * iteration with several candidates is the best of them. None where proposals go on from nothing in particular.
+ * The parents, best first: with a beam, the `beam` best evaluations; for changes without a beam, the latest
+ * evaluation (the best of its iteration, if that has several candidates). Empty if proposals have no parent.
  * @param held evaluations that the memory holds, oldest first
  */
 export function parentsOf(

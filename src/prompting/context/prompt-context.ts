@@ -1,7 +1,7 @@
 /**
- * What a prompt template can say. The schemas are the only definition: the TypeScript types, the variables that
- * templates are checked against and the list in `prompts/README.md` all come from them. Numbers that are shown but
- * not compared are text already; what may be absent is null, never missing.
+ * The variables available to prompt templates. These schemas are the single definition: the TypeScript types,
+ * the template checks and the list in `prompts/README.md` are all derived from them. Numbers that are
+ * displayed but not compared are already formatted as text; optional values are null, never missing.
  */
 import { z } from 'zod';
 import { demonstratedSchema } from './demonstrations.js';
@@ -18,7 +18,7 @@ const spaceSchema = z.strictObject({
       last: count.describe('Largest value'),
     })
     .nullable()
-    .describe('Where it is one integer'),
+    .describe('Set if it is a single integer'),
   box: z
     .strictObject({
       length: count.describe('Number of components'),
@@ -26,14 +26,14 @@ const spaceSchema = z.strictObject({
         .array(
           z.strictObject({
             index: count.describe('Position in the vector'),
-            low: text.nullable().describe('Smallest value; null where there is no bound'),
-            high: text.nullable().describe('Largest value; null where there is no bound'),
+            low: text.nullable().describe('Smallest value; null if unbounded'),
+            high: text.nullable().describe('Largest value; null if unbounded'),
           }),
         )
         .describe('Its components'),
     })
     .nullable()
-    .describe('Where it is a vector of real numbers'),
+    .describe('Set if it is a vector of real numbers'),
   tuple: z
     .strictObject({
       length: count.describe('Number of parts'),
@@ -48,96 +48,110 @@ const spaceSchema = z.strictObject({
         .describe('Its parts'),
     })
     .nullable()
-    .describe('Where it is several integers'),
+    .describe('Set if it is a tuple of integers'),
 });
 
-/** What the description of an environment may use, beside the facts of that environment. */
+const namesSchema = z.array(
+  z.strictObject({
+    label: text.describe('Its index in brackets, or the value where it is one integer'),
+    name: text.describe('Its name'),
+  }),
+);
+
+/** Variables for the description of an environment, in addition to the facts of that environment. */
 export const descriptionSchema = z.strictObject({
   id: text.describe('Environment id'),
-  stepLimit: count.describe('Steps after which an episode is cut off'),
-  observation: spaceSchema.describe('What the policy sees'),
-  action: spaceSchema.describe('What the policy does'),
+  stepLimit: count.describe('Step limit of an episode'),
+  observation: spaceSchema.describe('Observation space'),
+  action: spaceSchema.describe('Action space'),
   options: z
     .array(z.strictObject({ name: text.describe('Name'), value: text.describe('Value as JSON') }))
-    .describe("The environment's options that the config sets"),
+    .describe('Environment options set in the config'),
+  words: z
+    .strictObject({
+      description: text.nullable().describe('Its description; null if it has none'),
+      observations: namesSchema.describe('Names of the components, or values, of an observation'),
+      actions: namesSchema.describe('Names of the components, or values, of an action'),
+    })
+    .describe('How an environment of a module describes itself'),
 });
 
 const projectionSchema = z
   .strictObject({
     weights: count.describe('Number of weights, biases included'),
-    lastWeight: count.describe('Index of the last of them'),
-    scale: text.nullable().describe('Factor of the map; null where it is 1'),
+    lastWeight: count.describe('Index of the last weight'),
+    scale: text.nullable().describe('Scale factor of the projection; null if it is 1'),
   })
   .nullable()
-  .describe('Where the parameters are coordinates of the weights in a random subspace');
+  .describe('Set if the parameters are coordinates in a random subspace of the weights');
 
 const linearSchema = z.strictObject({
   observations: count.describe('Length of the observation'),
   outputs: count.describe('Number of outputs: actions, or components of the action'),
-  bias: flag.describe('Whether each output has a bias'),
-  listed: flag.describe('Whether the parameters are the weights row by row, then the biases'),
+  bias: flag.describe('True if each output has a bias'),
+  listed: flag.describe('True if the parameters are the weights row by row, then the biases'),
   biasStart: count.describe('Index of the first bias: the number of weights'),
   discrete: flag.describe(
-    'Whether the action is the output with the highest value, not the outputs themselves',
+    'True if the action is the index of the largest output; false if the outputs are the action',
   ),
-  single: flag.describe('Whether there is one output'),
+  single: flag.describe('True if there is exactly one output'),
   columns: text.describe('Names of the outputs, in order'),
   rows: z
     .array(
       z.strictObject({
         label: text.describe('`observation[i]`, or `bias`'),
-        parameters: text.describe('The parameter for each output, in order'),
+        parameters: text.describe('Its parameter for each output, in order'),
       }),
     )
-    .describe('Which parameter is what; none where the weights are projected'),
+    .describe('The meaning of each parameter; empty if the weights are projected'),
   projection: projectionSchema,
 });
 
 const networkSchema = z.strictObject({
   observations: count.describe('Length of the observation'),
   hiddenLayers: count.describe('Number of hidden layers'),
-  oneLayer: flag.describe('Whether that is one'),
-  activation: text.describe('What hidden units apply to their sum: `tanh`, `relu` or `leaky-relu`'),
-  definition: text.nullable().describe('What that is, where its name does not say it'),
+  oneLayer: flag.describe('True if it is exactly one'),
+  activation: text.describe('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
+  definition: text.nullable().describe('Its definition, if the name alone is not clear'),
   discrete: flag.describe(
-    'Whether the action is the output with the highest value, not the outputs themselves',
+    'True if the action is the index of the largest output; false if the outputs are the action',
   ),
   columns: text.describe('Names of the outputs, in order'),
   layers: z
     .array(
       z.strictObject({
-        number: count.describe('From 1'),
-        last: flag.describe('Whether it computes the outputs'),
-        inputs: count.describe('Number of its inputs'),
-        units: count.describe('Number of its units'),
-        lastUnit: count.describe('That less one'),
-        input: text.describe('What its inputs are called: `observation`, `h1`, …'),
-        output: text.describe('What its units are called: `h1`, …, `score` or `action`'),
-        weights: text.describe('Where its weights stand, as a formula of i and j'),
-        biases: text.describe('Where its biases stand, as a formula of j'),
+        number: count.describe('Number, from 1'),
+        last: flag.describe('True for the output layer'),
+        inputs: count.describe('Number of inputs'),
+        units: count.describe('Number of units'),
+        lastUnit: count.describe('Index of the last unit'),
+        input: text.describe('Name of its inputs: `observation`, `h1`, …'),
+        output: text.describe('Name of its units: `h1`, …, `score` or `action`'),
+        weights: text.describe('Index of a weight, as a formula in i and j'),
+        biases: text.describe('Index of a bias, as a formula in j'),
       }),
     )
-    .describe('The layers, from the observation on'),
+    .describe('The layers, starting at the observation'),
   projection: projectionSchema,
 });
 
 const tableSchema = z.strictObject({
-  holdsActions: flag.describe('Whether the table holds one action a state, not a value for each action'),
+  holdsActions: flag.describe(
+    'True if the table has one action per state; false if it has a value per action',
+  ),
   states: count.describe('Number of states'),
-  lastState: count.describe('Number of states less one'),
+  lastState: count.describe('Index of the last state'),
   actionCount: count.describe('Number of actions'),
   actions: z
     .array(
       z.strictObject({
-        number: count.describe('What stands for it in the table, or its position among the values'),
+        number: count.describe('Its number in the table, or its position among the values'),
         label: text.describe('The action itself'),
       }),
     )
     .describe('The actions'),
-  labelled: flag.describe('Whether an action is something else than its number'),
-  stateFormula: text
-    .nullable()
-    .describe('How the state follows from the observation; null where it is the observation'),
+  labelled: flag.describe('True if actions differ from their numbers'),
+  stateFormula: text.nullable().describe('Formula for the state; null if the observation is the state'),
   bins: z
     .array(
       z.strictObject({
@@ -145,180 +159,176 @@ const tableSchema = z.strictObject({
         ranges: text.describe('Its bins and their ranges'),
       }),
     )
-    .describe('The bins of each component, where the observation was discretised'),
+    .describe('The bins of each component, if the observation is discretised'),
 });
 
-const failureText = z.strictObject({ text: text.describe('The values concerned, as the reply wrote them') });
+const failureText = z.strictObject({ text: text.describe('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: text.nullable().describe('The iteration that evaluated them; null where that is not known'),
-  warmup: flag.describe('Whether that was before the first iteration'),
-  score: text.nullable().describe('Their score, where it is known'),
+  iteration: text.nullable().describe('The iteration that evaluated them; null if unknown'),
+  warmup: flag.describe('True if it was in the warm-up'),
+  score: text.nullable().describe('Their score; null if unknown'),
 });
 
 export const failureSchema = z.strictObject({
-  missing: flag.describe('The reply held no parameters'),
-  truncated: flag.describe('The reply was cut before the parameters were complete'),
-  echo: flag.describe('The reply held only sets that the prompt shows, or the example of the format'),
+  missing: flag.describe('The reply has no parameters'),
+  truncated: flag.describe('The reply was cut off before the parameters were complete'),
+  echo: flag.describe('The reply only repeats sets from the prompt, or the format example'),
   count: z
     .strictObject({
-      found: count.describe('How many values it gave'),
-      one: flag.describe('Whether that is one'),
-      absent: text.nullable().describe('The parameters it left out'),
-      unknown: text.nullable().describe('The parameters that do not exist'),
+      found: count.describe('Number of values in the reply'),
+      one: flag.describe('True if it is exactly one'),
+      absent: text.nullable().describe('The missing parameters'),
+      unknown: text.nullable().describe('Parameters that do not exist'),
     })
     .nullable()
-    .describe('Parameters were left out or too many'),
-  range: failureText.nullable().describe('Values out of the range, or not among the choices'),
+    .describe('Parameters are missing, or there are too many'),
+  range: failureText.nullable().describe('Values outside the range, or not among the choices'),
   decimals: failureText.nullable().describe('Values with too many decimals'),
-  duplicate: failureText.nullable().describe('Parameters that were given different values'),
-  notFinite: failureText.nullable().describe('Values that are no numbers'),
-  repeated: seenSchema.nullable().describe('These parameters were proposed before'),
+  duplicate: failureText.nullable().describe('Parameters with two different values'),
+  notFinite: failureText.nullable().describe('Values that are not finite numbers'),
+  repeated: seenSchema.nullable().describe('The same parameters were proposed before'),
   tooClose: seenSchema
     .extend({
-      distance: text.describe('How far they are, in percent of the range; of a table, of its entries'),
-      least: text.describe('How far they must be, in percent'),
+      distance: text.describe('Their distance, in percent of the range (for a table, of its entries)'),
+      least: text.describe('The minimum distance, in percent'),
     })
     .nullable()
-    .describe('They are too close to these, which were proposed before (`novelty`)'),
+    .describe('The parameters are too close to earlier ones (`novelty`)'),
   tooFar: z
     .strictObject({
-      distance: text.describe('How much they change, in percent of the range; of a table, of its entries'),
-      most: text.describe('How much they may change, in percent'),
+      distance: text.describe(
+        'The size of the change, in percent of the range (for a table, of its entries)',
+      ),
+      most: text.describe('The maximum change, in percent'),
     })
     .nullable()
-    .describe('They change too much of what they revise (`critic` only)'),
+    .describe('The revision changes too much (`critic` only)'),
   ambiguous: z
-    .strictObject({ first: text.describe('The one reading'), second: text.describe('The other') })
+    .strictObject({ first: text.describe('First reading'), second: text.describe('Second reading') })
     .nullable()
-    .describe('Always null: prompt sets of earlier versions name it'),
+    .describe('Always null; kept for prompt sets of earlier versions'),
 });
 
-/** What stays the same during a run. */
+/** Variables that are constant during a run. */
 export const taskContextSchema = z.strictObject({
   environment: descriptionSchema
-    .extend({ description: text.describe('What it is and how it works, as its own template tells it') })
+    .extend({ description: text.describe('Description of the environment, from its own template') })
     .describe('The task'),
   policy: z
     .strictObject({
-      linear: linearSchema.nullable().describe('Where the policy is linear'),
-      table: tableSchema.nullable().describe('Where the policy is a table'),
-      network: networkSchema.nullable().describe('Where the policy is a network'),
+      linear: linearSchema.nullable().describe('Set if the policy is linear'),
+      table: tableSchema.nullable().describe('Set if the policy is a table'),
+      network: networkSchema.nullable().describe('Set if the policy is a network'),
       own: z
         .strictObject({
           name: text.describe('Its name'),
-          description: text.describe('How parameters become actions, as the module tells it'),
+          description: text.describe('How parameters become actions, as described by the module'),
         })
         .nullable()
-        .describe('Where the policy is of a module'),
+        .describe('Set if the policy comes from a module'),
     })
     .describe('How parameters become actions'),
   parameters: z
     .strictObject({
-      count: count.describe('How many there are'),
+      count: count.describe('Total number'),
       lastIndex: count.describe('Index of the last one'),
-      single: flag.describe('Whether there is only one'),
-      integer: flag.describe('Whether they are integers'),
+      single: flag.describe('True if there is only one'),
+      integer: flag.describe('True if they are integers'),
       low: text.describe('Smallest value'),
       high: text.describe('Largest value'),
       decimals: count.describe('Digits after the decimal point'),
-      oneDecimal: flag.describe('Whether that is one digit'),
-      choices: text.nullable().describe('The allowed values, where they are not all of the range'),
+      oneDecimal: flag.describe('True if it is one digit'),
+      choices: text.nullable().describe('The allowed values; null if the whole range is allowed'),
     })
-    .describe('What is proposed'),
+    .describe('The parameters to propose'),
   answer: z
     .strictObject({
-      json: flag.describe('Whether the answer is JSON'),
-      changes: flag.describe('Whether it gives changes, which are added to the parameters of a parent'),
-      name: text.describe('What its values are called: `params`, or `delta` for changes'),
-      example: text.describe('The format of the answer with placeholders'),
+      json: flag.describe('True if the answer is JSON'),
+      changes: flag.describe('True if the answer gives changes to the parameters of a parent'),
+      name: text.describe('Name of the values: `params`, or `delta` for changes'),
+      example: text.describe('The answer format, with placeholders'),
     })
     .describe('How the model answers'),
   evaluation: z
     .strictObject({
-      episodes: count.describe('Episodes of an evaluation'),
-      single: flag.describe('Whether that is one'),
-      common: flag.describe('Whether all evaluations meet the same episodes'),
+      episodes: count.describe('Episodes per evaluation'),
+      single: flag.describe('True if it is exactly one'),
+      common: flag.describe('True if all evaluations play the same episodes'),
     })
     .describe('How parameters are evaluated'),
   memory: z
     .strictObject({
-      nothing: flag.describe('Whether no evaluation is shown'),
-      everything: flag.describe('Whether all evaluations are shown, as far as the token budget allows'),
-      best: count.describe('How many of the best are shown, where it is not everything'),
-      recent: count.describe('How many of the most recent are shown, where it is not everything'),
-      chronological: flag.describe('Whether the oldest come first'),
-      bestLast: flag.describe('Whether the best come last'),
-      rows: flag.describe('Whether sampled steps of an episode are shown'),
-      summary: flag.describe('Whether a summary of an episode is shown'),
+      nothing: flag.describe('True if no evaluation is shown'),
+      everything: flag.describe('True if all evaluations are shown, within the token budget'),
+      best: count.describe('Number of best evaluations shown, if not all are'),
+      recent: count.describe('Number of recent evaluations shown, if not all are'),
+      chronological: flag.describe('True if the oldest come first'),
+      bestLast: flag.describe('True if the best come last'),
+      rows: flag.describe('True if sampled steps of an episode are shown'),
+      summary: flag.describe('True if a summary of an episode is shown'),
     })
-    .describe('Which evaluations are shown'),
+    .describe('The selection of evaluations to show'),
   iterations: count.describe('Iterations of the run'),
-  candidates: count.describe('Proposals an iteration'),
-  group: flag.describe(
-    'Whether there are several proposals an iteration, and the memory holds more than the first',
-  ),
-  optimum: text.nullable().describe('The best score there can be, where the config tells it'),
-  stepSize: text.nullable().describe('Exploration step, where the config tells it'),
+  candidates: count.describe('Proposals per iteration'),
+  group: flag.describe('True if an iteration has several proposals and the memory holds more than the first'),
+  optimum: text.nullable().describe('The best possible score, if set in the config'),
+  stepSize: text.nullable().describe('Exploration step, if set in the config'),
   demonstrations: demonstratedSchema
     .nullable()
-    .describe('Good episodes to act alike, where the config names some (`demonstrations`)'),
+    .describe('Good episodes to imitate, if set in the config (`demonstrations`)'),
 });
 
 const rankedSchema = z.array(
   z.strictObject({
     percent: count.describe(
-      'Its score between the worst (0) and the best (99) shown; 50 where all are equal',
+      'Its score, scaled from the worst (0) to the best (99) shown; 50 if all are equal',
     ),
     score: text.describe('Its score'),
-    parameters: text.describe('Its parameters, in the format of an answer'),
-    feedback: text
-      .nullable()
-      .describe('What was said of an episode of it (`feedback`); null where nothing was'),
+    parameters: text.describe('Its parameters, in the answer format'),
+    feedback: text.nullable().describe('Feedback on one of its episodes (`feedback`); null if there is none'),
   }),
 );
 
-/** What changes from prompt to prompt. */
+/** Variables that change from prompt to prompt. */
 const progressSchema = z.strictObject({
-  iteration: count.describe('The iteration that this prompt is for, from 1'),
+  iteration: count.describe('The current iteration, from 1'),
   remaining: count.describe('Iterations after this one'),
-  continued: flag.describe(
-    'Whether earlier prompts and answers stand before this one, so that only news is shown',
-  ),
+  continued: flag.describe('True in a continued conversation, where the prompt shows only what is new'),
   history: z
     .strictObject({
-      text: text.describe('The evaluations, one a line'),
-      shown: count.describe('How many evaluations it holds'),
-      total: count.describe('How many there are'),
-      partial: flag.describe('Whether it leaves some out'),
-      best: rankedSchema.describe('The best of them, as many as the memory keeps, the best last'),
-      others: rankedSchema.describe('The rest of them, oldest first'),
+      text: text.describe('The evaluations, one per line'),
+      shown: count.describe('Number of evaluations shown'),
+      total: count.describe('Total number'),
+      partial: flag.describe('True if some are omitted'),
+      best: rankedSchema.describe('The best evaluations in memory, the best last'),
+      others: rankedSchema.describe('The other evaluations in memory, oldest first'),
     })
-    .describe('The evaluations that are shown'),
+    .describe('The evaluations shown'),
   best: z
     .strictObject({
       line: text.describe('The best evaluation so far, as a line of the history'),
       score: text.describe('Its score'),
-      iteration: count.describe('The iteration it comes from'),
-      warmup: flag.describe('Whether it comes from before the first iteration'),
-      since: count.describe('How many evaluations came after it'),
+      iteration: count.describe('Its iteration'),
+      warmup: flag.describe('True if it comes from the warm-up'),
+      since: count.describe('Number of evaluations since then'),
     })
     .nullable()
-    .describe('Null before the first evaluation'),
+    .describe('The best evaluation; null before the first one'),
   parent: z
     .strictObject({
       line: text.describe('Its evaluation, as a line of the history'),
-      rank: count.describe('Its rank among the parents, from 1: the best'),
+      rank: count.describe('Its rank among the parents, from 1 (the best)'),
       of: count.describe('Number of parents'),
-      several: flag.describe('Whether there are several'),
+      several: flag.describe('True if there are several'),
     })
     .nullable()
-    .describe('What this proposal goes on from, where `proposal` has it go on from one'),
+    .describe('The parent evaluation, if `proposal` starts from one'),
 });
 
 export const promptContextSchema = taskContextSchema.extend(progressSchema.shape);
 export const correctionContextSchema = promptContextSchema.extend({
-  failure: failureSchema.describe('What was wrong; one of these is set (format-correction only)'),
+  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
 });
 
 export type SpaceContext = z.output<typeof spaceSchema>;

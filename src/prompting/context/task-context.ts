@@ -1,4 +1,4 @@
-/** What prompts say of the task, as plain data. It stays the same during a run. */
+/** What prompts say about the task, as plain data that is constant during a run. */
 import { short } from '../../environments/catalogue/facts.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -13,17 +13,23 @@ import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
-/** What the description of an environment may use. */
+/** Variables for the description of an environment. */
 export function descriptionContext(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
   maxSteps: number,
 ): DescriptionContext {
+  const { actionSpace, observationSpace, words = {} } = environment;
   return {
     id: environment.id,
+    words: {
+      description: words.description ?? null,
+      observations: named(observationSpace, words.observationNames),
+      actions: named(actionSpace, words.actionNames),
+    },
     stepLimit: Math.min(environment.maxSteps ?? Number.POSITIVE_INFINITY, maxSteps),
-    observation: spaceContext(environment.observationSpace),
-    action: spaceContext(environment.actionSpace),
+    observation: spaceContext(observationSpace),
+    action: spaceContext(actionSpace),
     options: Object.entries(options).map(([name, value]) => ({
       name,
       value: JSON.stringify(value) ?? 'null',
@@ -31,7 +37,12 @@ export function descriptionContext(
   };
 }
 
-/** What a run knows of its task. */
+function named(space: Space, names: readonly string[] = []) {
+  const first = space.kind === 'discrete' ? (space.start ?? 0) : undefined;
+  return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
+}
+
+/** What a run knows about its task. */
 interface Task {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
@@ -47,14 +58,14 @@ interface Task {
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
   readonly prompts: {
-    /** What the environment is, as the prompt set renders it. */
+    /** Description of the environment, as rendered by the prompt set. */
     readonly description: string;
   };
-  /** Episodes that `config.demonstrations` names. */
+  /** Episodes named by `config.demonstrations`. */
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @param form of the answers that are asked for */
+/** @param form of the requested answers */
 export function taskContext(task: Task, form: AnswerForm): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;
@@ -93,7 +104,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     group: evaluatedEach(config) > 1 && memory.ofGroup !== 1,
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
-    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits),
+    demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits, memory.digits),
   };
 }
 
@@ -113,7 +124,7 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     high: bound(high),
     decimals,
     oneDecimal: decimals === 1,
-    // Many choices without gaps are told as a range.
+    // A long list of choices without gaps is described as a range instead.
     choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
   };
 }
@@ -125,7 +136,7 @@ function answerContext(spec: ParameterSpec, form: AnswerForm, changes: boolean):
   return { json, changes, name, example: json ? jsonExample(spec, name, form) : text };
 }
 
-/** The keys in the order of the JSON schema that providers get. */
+/** Lists keys in the same order as the JSON schema sent to providers. */
 function jsonExample({ count, kind }: ParameterSpec, name: string, { reason }: AnswerForm): string {
   const item = kind === 'integer' ? '<integer>' : '<number>';
   const items = count <= 4 ? Array.from({ length: count }, () => item) : [item, item, '...', item];
@@ -182,7 +193,7 @@ function tableContext(
   };
 }
 
-/** How the number of a state follows from the observation, the last component varying fastest. */
+/** Formula for the state number of an observation, with the last component varying fastest. */
 function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
   if (bins !== undefined) {
     const sizes = bins.map(({ edges }) => edges.length + 1);
@@ -211,7 +222,7 @@ function mixedRadix(sizes: readonly number[], digit: (i: number) => string): str
   return sizes.map((_, i) => (strideOf(i) === 1 ? '' : `${strideOf(i)} * `) + digit(i)).join(' + ');
 }
 
-/** `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above` */
+/** Example: `0: below -0.6; 1: -0.6 to below 0; 2: 0 and above`. */
 function binRanges({ edges }: BinEdges): string {
   if (edges.length === 0) return '0: every value';
   const texts = edges.map(short);

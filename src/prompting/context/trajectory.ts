@@ -1,19 +1,27 @@
-/** One episode as a few lines of text: sampled steps, or statistics. */
+/** Formats an episode as a few lines of text: either sampled steps or statistics. */
 import { short, significant } from '../../environments/catalogue/facts.js';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
+import type { ScoreText } from './scores.js';
 
-/** What the memory shows of an evaluation's first episode. */
-export function trajectoryLines(episode: Episode | undefined, memory: MemoryConfig): readonly string[] {
+/**
+ * What the memory shows of an evaluation's first episode.
+ * @param returnText formats returns; omitted in runs of earlier versions, which use two decimals
+ */
+export function trajectoryLines(
+  episode: Episode | undefined,
+  memory: MemoryConfig,
+  returnText?: ScoreText,
+): readonly string[] {
   if (episode === undefined) return [];
   switch (memory.trajectories) {
     case 'none':
       return [];
     case 'rows':
-      return trajectoryRows(episode, memory.rows);
+      return trajectoryRows(episode, memory.rows, returnText);
     case 'summary':
-      return trajectorySummary(episode);
+      return trajectorySummary(episode, returnText);
   }
 }
 
@@ -21,45 +29,48 @@ type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'ter
 type Value = Observation | Action;
 
 /**
- * `count` steps at even distances, the first and the last among them, one a line:
- * `step | observation | action | reward`; then how the episode ended.
+ * `count` evenly spaced steps including the first and the last, one per line: `step | observation | action |
+ * reward`; then how the episode ended.
  */
-export function trajectoryRows(episode: Episode, count: number): readonly string[] {
+export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
     return `${t} | ${show(observations[t]!)} | ${show(actions[t]!)} | ${short(rewards[t]!)}`;
   });
-  return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode)}`];
+  return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
 }
 
-/** Indices of `count` of `length` steps at even distances, from the first to the last. */
+/** `count` evenly spaced indices out of `length`, from the first to the last. */
 export function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
-/** Length, return and end; first and last observation; ranges and means of observations, rewards and actions. */
-export function trajectorySummary(episode: Episode): readonly string[] {
+/**
+ * Length, return and ending; first and last observation; ranges and means of observations, rewards and
+ * actions.
+ */
+export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [
-    outcome(episode),
+    outcome(episode, returnText),
     `first observation: ${show(observations[0]!)}; last: ${show(observations.at(-1)!)}`,
     ...describe('observation', observations, 'visits'),
     ...describe('action', actions, 'times taken'),
   ];
 }
 
-function outcome({ actions, rewards, terminated }: Episode): string {
+function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreText): string {
   const total = rewards.reduce((sum, reward) => sum + reward, 0);
   const steps = `${actions.length} ${actions.length === 1 ? 'step' : 'steps'}`;
-  return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${total.toFixed(2)}`;
+  return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText?.(total) ?? total.toFixed(2)}`;
 }
 
-/** How many of the values that occur are counted. */
+/** Maximum number of distinct values to list with their counts. */
 const countedValues = 12;
 
-/** Integers and texts are counted; a vector is told by the minimum, mean and maximum of each component. */
+/** Counts integers and texts; for vectors, gives the minimum, mean and maximum of each component. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];
@@ -84,7 +95,7 @@ function describe(name: string, values: readonly Value[], counted: string): read
   });
 }
 
-/** @param digits significant ones of each number */
+/** @param digits significant digits per number */
 export function show(value: Value, digits = 4): string {
   if (typeof value === 'string') return value;
   const told = (number: number) => significant(number, digits);

@@ -1,4 +1,4 @@
-/** What prompts say of policies that compute outputs from a vector: which parameter is which weight. */
+/** What prompts say about policies that compute outputs from a vector: which parameter is which weight. */
 import { short } from '../../environments/catalogue/facts.js';
 import { layersOf } from '../../policies/mlp.js';
 import type { PolicyDescription, Projection } from '../../policies/policy.js';
@@ -28,7 +28,7 @@ export function linearContext(policy: PolicyDescription & { kind: 'linear' }): L
   };
 }
 
-/** What `leaky-relu` is, for models that know only the others. */
+/** Definition of each activation function in the prompt; null if it needs none. */
 const definitions = {
   tanh: null,
   relu: 'relu(x) = max(0, x)',

@@ -1,17 +1,17 @@
-/** Answers in the form of changes, which are added to the parameters of a parent (`proposal.form: delta`). */
+/** Answers in the form of changes to a parent's parameters (`proposal.form: delta`). */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 import { type AnswerForm, answerGrammar } from './grammar.js';
 import { exampleAnswer, formatValue } from './written.js';
 
-/** How parameters are written in answers of this form. */
+/** Name of the parameters in answers of this form. */
 export const changeName = 'delta';
 
-/** `delta[0]: <number>, …` */
+/** Example: `delta[0]: <number>, …`. */
 export const exampleChanges = (spec: ParameterSpec): string => asChanges(exampleAnswer(spec));
 
-/** The grammar of answers of this form: each change at most as long as the range. */
+/** Grammar of answers of this form; each change is at most as large as the range. */
 export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGrammar {
   const { choices: _choices, ...range } = spec;
   const span = Number((range.high - range.low).toFixed(range.decimals));
@@ -21,7 +21,7 @@ export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGr
 
 const asChanges = (text: string) => text.replaceAll(/params(?=\[|": \[)/g, changeName);
 
-/** The parent's parameters with the changes of a reply; the sums must be in the range. */
+/** Adds a reply's changes to the parent's parameters; the sums must be within the range. */
 export function parseChanges(
   reply: string,
   parent: ParameterVector,
@@ -49,7 +49,7 @@ export function parseChanges(
     : { ...read, value };
 }
 
-/** Changes under the name that the reader of parameters knows, and parameters under one that it does not. */
+/** Renames changes to the name that the parameter parser knows, and parameters to one that it doesn't. */
 const renamed = (reply: string): string =>
   reply
     .replaceAll(/\b\w{0,24}params?(?=["']?\s{0,4}[[(:=])|\bparameters?(?=["']?\s{0,4}[[(:=])/gi, 'old')

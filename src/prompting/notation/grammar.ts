@@ -1,4 +1,4 @@
-/** The form of answers, as prompts ask for it and as models that constrain decoding enforce it. */
+/** The form of answers, as requested in prompts and enforced by constrained decoding. */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { formatParameters, formatValue } from './written.js';
@@ -6,19 +6,19 @@ import { formatParameters, formatValue } from './written.js';
 export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
   readonly notation: 'labels' | 'json';
-  /** Whether nothing may come before or after the answer, apart from thinking. */
+  /** True if nothing except thinking may surround the answer. */
   readonly whole: boolean;
-  /** Where the reason comes, if one is asked for. */
+  /** Position of the reason, if one is requested. */
   readonly reason: 'first' | 'last' | 'none';
 }
 
-/** Parameters on the first line, a reason below: the form that no provider enforces. */
+/** Parameters on the first line and a reason below; no provider enforces this form. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
 /**
- * The form in which a model is asked to answer: JSON where the format is enforced, else `params[0]: …`. A local model gives
- * no reason under `format: auto`, since it would cost as much time as the answer.
- * @param model its section of the config; undefined for none
+ * The form in which a model is asked to answer: JSON if the format is enforced, otherwise `params[0]: …`.
+ * Under `format: auto`, a local model gives no reason, because that would take as long as the answer.
+ * @param model its config section; undefined if there is none
  */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
@@ -30,13 +30,16 @@ export function answerFormOf(
   if (isEnforced && !isLocal) {
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
   }
-  // Models of the set `compact` know labels only.
+  // Models trained on the `compact` prompt set only know labels.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
-/** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */
+/**
+ * The answer format as data, for models that enforce it; `parseParameters` reads every answer of this
+ * grammar.
+ */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
   { notation, whole }: AnswerForm = freeForm,
@@ -50,13 +53,13 @@ export function answerGrammar(
     labels: Array.from({ length: count }, (_, i) => label(i)),
     number: { low, high, decimals: kind === 'integer' ? 0 : decimals, ...(choices && { choices }) },
     ...((isJson || whole) && { closing: isJson ? ']}' : '' }),
-    // The parser reads `param`, `params` and `parameters` in any case.
+    // The parser accepts `param`, `params` and `parameters` in any case.
     mention: 'param',
     key: 'params',
   };
 }
 
-/** An answer in a form, as a model would write it. `parseParameters` reads it back. */
+/** Writes an answer in the given form, as a model would. `parseParameters` is the inverse. */
 export function writtenAnswer(
   parameters: ParameterVector,
   spec: ParameterSpec,

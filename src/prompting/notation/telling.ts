@@ -1,23 +1,25 @@
-/** How the parameters of a policy are told and answered: as they are, or on the scale of the set `compact`. */
+/**
+ * Encodes parameters for prompts and decodes answers: unchanged, or on the scale of the `compact` prompt set.
+ */
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 
-/** A one-to-one view of parameters, but for rounding. */
+/** An encoding of parameters that is one-to-one up to rounding. */
 export interface Telling {
-  /** What prompts say that the parameters may be. */
+  /** The spec of encoded parameters, as described in prompts. */
   readonly spec: ParameterSpec;
   tell(parameters: ParameterVector): ParameterVector;
-  /** The parameters that an answer means: within their range, with their decimals. */
+  /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */
   meant(told: ParameterVector): ParameterVector;
 }
 
-/** What models of the set `compact` have learnt to read: values from −6.0 to 6.0, each a token. */
+/** What models trained on the `compact` set can read: values from −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
 /**
- * The set `compact` tells every range of numbers as the one that its models were trained on, so that they search any box.
- * Integers, and the parameters of all other sets, are told as they are.
- * @param set as `prompts.set` has it
+ * The `compact` set maps every numeric range to the one its models were trained on, so that they can search
+ * any box. Integers, and the parameters of all other sets, are not encoded.
+ * @param set the value of `prompts.set`
  */
 export function tellingOf(spec: ParameterSpec, set: string): Telling {
   const { high, low } = compactRange;
@@ -36,7 +38,7 @@ export function tellingOf(spec: ParameterSpec, set: string): Telling {
   };
 }
 
-/** Reads an answer as `parseParameters` does; parameters were seen before if what the answer means was. */
+/** Parses an answer like `parseParameters` and decodes it. `seen` is checked for the decoded parameters. */
 export function parseTold(reply: string, { meant, spec }: Telling, context: ParseContext = {}): ParseResult {
   const { seen } = context;
   const read = parseParameters(reply, spec, {

@@ -1,20 +1,23 @@
-/** How much a template may do: a prompt set may come from anywhere, and loops in loops multiply. */
+/** Limits the work of a template: prompt sets may come from anywhere, and nested loops multiply. */
 import type Handlebars from 'handlebars';
 import { withinTime } from '../../base/time-limit.js';
 
-/** Turns of all loops in one prompt; the longest histories with trajectories take a tenth. */
+/**
+ * Maximum number of iterations of all loops in one prompt; the longest histories with trajectories use a
+ * tenth.
+ */
 const mostTurns = 1_000_000;
-/** Characters that loops make in one prompt, each as often as loops lie around it. */
+/** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
 const mostCharacters = 20_000_000;
-/** For what counts nothing: the user's helpers. */
+/** Time limit in seconds, for what the counters don't cover: the user's helpers. */
 const mostSeconds = 20;
 
-/** What the prompt that is being rendered has left. */
+/** What the current prompt has left. */
 const left = { turns: 0, characters: 0 };
 
 type Block = (this: unknown, list: unknown, options: Handlebars.HelperOptions) => string;
 
-/** Makes `each` count its turns and what they write. */
+/** Makes `each` count its iterations and their output. */
 export function boundLoops(handlebars: typeof Handlebars): void {
   const each = handlebars.helpers.each as Block;
   handlebars.registerHelper(
@@ -32,7 +35,7 @@ export function boundLoops(handlebars: typeof Handlebars): void {
   );
 }
 
-/** @throws Error when the prompt takes too many turns, is too long, or takes too long */
+/** @throws Error if rendering takes too many iterations, too many characters or too long */
 export function bounded(render: () => string): string {
   Object.assign(left, { turns: mostTurns, characters: mostCharacters });
   return withinTime(mostSeconds, render);

@@ -1,4 +1,4 @@
-/** The template that describes an environment. */
+/** Finds the template that describes an environment. */
 import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
@@ -12,8 +12,8 @@ import { isFile, readPartials, readTemplate } from './template-files.js';
 import { shapeOfData, shapeOfSchema } from './template-scope.js';
 
 /**
- * What the package says of an environment, in words; undefined where it has nothing to say of it.
- * @param maxSteps steps after which an episode is cut, beside the environment's own limit
+ * The package's own description of an environment; undefined if it has none.
+ * @param maxSteps maximum number of steps per episode, on top of the environment's own limit
  */
 export function environmentDescription(
   environment: EnvironmentSpec,
@@ -21,7 +21,7 @@ export function environmentDescription(
   maxSteps: number,
 ): string | undefined {
   const own = join(packageRoot(), 'prompts');
-  const { file, folder } = findDescription(own, environment.id, undefined);
+  const { file, folder } = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
   const none = new Map();
   const handlebars = createHandlebars(none);
@@ -40,10 +40,10 @@ export function environmentDescription(
   )({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
-/** The file that describes an environment: that of the config, of the set, or of the package. */
+/** The file that describes an environment: from the config, the prompt set, or the package. */
 export function findDescription(
   set: string,
-  id: string,
+  { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
   chosen: string | undefined,
 ): { readonly file: string; readonly folder: string | undefined } {
   if (chosen !== undefined) {
@@ -57,9 +57,12 @@ export function findDescription(
     }),
   );
   return (
-    candidates.find(({ file }) => isFile(file)) ?? { file: join(own, 'environments', 'any.hbs'), folder: own }
+    candidates.find(({ file }) => isFile(file)) ?? {
+      file: join(own, 'environments', words === undefined ? 'any.hbs' : 'described.hbs'),
+      folder: own,
+    }
   );
 }
 
-/** An id may hold characters that a file name can't, such as the slash of a namespace. */
+/** An id may contain characters that a file name can't, such as a slash after a namespace. */
 const fileName = (id: string): string => id.replace(/[^\w.-]/g, '-');

@@ -1,4 +1,4 @@
-/** A prompt set: its template files, read and checked, and the messages that they make. */
+/** A prompt set: loads and checks its templates, and renders messages. */
 import { join } from 'node:path';
 import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
@@ -25,6 +25,7 @@ import {
   type TaskContext,
   taskContextSchema,
 } from '../context/prompt-context.js';
+import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
 import type { TemplateHelpers } from './helpers.js';
@@ -33,20 +34,21 @@ import { checkTemplate, type ParsedTemplate } from './template-check.js';
 import { isFile, isFolder, readPartials, readTemplate } from './template-files.js';
 import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
 
-/** Renders the prompts of calls of one kind, whose user prompts can say what `Context` has. */
+/** Renders the prompts for one kind of call; the user prompt has the variables of `Context`. */
 interface Prompts<Context> {
-  /** The system prompt stays the same during a run. */
+  /** The system prompt, which is constant during a run. */
   system(context: TaskContext): string;
   user(context: Context): string;
-  /** Tells the model what was wrong with its reply. */
-  formatCorrection(context: Context, failure: ParseFailure): string;
+  /** The message that says what was wrong with the model's reply. */
+  /** @param scoreText how the prompt being corrected formats scores */
+  formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
   readonly hash: string;
 }
 
-/** Renders the prompts of a run, which ask for proposals. */
+/** Renders the prompts of a run that ask for proposals. */
 export interface PromptSet extends Prompts<PromptContext> {
-  /** The description of the environment: `environment.description` of the context. */
+  /** Description of the environment: `environment.description` in the context. */
   readonly description: string;
 }
 
@@ -56,11 +58,11 @@ export interface PromptSetOptions {
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was made with. */
+  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Steps after which an episode is cut, beside the environment's own limit. */
+  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
-  /** Whether the policy is of a user's module, whose own description then replaces the partial `policy`. */
+  /** True for a user module's policy, whose own description then replaces the `policy` partial. */
   readonly ownPolicy?: boolean;
   readonly userHelpers?: TemplateHelpers | undefined;
 }
@@ -69,14 +71,14 @@ const builtInSets = ['numeric', 'semantic', 'compact'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /**
- * Reads and checks all templates of a set.
- * @throws UserError for a missing set or file, a syntax error, or a template that uses what is not there; with file,
- *   line and column.
+ * Loads and checks all templates of a set.
+ * @throws UserError for a missing set or file, a syntax error, or a template that uses something undefined;
+ * with file, line and column
  */
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
-  const about = findDescription(folder, environment.id, options.description);
+  const about = findDescription(folder, environment, options.description);
   const facts = environmentFacts(environment.id, options.options);
   const { hash, render } = loadTemplates(folder, 'prompts.set', options, [
     ['system', shapeOfSchema(taskContextSchema)],
@@ -92,10 +94,10 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
     }),
     system: (context) => system!(context),
     user: (context) => user!(context),
-    formatCorrection: (context, failure) =>
+    formatCorrection: (context, failure, scoreText) =>
       correction!({
         ...context,
-        failure: failureContext(failure, context.answer.name),
+        failure: failureContext(failure, context.answer.name, scoreText),
       } satisfies CorrectionContext),
     hash,
   };
@@ -103,7 +105,7 @@ export function loadPromptSet(options: PromptSetOptions): PromptSet {
 
 export type CriticPrompts = Prompts<CriticContext>;
 
-/** For a vision model that gives feedback. */
+/** Prompts for a vision model that gives feedback. */
 export type FeedbackPrompts = Prompts<FeedbackContext>;
 
 type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
@@ -116,7 +118,7 @@ export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
 export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
   loadPrompts('feedback', options, feedbackContextSchema, feedbackCorrectionSchema);
 
-/** Templates of calls that ask for no proposal: as those of a proposal, with other variables. */
+/** Loads the templates of calls other than proposals, which have different variables. */
 function loadPrompts<Context extends object>(
   section: 'critic' | 'feedback',
   options: OtherOptions,
@@ -133,15 +135,15 @@ function loadPrompts<Context extends object>(
   return {
     system: (context) => renderSystem!(context),
     user: (context) => renderUser!(context),
-    formatCorrection: (context, failure) =>
-      renderCorrection!({ ...context, failure: failureContext(failure, 'params') }),
+    formatCorrection: (context, failure, scoreText) =>
+      renderCorrection!({ ...context, failure: failureContext(failure, 'params', scoreText) }),
     hash,
   };
 }
 
 type FileName = (typeof fileNames)[number];
 
-/** Reads and checks templates, of the set or from elsewhere, with all partials that they include. */
+/** Loads and checks templates, from the set or elsewhere, with all the partials that they include. */
 function loadTemplates(
   folder: string,
   field: string,

@@ -1,4 +1,4 @@
-/** How checked templates become text. */
+/** Renders checked templates to text. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -7,7 +7,10 @@ import type { TemplateHelpers } from './helpers.js';
 import { blockHelpers, type ParsedTemplate } from './template-check.js';
 import type { Shape } from './template-scope.js';
 
-/** An instance whose only helpers are `blockHelpers` and the user's: none that logs, looks up or evaluates. */
+/**
+ * An instance whose only helpers are `blockHelpers` and the user's, without Handlebars' helpers for logging
+ * and lookup.
+ */
 export function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
   boundLoops(handlebars);
@@ -15,7 +18,7 @@ export function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
     if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
   }
   for (const [name, value] of helpers) {
-    // Handlebars adds its own options to what the template gives.
+    // Handlebars appends its own options to the template's arguments.
     const call = (...given: unknown[]) =>
       typeof value === 'function' ? value(...given.slice(0, -1)) : value;
     handlebars.registerHelper(name, call);
@@ -47,7 +50,7 @@ export function renderer(
   };
 }
 
-/** The shape of a context with one more field. */
+/** The shape of a context with an additional field. */
 export function withField(context: Shape, name: string, field: Shape): Shape {
   return context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks a template against the shape of its context before anything is rendered. Handlebars' own strict mode sees
- * an unknown variable only when it gets there, and not within the arguments of a block.
+ * Checks a template against the shape of its context before rendering. Handlebars' own strict mode notices an
+ * unknown variable only when it is reached, and not inside the arguments of a block.
  */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import type { TemplateHelpers } from './helpers.js';
@@ -22,13 +22,13 @@ export interface ParsedTemplate {
   readonly program: hbs.AST.Program;
 }
 
-/** The helpers of Handlebars that templates may use. */
+/** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
 /**
- * Finds every use of a variable, helper or partial that does not exist, and every use of something optional outside
- * a block that makes sure of it, in the template and in the partials it includes.
- * @returns the problems, and the names of the partials that the template includes, directly or not
+ * Finds every use of an undefined variable, helper or partial, and every use of an optional value outside a
+ * block that checks for it, in the template and the partials it includes.
+ * @returns the problems, and the names of the partials that the template includes, directly or indirectly
  */
 export function checkTemplate(
   template: ParsedTemplate,
@@ -48,7 +48,7 @@ export function checkTemplate(
     depth: 0,
     checked: { statements: 0 },
   };
-  // A partial is checked once for each place that includes it, but its problems are reported once.
+  // A partial is checked once per inclusion, but its problems are reported only once.
   const found = new Map<string, Problem>();
   for (const problem of checkProgram(template.program, place)) {
     found.set(`${problem.file}:${problem.line}:${problem.column}:${problem.message}`, problem);
@@ -63,21 +63,24 @@ interface Place {
   readonly file: string;
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
-  /** Those of the user. */
+  /** The user's helpers. */
   readonly helpers: TemplateHelpers;
   /** Names of the partials that led here. */
   readonly including: readonly string[];
-  /** Collects the names of all partials that were seen. */
+  /** Collects the names of all partials encountered. */
   readonly included: Set<string>;
-  /** Blocks and partials around this place. */
+  /** Number of enclosing blocks and partials. */
   readonly depth: number;
-  /** Counts what was checked, each partial as often as it is included. */
+  /** Number of statements checked, counting a partial each time it is included. */
   readonly checked: { statements: number };
 }
 
-/** Blocks and partials in each other; the built-in sets have 6. */
+/** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/** Partials that include others twice, and these others, double with each level. The built-in sets have 500. */
+/**
+ * Limits partials that include each other repeatedly, which doubles the work per level. The built-in sets
+ * have 500 statements.
+ */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {
@@ -88,7 +91,7 @@ function at({ file }: Place, node: Node, problem: Problem): Problem {
 function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Problems {
   const place = { ...outer, depth: outer.depth + 1 };
   for (const statement of program?.body ?? []) {
-    // What multiplies has to end the check; the other problems are less.
+    // Unbounded growth must stop the check at once; other problems are collected.
     if (place.depth > deepest)
       throw new UserError(
         at(place, statement, { message: `blocks and partials nest more than ${deepest} deep` }),
@@ -136,7 +139,7 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
   }
 }
 
-/** The user's helpers take variables and literals. */
+/** User helpers take variables and literals. */
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
   if (fieldNames(place.scope.root).includes(name)) {

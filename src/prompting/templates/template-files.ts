@@ -1,4 +1,7 @@
-/** Reads the files of a prompt set, which may come from anywhere: only regular files of its own folder, within bounds. */
+/**
+ * Reads the files of a prompt set, which are untrusted: only regular files inside its own folder, within size
+ * limits.
+ */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type Handlebars from 'handlebars';
@@ -10,7 +13,7 @@ import { deepest, type ParsedTemplate } from './template-check.js';
 const largestTemplate = 2 ** 18;
 const mostPartials = 500;
 
-/** A file where there is one: a folder or a device is none. */
+/** True for regular files only, not for folders or devices. */
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
@@ -20,8 +23,8 @@ export function isFolder(path: string): boolean {
 }
 
 /**
- * @param folder that the file must not leave by a link; undefined where the config names the file itself
- * @throws UserError when it can't be read, leaves the folder, or is no Handlebars template
+ * @param folder that links must not leave; undefined if the config names the file itself
+ * @throws UserError if it can't be read, leaves the folder, or isn't a Handlebars template
  */
 export function readTemplate(
   handlebars: typeof Handlebars,
@@ -47,7 +50,7 @@ export function readTemplate(
   }
 }
 
-/** The parser takes minutes for what nests thousands deep. */
+/** The parser takes minutes for thousands of nested blocks. */
 function refuseDeep(file: string, source: string): void {
   let depth = 0;
   for (const [tag, kind, inside] of source.matchAll(/\{\{~?(?:([#/]|\^(?!~?\}))|(?=[^#/^]))([^{}]*)/g)) {
@@ -57,7 +60,7 @@ function refuseDeep(file: string, source: string): void {
   }
 }
 
-/** All templates in `partials/` of a set by their names without `.hbs`; none when there is no such folder. */
+/** All templates in a set's `partials/`, by name without `.hbs`; empty if there is no such folder. */
 export function readPartials(
   handlebars: typeof Handlebars,
   set: string,
@@ -96,7 +99,10 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
-/** One line on what Handlebars' parser did not understand, and where; its own messages list grammar symbols. */
+/**
+ * One line that says what Handlebars' parser didn't understand, and where; its own messages list grammar
+ * symbols.
+ */
 function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const message = messageOf(error);
   const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
@@ -111,7 +117,7 @@ function syntaxProblem(file: string, source: string, error: unknown): Problem {
   return { file, line: Number(line), ...(column !== undefined && { column }), message: syntaxMessage(token) };
 }
 
-/** The column where the parser stopped; `before` is the text that it read last, without line breaks. */
+/** The column where the parser stopped; `before` is the text it read last, without line breaks. */
 function columnOf(source: string, line: number, before: string): number | undefined {
   const lines = source.split('\n').slice(0, line);
   const lineStart = lines.slice(0, -1).join('').length;

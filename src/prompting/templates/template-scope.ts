@@ -1,4 +1,4 @@
-/** The shape of a template's context: the variables that it may use, and where their paths lead. */
+/** The shape of a template's context: the available variables, and how paths resolve. */
 import { z } from 'zod';
 import { nearest, type Problem } from '../../base/errors.js';
 import type { Fact } from '../../environments/catalogue/facts.js';
@@ -32,7 +32,7 @@ function isList(data: Fact): data is readonly Fact[] {
   return Array.isArray(data);
 }
 
-/** Every variable in the order of the schema. */
+/** All variables in schema order. */
 export function variablesOf(
   schema: z.core.$ZodType,
   path = '',
@@ -60,17 +60,17 @@ function typeName(schema: z.core.$ZodType): string {
 
 export type Path = hbs.AST.PathExpression;
 
-/** What the names in one part of a template mean. */
+/** What names mean in one part of a template. */
 export interface Scope {
   /** The whole context: `@root`. */
   readonly root: Shape;
-  /** The current one: `this`. */
+  /** The current context: `this`. */
   readonly shape: Shape;
-  /** The scope that `../` leads to; undefined at the top of a template or partial. */
+  /** The scope that `../` refers to; undefined at the top of a template or partial. */
   readonly parent: Scope | undefined;
-  /** Whether `@index`, `@first` and `@last` exist. */
+  /** True if `@index`, `@first` and `@last` are defined. */
   readonly inLoop: boolean;
-  /** Paths below `shape`, and below `@root`, that an enclosing `#if` makes sure of. */
+  /** Paths below `shape` and below `@root` that an enclosing `#if` has checked. */
   readonly present: ReadonlySet<string>;
   readonly blockParams: ReadonlyMap<string, Shape>;
 }
@@ -80,7 +80,7 @@ export function rootScope(context: Shape): Scope {
   return { root: context, shape: context, ...nothing };
 }
 
-/** The scope within `#if path`, where `path` is known to be present. */
+/** The scope inside `#if path`, in which `path` is known to be present. */
 export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.depth): Scope {
   if (depth > 0) {
     return scope.parent === undefined ? scope : { ...scope, parent: assured(scope.parent, path, depth - 1) };
@@ -89,7 +89,7 @@ export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.d
   return { ...scope, present: new Set([...scope.present, key]) };
 }
 
-/** The scope within `#with` or `#each`, whose context is `shape`. */
+/** The scope inside `#with` or `#each`, with `shape` as its context. */
 export function innerScope(scope: Scope, shape: Shape, blockParam: string | undefined, loop: boolean): Scope {
   return {
     root: scope.root,
@@ -135,7 +135,7 @@ function resolveField(path: Path, scope: Scope): Resolved {
   return walk(path, from.shape, path.parts, '../'.repeat(path.depth).slice(0, -1), from.present);
 }
 
-/** Follows `parts` from `shape`, which the template calls `start` (empty for the current context). */
+/** Follows `parts` from `shape`, which the template calls `startName` (empty for the current context). */
 function walk(
   path: Path,
   start: Shape,

@@ -1,18 +1,21 @@
 import { type Html, html } from '../../format/html.js';
-import { formatReturn, plural } from '../../format/numbers.js';
+import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
-import { mean, meanInterval95 } from '../../statistics/descriptive.js';
+import { largest, mean, meanInterval95 } from '../../statistics/descriptive.js';
 import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
 import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
 
-/** One of several ways to solve the same tasks, over its repeats. */
+/** One of several methods applied to the same tasks, over its repeats. */
 export interface CurveArm {
   readonly name: string;
-  /** Best return so far of each repeat, from iteration 0 (or by another axis); an unfinished one's ends earlier. */
+  /**
+   * Best return so far of each repeat, starting at iteration 0 (or along another axis); shorter for an
+   * unfinished repeat.
+   */
   readonly curves: readonly (readonly number[])[];
-  /** What a return can be. */
+  /** Possible range of a return. */
   readonly range: Interval;
-  /** Its confirmed return; absent where no repeat was confirmed. */
+  /** Its confirmed return; absent if no repeat was confirmed. */
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 
@@ -24,11 +27,11 @@ const colours = 8;
 /** The horizontal axis of the curves. */
 export interface CurveAxis {
   readonly title: string;
-  /** For `count` values; `at` in slots, 0.5 is the first value. */
+  /** Ticks for `count` values. `at` is in slots; 0.5 is the first value. */
   ticks(count: number): readonly { readonly at: number; readonly label: string }[];
-  /** Where the value at this index stands, to begin a sentence. */
+  /** Name of the position at this index, for the start of a sentence. */
   place(index: number): string;
-  /** What the whole spans, e.g. `40 iterations`. */
+  /** The whole span, e.g. `40 iterations`. */
   span(count: number): string;
 }
 
@@ -39,7 +42,7 @@ export const iterationAxis: CurveAxis = {
   span: (count) => plural(count - 1, 'iteration'),
 };
 
-/** @param step evaluations from one value to the next: the first stands at this one */
+/** @param step evaluations between values; the first value is at `step` */
 export const evaluationAxis = (step: number): CurveAxis => ({
   title: 'Evaluation (the warm-up first)',
   ticks: (count) =>
@@ -50,22 +53,22 @@ export const evaluationAxis = (step: number): CurveAxis => ({
   span: (count) => plural(count * step, 'evaluation'),
 });
 
-/** Class of an arm's lines, marks and keys; where there are more arms than colours, the next ones are dashed. */
+/** CSS class of an arm's lines, marks and keys; once all colours are used, further arms are dashed. */
 export const armClass = (index: number) =>
   `arm-${index % colours}${index % (2 * colours) < colours ? '' : ' dashed'}`;
 
 /**
- * Mean best-so-far of each arm with its 95 % interval, and what was confirmed, at the right edge. The intervals of
- * several arms would cover each other: each is shown when it is asked for.
+ * Mean best-so-far of each arm with its 95% interval, and confirmed returns at the right edge. Intervals of
+ * several arms would overlap, so each is shown only on request.
  */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
-  const last = Math.max(0, ...summaries.map((points) => points.length - 1));
+  const last = largest([0, ...summaries.map((points) => points.length - 1)]);
   if (summaries.every((points) => points.length === 0)) {
     return html`<p class="empty">Nothing was evaluated.</p>`;
   }
   const y = verticalScale(arms, summaries);
-  // Room for the confirmed marks.
+  // Space for the confirmed marks.
   const slots = last + 1 + Math.max(1, Math.ceil((last + 1) * 0.06));
   const x = (iteration: number) => iteration + 0.5;
   const chart = plotChart({
@@ -97,7 +100,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
 
 const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
 
-/** A row an arm: what it is called, and boxes that show and hide its line and its band. */
+/** One row per arm: its name, and checkboxes that toggle its line and band. */
 function armLegend(arms: readonly CurveArm[]): Html {
   const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
     html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
@@ -112,13 +115,16 @@ ${arms.map(
 interface CurvePoint {
   readonly mean: number;
   readonly interval: readonly [number, number];
-  /** Curves that reach this far. */
+  /** Number of curves that extend this far. */
   readonly count: number;
 }
 
-/** Mean of the curves and its 95 % interval (Student's t, within `range`) at each value, up to the end of the longest. */
+/**
+ * Mean of the curves with its 95% interval (Student's t, clipped to `range`) at each value, up to the end of
+ * the longest.
+ */
 export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
-  const length = Math.max(0, ...curves.map((curve) => curve.length));
+  const length = largest([0, ...curves.map((curve) => curve.length)]);
   return Array.from({ length }, (_, i) => {
     const values = curves.flatMap((curve) => curve[i] ?? []);
     const centre = mean(values);
@@ -126,7 +132,7 @@ export function meanCurve(curves: readonly (readonly number[])[], range: Interva
   });
 }
 
-/** Everything fits but wide bands of few repeats, which would flatten the rest. */
+/** Fits everything except wide bands of a few repeats, which would flatten the rest. */
 function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly CurvePoint[])[]): Scale {
   const values = [
     ...arms.flatMap(({ curves }) => curves.flat()),
@@ -156,7 +162,7 @@ function column(
     const point = summaries[i]?.[iteration];
     return point === undefined
       ? []
-      : [`${name} ${formatReturn(point.mean)} (${point.interval.map(formatReturn).join(' … ')})`];
+      : [`${name} ${formatReturn(point.mean)} (${formatInterval(point.interval)})`];
   });
   return { at: iteration, width: 1, text: `${axis.place(iteration)}: ${parts.join('; ')}` };
 }

@@ -1,5 +1,12 @@
 import { embedJson, type Html, html } from '../../format/html.js';
-import { formatCount, formatNumber, formatParameter, plural } from '../../format/numbers.js';
+import {
+  apart,
+  formatCount,
+  formatNumber,
+  formatParameter,
+  formatScore,
+  plural,
+} from '../../format/numbers.js';
 import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
@@ -26,11 +33,11 @@ const axisHeight = 20;
 const tallest = 640;
 const mostColumns = 1500;
 
-/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above it. */
+/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const { entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
-  // A wider picture has more columns than a screen has points.
+  // A wider image would have more columns than a screen has pixels.
   const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
@@ -69,6 +76,8 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 </svg>
 <p class="x-title">Evaluation</p>
 </div>`;
+  const scores = entries.map(({ score }) => score);
+  const told = apart(scores, formatScore);
   const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
@@ -82,7 +91,7 @@ ${embedJson('heat-data', {
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
     (entry) =>
-      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${formatNumber(entry.score, 5)}`,
+      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${told(entry.score)}`,
   ),
 })}`;
 }
@@ -136,7 +145,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   return pngDataUri(pixels, pixels.length, sequentialPalette);
 }
 
-/** Short names where the policy's shape gives them, else the names of the specification. */
+/** Short names if the policy's structure provides them, otherwise those of the spec. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
     const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
@@ -155,7 +164,7 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
 }
 
-/** `pole angle → 1.3`: from an input to unit 3 of layer 1. */
+/** Example: `pole angle → 1.3`, from an input to unit 3 of layer 1. */
 function unitNames(policy: PolicyDescription & { kind: 'mlp' }, labels: TaskLabels): readonly string[] {
   const layers = layersOf(policy);
   return layers.flatMap(({ units }, l) => {

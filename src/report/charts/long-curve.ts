@@ -1,15 +1,20 @@
-/** The learning curve of a run with more evaluations than a page can mark: stretches of them, each in a column. */
-import { formatCount, formatNumber, plural } from '../../format/numbers.js';
+/**
+ * The learning curve of a run with too many evaluations to mark individually; evaluations are grouped into
+ * columns.
+ */
+
+import { apart, formatCount, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 import type { PlotColumn } from './plot.js';
 
-/** The horizontal axis: one slot an evaluation, the warm-up first, then the candidates of each iteration. */
+/** The horizontal axis: one slot per evaluation, the warm-up first, then the candidates of each iteration. */
 export interface Timeline {
   readonly warmup: number;
   readonly iterations: number;
-  /** Slots an iteration. */
+  /** Slots per iteration. */
   readonly candidates: number;
   readonly slots: number;
   /** Left edge of a candidate's slot. */
@@ -21,9 +26,9 @@ export interface Point {
   readonly entry: BufferEntry;
   /** Left edge of its slot. */
   readonly at: number;
-  /** The highest score up to here. */
+  /** The highest score so far. */
   readonly best: number;
-  /** Whether this is a proposal that passed everything before it. */
+  /** True for a proposal that beat everything before it. */
   readonly improved: boolean;
   readonly spread: Spread;
 }
@@ -31,16 +36,16 @@ export interface Point {
 /** Outer and inner ends of a whisker, ascending. */
 export type Spread = readonly [number, number, number, number];
 
-/** Up to so many evaluations have a mark and a column each. */
+/** Up to this many evaluations, each has its own mark and column. */
 const mostPoints = 1500;
 const mostStretches = 500;
 
-/** Slots of a column: 1 where each evaluation has its own. */
+/** Slots per column; 1 if each evaluation has its own. */
 export function stretchOf({ slots }: Timeline, points: number): number {
   return points <= mostPoints ? 1 : Math.ceil(slots / mostStretches);
 }
 
-/** The highest and the lowest evaluation of each stretch, in their order. */
+/** The highest and the lowest evaluation of each column, in order. */
 export function extremes(points: readonly Point[], stretch: number): readonly Point[] {
   const kept = new Map<number, { low: Point; high: Point }>();
   for (const point of points) {
@@ -54,18 +59,21 @@ export function extremes(points: readonly Point[], stretch: number): readonly Po
   );
 }
 
-/** The first item of each key. */
+/** The first item for each key. */
 export function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => number): readonly T[] {
   const found = new Map<number, T>();
   for (const item of items) if (!found.has(keyOf(item))) found.set(keyOf(item), item);
   return [...found.values()];
 }
 
-/** A column a stretch: its lowest and highest score, the best so far, and how many proposals came to nothing. */
+/**
+ * One column per group: its lowest and highest score, the best so far, and the number of proposals without a
+ * result.
+ */
 export function stretchColumns(
   drawn: readonly Point[],
   curve: {
-    /** Proposals that came to nothing. */
+    /** Proposals without a result. */
     readonly lost: readonly LoggedProposal[];
     readonly timeline: Timeline;
     readonly stretch: number;
@@ -84,14 +92,15 @@ export function stretchColumns(
     columns.set(at, [...(columns.get(at) ?? []), point]);
   }
   return [...columns].map(([at, points]): PlotColumn => {
-    const scores = points.map(({ entry }) => formatNumber(entry.score, 5));
-    const best = Math.max(...points.map((point) => point.best));
+    const scores = [...new Set(points.map(({ entry }) => entry.score))].toSorted((a, b) => a - b);
+    const best = largest(points.map((point) => point.best));
+    const told = apart([...scores, best], formatScore);
     const nothing = lostIn.get(at) ?? 0;
     const href = points.map(({ entry }) => link(entry)).find((found) => found !== undefined);
     return {
       at: at * stretch,
       width: stretch,
-      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores)].toSorted((a, b) => Number(a) - Number(b)).join(' to ')}; best so far ${formatNumber(best, 5)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
+      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(told))].join(' to ')}; best so far ${told(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
       ...(href !== undefined && { href }),
     };
   });

@@ -1,11 +1,11 @@
 import { type Content, type Html, html } from '../../format/html.js';
-import { formatNumber } from '../../format/numbers.js';
+import { apart, formatNumber, type NumberFormat } from '../../format/numbers.js';
 import { coordinate, percent, type Scale, tickStep } from './scale.js';
 
-/** The horizontal axis: `slots` equal columns, of which some are labelled. */
+/** The horizontal axis: `slots` columns of equal width, some of them labelled. */
 interface SlotAxis {
   readonly slots: number;
-  /** `at`: in slots from the left edge, 0.5 is the middle of the first. */
+  /** `at` is in slots from the left edge; 0.5 is the middle of the first. */
   readonly ticks: readonly { readonly at: number; readonly label: string }[];
   readonly title: string;
 }
@@ -16,16 +16,16 @@ export interface Plot {
   readonly x: SlotAxis;
   readonly y: Scale;
   readonly yTitle: string;
-  /** Height of the plotting area in pixels: `y` maps into 0 … height. */
+  /** Height of the plot area in pixels; `y` maps to 0 … height. */
   readonly height: number;
-  readonly formatY?: (value: number) => string;
-  /** Behind the data: shapes in per cent of the width and pixels of the height. */
+  readonly formatY?: NumberFormat;
+  /** Shapes behind the data, in percent of the width and pixels of the height. */
   readonly background?: Content;
-  /** Paths in slots × pixels; they stretch with the page while their strokes don't. */
+  /** Paths in slots × pixels; they stretch with the page, but their stroke width doesn't. */
   readonly paths: Content;
-  /** In front of the data: shapes in per cent of the width and pixels of the height. */
+  /** Shapes in front of the data, in percent of the width and pixels of the height. */
   readonly marks?: Content;
-  /** Tooltips, one a column. */
+  /** Tooltips, one per column. */
   readonly columns?: readonly PlotColumn[];
 }
 
@@ -34,16 +34,18 @@ export interface PlotColumn {
   readonly at: number;
   readonly width: number;
   readonly text: string;
-  /** Fragment to go to on a click. */
+  /** Fragment to navigate to on a click. */
   readonly href?: string;
 }
 
 const tickLabels = 20;
 
-/** An SVG chart that is as wide as its place, with text of constant size: no viewBox scales the whole. */
+/**
+ * An SVG chart that fills the available width while text keeps its size, because no viewBox scales the whole.
+ */
 export function plotChart(plot: Plot): Html {
   const { x, y, height } = plot;
-  const format = plot.formatY ?? ((value: number) => formatNumber(value));
+  const format = apart(y.ticks, plot.formatY ?? formatNumber);
   const share = (at: number) => percent(at / x.slots);
   return html`<div class="plot${x.slots > 150 && ' dense'}">
 <p class="y-title">${plot.yTitle}</p>
@@ -79,7 +81,7 @@ ${chart}
 </figure>`;
 }
 
-/** A diamond at a mean with its interval as a bar; `share` of the width from the left. */
+/** A diamond at the mean with its interval as a bar; `share` is the x position as a share of the width. */
 export function intervalMark(
   value: { readonly mean: number; readonly interval: readonly [number, number] },
   share: number,
@@ -91,7 +93,7 @@ export function intervalMark(
 <g class="confirmed"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><use href="#diamond" x="${x}" y="${coordinate(y.at(value.mean))}"/></g>`;
 }
 
-/** Labels at 1 and at round numbers of `count` slots that are numbered from 1. */
+/** Ticks at 1 and at round numbers, for `count` slots numbered from 1. */
 export function numberedTicks(count: number): { readonly at: number; readonly label: string }[] {
   const step = Math.max(1, tickStep(count / 6));
   return Array.from({ length: count }, (_, i) => i + 1)
@@ -99,12 +101,12 @@ export function numberedTicks(count: number): { readonly at: number; readonly la
     .map((number) => ({ at: number - 0.5, label: String(number) }));
 }
 
-/** `d` of a path through points. */
+/** `d` attribute of a path through the points. */
 export function line(points: readonly (readonly [number, number])[]): string {
   return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${coordinate(x)} ${coordinate(y)}`).join('');
 }
 
-/** Ticks of an axis of iterations; 0 stands for the warm-up. */
+/** Ticks of an iteration axis; 0 is the warm-up. */
 export function iterationTicks(last: number): { at: number; label: string }[] {
   const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
   return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;

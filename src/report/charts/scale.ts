@@ -5,11 +5,11 @@ export interface Scale {
   readonly low: number;
   readonly high: number;
   readonly ticks: readonly number[];
-  /** Pixel of a value; values beyond the domain are drawn at its edge. */
+  /** Pixel position of a value; values outside the domain are drawn at its edge. */
   at(value: number): number;
 }
 
-/** From `[low, high]`, widened to round ticks where `nice`, to pixels `from … to`. */
+/** Maps `[low, high]`, widened to round ticks if `nice`, to pixels `from … to`. */
 export function linearScale(
   domain: readonly [number, number],
   range: readonly [number, number],
@@ -38,7 +38,7 @@ export function linearScale(
   };
 }
 
-/** The smallest of 1, 2, 5 × 10ⁿ that is not below `rough`. */
+/** The smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
 export function tickStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   const fraction = rough / power;
@@ -50,8 +50,8 @@ function roundTick(value: number): number {
 }
 
 /**
- * The range of the values without extremes at the low end, which would flatten the rest: the low end stays within
- * three interquartile ranges of the lower quartile (Tukey's outer fence).
+ * The range of the values without outliers at the low end, which would flatten the rest: the low end is at
+ * most three interquartile ranges below the lower quartile (Tukey's outer fence).
  */
 export function robustDomain(values: readonly number[]): readonly [number, number] {
   const sorted = values.toSorted((a, b) => a - b);
@@ -61,12 +61,12 @@ export function robustDomain(values: readonly number[]): readonly [number, numbe
   return [Math.max(sorted[0]!, fence), sorted.at(-1)!];
 }
 
-/** The highest value without extremes, by the same rule as the low end of `robustDomain`. */
+/** The maximum without outliers, by the same rule as the low end of `robustDomain`. */
 export function robustMaximum(values: readonly number[]): number {
   return -robustDomain(values.map((value) => -value))[0];
 }
 
-/** A coordinate with at most two decimals: keeps pages small. */
+/** Formats a coordinate with at most two decimals, to keep pages small. */
 export function coordinate(value: number): string {
   return String(Math.round(value * 100) / 100);
 }

@@ -1,24 +1,20 @@
-import { formatCost, formatNumber, plural } from '../../format/numbers.js';
+import { formatNumber, plural } from '../../format/numbers.js';
 import type { CallRecord } from '../../runs/calls.js';
 import type { FeedbackResult, LoggedEvent } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
+import { type StageUsage, usedFor, usedText } from './stage-usage.js';
 
 /** What was said of the episodes of a run, and what that took. */
-export interface FeedbackFigures {
+export interface FeedbackFigures extends StageUsage {
   /** Questions, in their order. */
   readonly results: readonly FeedbackResult[];
-  /** Those that were answered. */
+  /** Number of questions answered. */
   readonly given: number;
-  /** Mean rating; null where none was given. */
+  /** Mean rating; null if none was given. */
   readonly rating: number | null;
-  /** Part of the usage of the run. */
-  readonly calls: number;
-  readonly tokens: number;
-  /** Absent where it has no price. */
-  readonly cost?: number;
 }
 
-/** Undefined where nobody was asked. */
+/** Undefined if nobody was asked. */
 export function feedbackFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -26,20 +22,12 @@ export function feedbackFigures(
   const results: FeedbackResult[] = [];
   for (const event of events) {
     if (event.kind !== 'feedback') continue;
-    // An iteration that was not recorded whole is asked on again.
+    // If an iteration was not fully recorded, its question is asked again.
     if (results.at(-1)?.iteration === event.iteration) results.pop();
     const { time: _, lines: __, ...result } = event;
     results.push(result);
   }
-  const used = { calls: 0, tokens: 0 };
-  let cost: number | undefined;
-  for (const call of calls) {
-    if (call.purpose !== 'feedback') continue;
-    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
-    used.calls++;
-    used.tokens += promptTokens + completionTokens;
-    if (call.cost !== undefined) cost = (cost ?? 0) + call.cost;
-  }
+  const used = usedFor('feedback', calls);
   if (results.length + used.calls === 0) return undefined;
   const ratings = results.flatMap(({ rating }) => (rating === undefined ? [] : [rating]));
   return {
@@ -47,24 +35,12 @@ export function feedbackFigures(
     given: results.filter(({ result }) => result === 'given').length,
     rating: ratings.length === 0 ? null : mean(ratings),
     ...used,
-    ...(cost !== undefined && { cost }),
   };
 }
 
 /** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens of the usage` */
-export function feedbackFiguresText({
-  calls,
-  cost,
-  given,
-  rating,
-  results,
-  tokens,
-}: FeedbackFigures): string {
-  const used = [
-    plural(calls, 'call'),
-    ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
-    ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
-  ];
+export function feedbackFiguresText(figures: FeedbackFigures): string {
+  const { given, rating, results } = figures;
   const rated = rating === null ? '' : `, mean rating ${formatNumber(rating, 2)} of 5`;
-  return `${plural(results.length, 'question')}: ${given} answered${rated}; ${used.join(', ')} of the usage`;
+  return `${plural(results.length, 'question')}: ${given} answered${rated}; ${usedText(figures)}`;
 }

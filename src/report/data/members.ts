@@ -1,25 +1,25 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { mean } from '../../statistics/descriptive.js';
+import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** What a member of a portfolio contributed. */
+/** What a portfolio member contributed. */
 export interface MemberFigures {
   readonly member: string;
-  /** Candidates that it was asked for. */
+  /** Number of candidates requested from it. */
   readonly candidates: number;
-  /** Those of them that were evaluated. */
+  /** Number of these that were evaluated. */
   readonly evaluated: number;
-  /** Evaluations that passed all before them. */
+  /** Number of evaluations that beat all earlier ones. */
   readonly improved: number;
-  /** The part of all such evaluations, 0 to 1; 0 where there are none. */
+  /** Its share of all such evaluations, in [0, 1]; 0 if there are none. */
   readonly share: number;
-  /** Mean and highest of its scores; null where nothing was evaluated. */
+  /** Mean and maximum of its scores; null if nothing was evaluated. */
   readonly mean: number | null;
   readonly best: number | null;
 }
 
-/** The members of a portfolio, most new bests first; none where the run has no members. */
+/** The portfolio members, ordered by number of new bests; empty if the run has no members. */
 export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
   const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
   const names = new Set(proposals.flatMap(({ member }) => member ?? []));
@@ -31,13 +31,13 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
       ...{ member, candidates: own.length, evaluated: scores.length, improved },
       share: all === 0 ? 0 : improved / all,
       mean: scores.length === 0 ? null : mean(scores),
-      best: scores.length === 0 ? null : Math.max(...scores),
+      best: scores.length === 0 ? null : largest(scores),
     };
   });
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** Who made an evaluation, where several could: a member of a portfolio, or the critic. */
+/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there was no choice. */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)

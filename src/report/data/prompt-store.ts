@@ -1,15 +1,16 @@
 import type { ChatMessage } from '../../models/language-model.js';
 
 /**
- * The prompts of a run without repetitions. Prompts repeat each other's lines, as the history grows or its window moves,
- * so each distinct line is stored once, and a message is a list of runs of consecutive lines.
+ * The prompts of a run without repetition. Prompts share most lines with earlier ones as the history grows or
+ * its window moves. So each distinct line is stored once, and a message is a list of runs of consecutive
+ * lines.
  */
 export interface PackedPrompts {
   /** Every distinct line. */
   readonly lines: readonly string[];
-  /** Every distinct message: role, then start and length of each run of lines. */
+  /** Every distinct message: its role, then the start and length of each run of lines. */
   readonly messages: readonly (readonly [role: ChatMessage['role'], ...runs: number[]])[];
-  /** For each call the positions of its messages in `messages`. */
+  /** For each call, the indices of its messages in `messages`. */
   readonly prompts: readonly (readonly number[])[];
 }
 
@@ -35,8 +36,8 @@ export function packPrompts(prompts: readonly (readonly ChatMessage[])[]): Packe
 }
 
 /**
- * Recurring lines first, then the others, each in order of appearance. A line of one message only, such as the number of
- * the iteration, would otherwise stand between lines of the history and break its runs.
+ * Recurring lines first, then the others, each group in order of appearance. A line that occurs in only one
+ * message, such as the iteration number, would otherwise interrupt runs of history lines.
  */
 function orderedLines(messages: readonly ChatMessage[]): readonly string[] {
   const recurs = new Map<string, boolean>();
@@ -59,10 +60,10 @@ function lineRuns(text: string, index: ReadonlyMap<string, number>): number[] {
   return runs;
 }
 
-/** What the prompts of a page may take, in characters of distinct lines. */
+/** Maximum size of a page's prompts, in characters of distinct lines. */
 const mostCharacters = 1_500_000;
 
-/** As many of the prompts as a page holds, taken from both ends and then the middle: their positions. */
+/** Indices of as many prompts as fit on a page, alternating between both ends towards the middle. */
 export function fittingPrompts(prompts: readonly (readonly ChatMessage[])[]): readonly number[] {
   const known = new Set<string>();
   const texts = new Set<string>();
@@ -82,6 +83,6 @@ export function fittingPrompts(prompts: readonly (readonly ChatMessage[])[]): re
   return order.filter((i) => fits(prompts[i]!)).toSorted((a, b) => a - b);
 }
 
-/** 0, the last, 1, the last but one, … */
+/** 0, last, 1, last but one, … */
 const fromBothEnds = (count: number) =>
   Array.from({ length: count }, (_, i) => (i % 2 === 0 ? i / 2 : count - (i + 1) / 2));

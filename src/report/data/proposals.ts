@@ -1,12 +1,15 @@
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { type CallPurpose, type CallRecord, faultsOf } from '../../runs/calls.js';
+import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
-/** One call as a page counts it, with its place in the run's list of calls: prompt and reply stay on disk. */
+/**
+ * One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on
+ * disk.
+ */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
-  /** Whether the proposal was moved away from what was tried. */
+  /** True if the proposal was moved away from earlier ones. */
   readonly moved: boolean;
   readonly faults: readonly string[];
 }
@@ -16,40 +19,43 @@ interface Place {
   readonly candidate: number;
 }
 
-/** What became of one candidate of one iteration: its calls and, where one was accepted, its evaluation. */
+/** A candidate of an iteration with its calls and, if one was accepted, its evaluation. */
 export interface LoggedProposal extends Place {
-  /** Whose it is, in a portfolio. */
+  /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** Of another call than a proposal: what it was for. */
-  readonly purpose: CallPurpose | undefined;
+  /**
+   * The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals.
+   */
+  readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
-  /** The return that the accepted reply predicts. */
+  /** The return predicted in the accepted reply. */
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
-  /** Whether its score passed everything before it. */
+  /** True if its score beat everything before it. */
   readonly improved: boolean;
 }
 
-/** A proposal while it is put together. */
+/** A proposal while it is being assembled. */
 interface Mutable extends Place {
   readonly member: string | undefined;
-  readonly purpose: CallPurpose | undefined;
+  readonly purpose: Stage;
   readonly attempts: LoggedAttempt[];
   predicted: number | undefined;
   entry: BufferEntry | undefined;
   improved: boolean;
 }
 
-/** More than an iteration can have. */
+/** More candidates than an iteration can have. */
 const mostCandidates = 1e6;
 
-/** Shared by the many calls that nothing is to be said of. */
+/** Shared by the many calls that have nothing to report. */
 const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in the order of the loop; evaluations without calls are proposals too.
- * @param onCall sees each call as it is read
+ * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without
+ * calls.
+ * @param onCall receives each call as it is read
  */
 export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
@@ -58,7 +64,8 @@ export function loggedProposals(
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
   const add = (
-    { iteration, candidate, member, purpose }: Place & Pick<CallRecord, 'member' | 'purpose'>,
+    { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
+    purpose: Stage,
     attempts: LoggedAttempt[],
   ): Mutable => {
     const made = {
@@ -74,7 +81,7 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, []);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
     onCall?.(call, index++);
@@ -82,7 +89,8 @@ export function loggedProposals(
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal = proposals.get(keyOf(entry)) ?? add(entry, []);
+      const proposal =
+        proposals.get(keyOf(entry)) ?? add(entry, entry.revises === undefined ? 'proposal' : 'critic', []);
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }
@@ -90,6 +98,10 @@ export function loggedProposals(
   }
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
+
+/** Only those entries that are proposals. */
+export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
+  logged.filter(({ purpose }) => purpose === 'proposal');
 
 /** Whether no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {
@@ -102,7 +114,7 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-/** Fragment of the proposal in the page. */
+/** Fragment of the proposal on the page. */
 export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
 }

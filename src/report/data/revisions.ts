@@ -1,46 +1,34 @@
-import { formatCost, formatNumber, plural } from '../../format/numbers.js';
+import { formatNumber, plural } from '../../format/numbers.js';
 import type { CallRecord } from '../../runs/calls.js';
 import type { LoggedEvent, Revision } from '../../runs/events.js';
 import { mean } from '../../statistics/descriptive.js';
+import { type StageUsage, usedFor, usedText } from './stage-usage.js';
 
 /** What the critic of a run brought. */
-export interface RevisionFigures {
+export interface RevisionFigures extends StageUsage {
   /** Proposals that it was asked to revise. */
   readonly asked: number;
-  /** Revisions with a higher score than what they revise. */
+  /** Revisions that scored higher than the original. */
   readonly better: number;
   readonly noBetter: number;
   /** Answers that change nothing. */
   readonly kept: number;
-  /** Without a usable answer. */
+  /** Requests without a usable answer. */
   readonly rejected: number;
-  /** Mean change of the score over all that were evaluated; null where none was. */
+  /** Mean change of the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
-  /** Mean of how much they change of the parameters, 0 to 1; null where none was evaluated. */
+  /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
   readonly distance: number | null;
-  /** Part of the usage of the run. */
-  readonly calls: number;
-  readonly tokens: number;
-  /** Absent where it has no price. */
-  readonly cost?: number;
 }
 
-/** Undefined where nothing was to be revised. */
+/** Undefined if there was nothing to revise. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
 ): RevisionFigures | undefined {
   const revisions: Revision[] = [];
   for (const event of events) if (event.kind === 'revised') revisions.push(event);
-  const used = { calls: 0, tokens: 0 };
-  let cost: number | undefined;
-  for (const call of calls) {
-    if (call.purpose !== 'critic') continue;
-    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
-    used.calls++;
-    used.tokens += promptTokens + completionTokens;
-    if (call.cost !== undefined) cost = (cost ?? 0) + call.cost;
-  }
+  const used = usedFor('critic', calls);
   if (revisions.length + used.calls === 0) return undefined;
   const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
@@ -56,13 +44,15 @@ export function revisionFigures(
     change: meanOf(evaluated.map(({ change }) => change)),
     distance: meanOf(evaluated.map(({ distance }) => distance)),
     ...used,
-    ...(cost !== undefined && { cost }),
   };
 }
 
-/** `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the parameters 8 %`. */
+/**
+ * Example: `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the
+ * parameters 8 %`.
+ */
 export function revisionText(figures: RevisionFigures): string {
-  const { asked, better, calls, change, cost, distance, kept, noBetter, rejected, tokens } = figures;
+  const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = [
     `${better} better`,
     `${noBetter} not`,
@@ -73,10 +63,5 @@ export function revisionText(figures: RevisionFigures): string {
     change === null || distance === null
       ? ''
       : `; mean change of the return ${formatNumber(change, 3)}, of the parameters ${Math.round(100 * distance)} % of their range`;
-  const used = [
-    plural(calls, 'call'),
-    ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
-    ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
-  ];
-  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${used.join(', ')} of the usage`;
+  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }

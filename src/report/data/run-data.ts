@@ -5,29 +5,29 @@ import type { CallRecord } from '../../runs/calls.js';
 import type { LoggedEvent } from '../../runs/events.js';
 import type { RunFacts } from '../../runs/facts.js';
 
-/** Everything a report shows of one run: what its directory holds. */
+/** Everything that a report shows of a run, read from its directory. */
 export interface RunData extends RunFacts {
   /** The resolved config. */
   readonly config: Config;
-  /** `config.yaml` as it stands in the run directory. */
+  /** Content of `config.yaml` in the run directory. */
   readonly configYaml: string;
   readonly parameters: ParameterSpec;
   readonly policy: PolicyDescription;
   /** The replay buffer, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Every model call, oldest first; read anew each time. */
+  /** Every model call, oldest first; read from disk on each iteration. */
   readonly calls: Iterable<CallRecord>;
-  /** Every event, oldest first; read anew each time. */
+  /** Every event, oldest first; read from disk on each iteration. */
   readonly events: Iterable<LoggedEvent>;
-  /** What can't be read of it, in words; complete once calls and events were read. */
+  /** Descriptions of unreadable parts; complete once calls and events have been read. */
   readonly faults: readonly string[];
-  /** Its best, worst and first policy at play; none where the environment can't be drawn. */
+  /** Animations of its best, worst and first policy; empty if the environment can't be drawn. */
   readonly animations: Animations;
 }
 
-/** An episode as a moving picture. */
+/** An animated episode. */
 export interface ShownEpisode {
-  /** `Best`, or `Best and first` where they are the same policy. */
+  /** `Best`, or `Best and first` if they are the same policy. */
   readonly name: string;
   readonly iteration: number;
   readonly candidate: number;
@@ -36,7 +36,7 @@ export interface ShownEpisode {
   /** Return of this episode. */
   readonly return: number;
   readonly length: number;
-  /** What the evaluation recorded for it; another return means that the environment has changed. */
+  /** The return recorded by the evaluation; if it differs, the environment has changed. */
   readonly recorded: number;
   /** The animation, as an SVG document. */
   readonly svg: string;
@@ -44,6 +44,6 @@ export interface ShownEpisode {
 
 export interface Animations {
   readonly episodes: readonly ShownEpisode[];
-  /** Pictures beside the report, drawn as the run went; paths are relative to it. */
+  /** Pictures drawn during the run; paths are relative to the report. */
   readonly files: readonly { readonly iteration: number; readonly file: string }[];
 }

@@ -1,12 +1,15 @@
-/** Which proposals a page shows with their prompts and replies, so that the page of a long run opens like any other. */
+/**
+ * Selects which proposals a page shows with prompts and replies, so that the page of a long run opens as fast
+ * as any other.
+ */
 import type { CallRecord } from '../../runs/calls.js';
 import { type LoggedProposal, proposalId } from './proposals.js';
 import type { RunData } from './run-data.js';
 
-/** Up to so many proposals all are shown. */
+/** Up to this many proposals, all are shown. */
 const mostShown = 500;
 
-/** A longer run shows the first, the last, those that something went wrong with, new bests, and a sample of all. */
+/** A longer run shows the first, the last, those with failures, new bests, and a sample of all. */
 const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
 
 interface Place {
@@ -14,26 +17,26 @@ interface Place {
   readonly candidate: number;
 }
 
-/** The part of a run that its page shows whole. */
+/** The part of a run that its page shows in full. */
 export interface ShownCalls {
-  /** In the order of the loop. */
+  /** In loop order. */
   readonly proposals: readonly LoggedProposal[];
-  /** The calls of those proposals by their places in the run's list of calls. */
+  /** The calls of these proposals, by their index in the run's list of calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
-  /** The link to a proposal, where the page shows it. */
+  /** The link to a proposal, if the page shows it. */
   link(place: Place): string | undefined;
 }
 
-/** Keeps the calls that are to be shown as they are read, once, and lets go of the others. */
+/** Keeps the calls to be shown while reading them once, and discards the others. */
 export class CallKeeper {
   readonly #known: ReadonlySet<string>;
-  /** Calls of each proposal, by their places in the run's list. */
+  /** Calls of each proposal, by their index in the run's list. */
   readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
   readonly #failed = new Set<string>();
-  /** The last failed proposal of each kind of failure. */
+  /** The last failed proposal for each kind of failure. */
   readonly #latest = new Map<string, string>();
   readonly #last: string[] = [];
-  /** One of so many failed proposals is kept; a power of two. */
+  /** One in this many failed proposals is kept; a power of two. */
   #stride = 1;
   #failures = 0;
   #isLong = false;
@@ -68,7 +71,7 @@ export class CallKeeper {
     for (const id of this.#kept.keys()) if (!kept.has(id)) this.#kept.delete(id);
   }
 
-  /** @param proposals all of the run */
+  /** @param proposals all proposals of the run */
   shown(proposals: readonly LoggedProposal[]): ShownCalls {
     if (proposals.length > mostShown) this.#letGo();
     const isShown = (place: Place) =>
@@ -81,7 +84,7 @@ export class CallKeeper {
   }
 }
 
-/** Those of a long run that are shown whatever became of their calls. */
+/** Proposals of a long run that are shown regardless of how their calls ended. */
 function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'>): ReadonlySet<string> {
   const { best, confirmations } = manifest;
   const proposed = entries.filter(({ source }) => source === 'proposal');
@@ -103,8 +106,8 @@ function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'
 }
 
 /**
- * Evenly spaced items, the first and the last among them; all where there are no more than `count`.
- * @param kept one that is among them in any case, in the place of its neighbour
+ * `count` evenly spaced items including the first and the last; all items if there are no more.
+ * @param kept an item that is always included, in place of its nearest neighbour
  */
 export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;

@@ -2,15 +2,15 @@ import type { EnvironmentConfig } from '../../environments/settings.js';
 import { frozenLakeMaps } from '../../environments/toy-text/frozen-lake.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
-/** What the numbers of a task mean to a reader. */
+/** Human-readable names for the numbers of a task. */
 export interface TaskLabels {
-  /** One an observation dimension. */
+  /** One per observation dimension. */
   readonly observations: readonly string[];
-  /** One an action, or an action dimension. */
+  /** One per action, or per action dimension. */
   readonly actions: readonly string[];
 }
 
-/** Meanings as Gymnasium documents them. */
+/** Meanings as documented by Gymnasium. */
 const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   CartPole: {
     observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
@@ -39,7 +39,7 @@ const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   Blackjack: { observations: ['player sum', 'dealer card', 'usable ace'], actions: ['stick', 'hit'] },
 };
 
-/** Labels for the policy of a task; plain indices where the task or a dimension is not known. */
+/** Labels for a task's policy; plain indices if the task or a dimension is unknown. */
 export function taskLabels(environmentId: string, policy: PolicyDescription): TaskLabels {
   // All mazes share the name before the first hyphen.
   const name = environmentId.replace(/-.*$/, '');
@@ -64,7 +64,7 @@ function actionLabels(
       policy.discrete ? `action ${a + policy.firstAction}` : `action[${a}]`,
     );
   }
-  // Listed action vectors speak for themselves; only numbered actions have names.
+  // Action vectors are self-explanatory; only numbered actions have names.
   const numbered = policy.actions.every((action) => /^\d+$/.test(action));
   return numbered && names?.length === policy.actions.length ? names : policy.actions;
 }
@@ -72,8 +72,8 @@ function actionLabels(
 const cliff = ['............', '............', '............', 'SCCCCCCCCCCG'];
 
 /**
- * The rows of a grid world with so many states, a character a cell: state = row × columns + column. Undefined where the
- * map is not known.
+ * The rows of a grid world with this many states, one character per cell: state = row × columns + column.
+ * Undefined if the map is unknown.
  */
 export function gridMap({ id, options }: EnvironmentConfig, states: number): readonly string[] | undefined {
   const rows = id.startsWith('FrozenLake') ? lakeRows(options) : id.startsWith('CliffWalking') ? cliff : [];

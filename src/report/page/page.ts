@@ -9,24 +9,24 @@ export interface Section {
   readonly content: Content;
 }
 
-/** What tells a reader of a page that its work goes on. */
+/** What tells a reader that the work shown on a page is still in progress. */
 interface Following {
-  /** ISO 8601: when the page was written. */
+  /** When the page was written, ISO 8601. */
   readonly written: string;
-  /** Seconds without a new page after which the work may have ended without notice. */
+  /** If the page hasn't been rewritten for this many seconds, the work may have ended unnoticed. */
   readonly silence: number;
 }
 
-/** Seconds after which a page whose work goes on is loaded again. */
+/** Reload interval in seconds of a page whose work is in progress. */
 const reloadEvery = 10;
 
-/** What a page says, however it is delivered: as a file, or section by section by the live view. */
+/** The content of a page, whether delivered as a file or section by section in the live view. */
 export interface Page {
   readonly title: string;
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
-  /** Only while what the page shows goes on: the page then loads itself again. */
+  /** Present only while the work shown is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
 }
 
@@ -34,12 +34,12 @@ export interface Page {
 export const pageStyle = (): string =>
   [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
 
-/** What every page does beyond HTML. */
+/** The script of every page. */
 export const pageScript = (): string => file('browser.js');
 
 /**
- * A whole page in one file. Its Content-Security-Policy admits this style and this script by their hashes, images
- * embedded in the page, and nothing else: no request leaves it, and no text in it can run.
+ * A whole page in one file. Its Content-Security-Policy allows only this style and this script by their
+ * hashes, and embedded images: the page sends no requests, and no text in it can run as code.
  */
 export function page(options: Page): string {
   const { following } = options;
@@ -94,7 +94,7 @@ function followLine({ silence, written }: Following): Html {
 
 const file = (name: string) => packageText(`src/report/page/${name}`);
 
-/** The source of a Content-Security-Policy that admits exactly this text. */
+/** The Content-Security-Policy source that allows exactly this text. */
 export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -4,8 +4,8 @@ import { crc32, deflateSync } from 'node:zlib';
 export type Rgba = readonly [number, number, number, number];
 
 /**
- * A PNG with up to 256 colours as a data URI (PNG specification 3rd ed., colour type 3). `pixels` holds one palette
- * index each, row by row.
+ * Encodes a PNG with up to 256 colours as a data URI (PNG specification 3rd ed., colour type 3). `pixels`
+ * contains one palette index each, row by row.
  */
 export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly Rgba[]): string {
   const height = pixels.length / width;
@@ -13,7 +13,7 @@ export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly 
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, 3, 0, 0, 0], 8);
-  // Each row starts with its filter type, 0 = none: filters don't help indexed colours.
+  // Each row starts with its filter type, 0 = none: filters don't help with indexed colours.
   const rows = Buffer.alloc((width + 1) * height);
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const png = Buffer.concat([
@@ -37,14 +37,14 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 /**
- * Colours of numbers and choices. Numbers differ in opacity from the page behind them, so that one image serves the
- * light and the dark page and 0 has the colour of the page.
+ * Colours of numbers and choices. Numbers are encoded as opacity over the page, so that one image works on
+ * light and dark pages and 0 has the colour of the page.
  */
 const positive = [217, 84, 33] as const;
 const negative = [38, 110, 224] as const;
 const sequential = [22, 148, 110] as const;
 
-/** Distinguishable with the common colour blindnesses (Paul Tol's bright scheme, and his orange). */
+/** Distinguishable with common forms of colour blindness (Paul Tol's bright scheme, and his orange). */
 const categorical = [
   [68, 119, 170],
   [238, 102, 119],
@@ -56,20 +56,20 @@ const categorical = [
   [150, 150, 150],
 ] as const;
 
-/** More choices than these are shown as numbers. */
+/** With more choices than this, they are shown as numbers. */
 export const maxCategories = categorical.length;
 
 export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);
 
 const steps = 127;
 
-/** 0 is transparent, 1 … 127 are positive, 128 … 254 negative, ever more opaque. */
+/** 0 is transparent; 1 … 127 are positive, 128 … 254 negative, with increasing opacity. */
 export const divergingPalette: readonly Rgba[] = Array.from({ length: 2 * steps + 1 }, (_, i): Rgba => {
   const [r, g, b] = i <= steps ? positive : negative;
   return [r, g, b, Math.round(((i <= steps ? i : i - steps) / steps) * 255)];
 });
 
-/** Index in the diverging palette; `scale` is the size that is fully opaque. */
+/** Index in the diverging palette; `scale` is the magnitude shown fully opaque. */
 export function divergingIndex(value: number, scale: number): number {
   const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * steps) : 0;
   return value < 0 && level > 0 ? steps + level : level;
@@ -81,20 +81,20 @@ export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1
   return [r, g, b, Math.round((i / steps) * 255)];
 });
 
-/** Index in the sequential palette of a share 0 … 1. */
+/** Index in the sequential palette for a share in [0, 1]. */
 export function sequentialIndex(share: number): number {
   return Math.round(Math.min(1, Math.max(0, share)) * steps);
 }
 
 const cellLevels = 10;
 
-/** Class of a table cell in one of 21 shades. */
+/** CSS class of a table cell in one of 21 shades. */
 export function cellClass(value: number, scale: number): string {
   const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * cellLevels) : 0;
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** The colours above as properties of the style sheets: `--positive`, `--negative`, `--choice-0` and so on. */
+/** The colours above as CSS properties: `--positive`, `--negative`, `--choice-0` and so on. */
 export function paletteStyle(): string {
   const colours = {
     positive,

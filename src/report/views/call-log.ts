@@ -1,11 +1,11 @@
 import { embedJson, type Html, html, preformatted } from '../../format/html.js';
 import {
+  apart,
   formatCost,
   formatCount,
   formatDuration,
   formatNumber,
   formatParameter,
-  formatReturn,
   formatTime,
   plural,
 } from '../../format/numbers.js';
@@ -14,17 +14,20 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
-import { hasFailure, isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { hasFailure, isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Longer texts are cut: a page must open. The whole stands in calls.jsonl. */
+/** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */
 const longestText = 100_000;
 
-/** What the replies of a page may take together, in characters. */
+/** Maximum size of all replies on a page, in characters. */
 const mostCharacters = 1_200_000;
 
-/** The proposals with their calls: prompt, reply, reason, what became of each. */
+/**
+ * The proposals with their calls: prompt, reply, reason and outcome.
+ * @param all number of proposals in the whole run
+ */
 export function callLog(
   { manifest }: Pick<RunData, 'manifest'>,
   { calls, proposals }: ShownCalls,
@@ -34,7 +37,8 @@ export function callLog(
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
   const log = logOf(manifest.run, calls, proposals);
-  return html`${all > proposals.length && html`<p>${formatCount(proposals.length)} of ${formatCount(all)} proposals: the first and the last, new bests, failures, and a sample of all. <code>policyloop show ${manifest.run} --iteration 12</code> prints those of any iteration.</p>`}
+  const own = onlyProposals(proposals).length;
+  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and the last, new bests, failures, and a sample of all. <code>policyloop show ${manifest.run} --iteration 12</code> prints those of any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
 <label><input type="radio" name="show" id="show-improved"> new best <span class="muted">${improved}</span></label>
@@ -46,7 +50,7 @@ export function callLog(
 ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
 }
 
-/** The proposals of one iteration with their calls, all in sight. */
+/** The proposals of one iteration with their calls, all expanded. */
 export function iterationLog(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
@@ -58,6 +62,7 @@ ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.
 }
 
 function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly LoggedProposal[]): Log {
+  const returns = proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []));
   const places = [...calls.keys()].toSorted((a, b) => a - b);
   const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
   return {
@@ -66,6 +71,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
     groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
     prompts: new Map(fitting.map((place, position) => [place, position])),
     longest: longestOf([...calls.values()]),
+    told: apart(returns),
   };
 }
 
@@ -74,15 +80,17 @@ interface Log {
   /** Name of the run. */
   readonly run: string;
   readonly calls: ShownCalls['calls'];
-  /** Whether iterations have several candidates. */
+  /** True if iterations have several candidates. */
   readonly groups: boolean;
-  /** Positions of the prompts in the page, by the places of their calls. */
+  /** Index of each prompt on the page, by the index of its call. */
   readonly prompts: ReadonlyMap<number, number>;
-  /** Characters of the longest text that is not cut. */
+  /** Length in characters at which texts are truncated. */
   readonly longest: number;
+  /** Formats returns so that different ones look different. */
+  readonly told: (value: number) => string;
 }
 
-/** The length at which texts are cut, so that all together have room. */
+/** The truncation length at which all texts together fit. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
@@ -102,11 +110,11 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
   const reason = statedReason(reply.slice(0, longestText));
   return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
-<span class="score">${entry ? formatReturn(entry.score) : '–'}</span>
-<span class="chips">${purpose !== undefined && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
+<span class="score">${entry ? log.told(entry.score) : '–'}</span>
+<span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
-${entry && html`<p class="evaluated">Evaluated: mean return <b>${formatReturn(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map((value) => formatNumber(value)).join(', ')})</span></p>`}
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.told(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.told).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
 </div>
 </details>`;
@@ -131,7 +139,7 @@ ${callFacts(call)}
 </article>`;
 }
 
-/** @param position of the prompt in the page; undefined where the page has no room for it */
+/** @param position index of the prompt on the page; undefined if the page has no room for it */
 function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
   const size = messages.reduce((sum, message) => sum + message.content.length, 0);
   const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
@@ -151,7 +159,7 @@ function outcomeChip(call: CallRecord): Html {
 function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
-      // Longer vectors stand in the reply and would fill the page.
+      // Longer vectors would fill the page; they are in the reply anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':

@@ -2,7 +2,7 @@ import { type Html, html } from '../../format/html.js';
 import { formatCost, formatCount, formatNumber } from '../../format/numbers.js';
 import type { RevisionFigures } from '../data/revisions.js';
 
-/** What the critic brought; undefined for a run without one. */
+/** What the critic contributed; undefined for a run without one. */
 export function criticView(figures: RevisionFigures | undefined): Html | undefined {
   if (figures === undefined) return undefined;
   const { calls, change, cost, distance, tokens } = figures;

@@ -4,11 +4,12 @@ import { formatNumber, plural } from '../../format/numbers.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
 import { placeName } from '../../runs/facts.js';
 import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
+import { largest } from '../../statistics/descriptive.js';
 import { percent } from '../charts/scale.js';
-import { isRejected, type LoggedAttempt, type LoggedProposal } from '../data/proposals.js';
+import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Failed calls by kind, then what went wrong at the provider: a bar and a row each. */
+/** Failed calls by kind, then faults of the provider; each has a bar and a row. */
 export function failureView(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
@@ -17,11 +18,11 @@ export function failureView(
   const moved = proposals.filter(({ attempts }) => attempts.some((attempt) => attempt.moved)).length;
   return html`${failedCalls(proposals, config, link)}${
     moved > 0 &&
-    html`<p>${plural(moved, 'proposal')} of ${proposals.length} ${moved === 1 ? 'was' : 'were'} too close to what was tried, and moved away (<code>novelty</code>).</p>`
+    html`<p>${plural(moved, 'proposal')} of ${onlyProposals(proposals).length} ${moved === 1 ? 'was' : 'were'} too close to what was tried, and moved away (<code>novelty</code>).</p>`
   }${faultTable(proposals)}`;
 }
 
-/** Faults of all tries, those that a retry mended included. */
+/** Faults of all tries, including those that a retry resolved. */
 function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
   const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
@@ -58,8 +59,8 @@ function failedCalls(
   );
   if (failures.length === 0)
     return html`<p class="empty">No call failed${calls > 0 && ` (${plural(calls, 'call')})`}.</p>`;
-  const rejected = proposals.filter(isRejected).length;
-  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) gave no usable parameters; ${rejected === 0 ? 'every proposal came through in the end' : `${plural(rejected, 'proposal')} came to nothing`}.</p>
+  const rejected = onlyProposals(proposals).filter(isRejected).length;
+  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) gave no usable answer; ${rejected === 0 ? 'every proposal came through in the end' : `${plural(rejected, 'proposal')} came to nothing`}.</p>
 <div class="scroll" tabindex="0"><table class="failures">
 <thead><tr><th scope="col">kind</th><th scope="col" class="number">calls</th><th scope="col" class="bar-cell"></th><th scope="col" class="number">mended</th><th scope="col">meaning, and the latest</th></tr></thead>
 <tbody>${mostFrequentFirst(failures, ({ kind }) => kind).map(({ kind, items, share }) => {
@@ -85,7 +86,9 @@ function barCell(share: number): Html {
   return html`<td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
 }
 
-/** The items by kind, equally frequent kinds by name; `share` is of the most frequent one. */
+/**
+ * Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind.
+ */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
   const byKind = new Map<Kind, Item[]>();
   for (const item of items) {
@@ -93,7 +96,7 @@ function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], ki
     if (own === undefined) byKind.set(kindOf(item), [item]);
     else own.push(item);
   }
-  const most = Math.max(...[...byKind.values()].map(({ length }) => length));
+  const most = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))
     .toSorted((a, b) => b.items.length - a.items.length || (a.kind < b.kind ? -1 : 1));

@@ -2,7 +2,7 @@ import { type Html, html } from '../../format/html.js';
 import { formatCost, formatCount, formatNumber, plural } from '../../format/numbers.js';
 import type { FeedbackFigures } from '../data/feedback.js';
 
-/** Questions that a page tells; the others stand in events.jsonl. */
+/** Maximum number of questions on a page; the rest are in events.jsonl. */
 const mostTold = 200;
 
 const outcomes = {
@@ -12,7 +12,7 @@ const outcomes = {
   unusable: 'no answer that could be used',
 } as const;
 
-/** What was said of episodes; undefined for a run in which nobody was asked. */
+/** The feedback given on episodes; undefined if nobody was asked. */
 export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
   if (figures === undefined || figures.results.length === 0) return undefined;
   const { calls, cost, rating, results, tokens } = figures;

@@ -2,12 +2,13 @@ import { type Html, html } from '../../format/html.js';
 import { formatCount, formatDuration, formatNumber } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import { type AdaptationTotals, adaptationTotals, type LoggedAdaptation } from '../../runs/adaptations.js';
+import { largest } from '../../statistics/descriptive.js';
 import { figure, line, numberedTicks, plotChart } from '../charts/plot.js';
 import { linearScale } from '../charts/scale.js';
 
 const height = 130;
 
-/** How the model was trained while it searched; undefined where it was not. */
+/** How the model was trained during the search; undefined if it wasn't. */
 export function learningView(adaptations: readonly LoggedAdaptation[], activeMs: number): Html | undefined {
   const totals = adaptationTotals(adaptations);
   if (totals === undefined) return undefined;
@@ -20,7 +21,7 @@ ${chart(adaptations, 'KL divergence to the first model, nats a token', ({ kl }) 
 </div>`;
 }
 
-/** Undefined where no update has the value. */
+/** Undefined if no update has the value. */
 function chart(
   adaptations: readonly LoggedAdaptation[],
   title: string,
@@ -31,7 +32,7 @@ function chart(
     return value === undefined ? [] : [{ at: i, value, iteration: one.iteration }];
   });
   if (found.length === 0) return undefined;
-  const y = linearScale([0, Math.max(...found.map(({ value }) => value)) || 1], [height, 0], {
+  const y = linearScale([0, largest(found.map(({ value }) => value)) || 1], [height, 0], {
     ticks: 4,
     nice: true,
   });

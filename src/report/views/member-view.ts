@@ -3,7 +3,7 @@ import { formatCount, formatReturn } from '../../format/numbers.js';
 import { percent } from '../charts/scale.js';
 import type { MemberFigures } from '../data/members.js';
 
-/** Who of a portfolio found what; undefined for a run without members. */
+/** Contributions of the portfolio members; undefined for a run without members. */
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {
   if (figures.length === 0) return undefined;
   return html`<div class="scroll" tabindex="0"><table class="failures members">

@@ -2,10 +2,12 @@ import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { type Content, type Html, html } from '../../format/html.js';
 import {
+  apart,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
+  formatInterval,
   formatNumber,
   formatReturn,
   formatTime,
@@ -17,7 +19,7 @@ import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '..
 import { controlledText } from '../../runs/control.js';
 import type { Confirmation, StopReason } from '../../runs/events.js';
 import { placeName, racingText } from '../../runs/facts.js';
-import { isRejected, type LoggedProposal, proposalId } from '../data/proposals.js';
+import { isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
 import type { RunData } from '../data/run-data.js';
 
 const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
@@ -36,7 +38,7 @@ function policyName(policy: PolicyDescription): string {
   }
 }
 
-/** Who, what and when of a run. */
+/** The header of a run: what ran, with which model, and when. */
 export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
   const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
@@ -78,18 +80,19 @@ function stopText(reason: StopReason): string {
   }
 }
 
-/** The figures that a run is judged by, the confirmed mean first. */
+/** The figures that a run is judged by, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
   const { manifest, entries, config } = data;
   const best = bestEntry(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
-  const rejected = proposals.filter(isRejected).length;
+  const asked = onlyProposals(proposals);
+  const rejected = asked.filter(isRejected).length;
   const outcomes = proposals.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome.kind));
   const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(proposals.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
-${best && tile('Best observed mean return', formatReturn(best.score), observedNote(best, config))}
+${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
+${best && tile('Best observed mean return', apart([best.score, data.confirmed?.mean])(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
@@ -110,11 +113,10 @@ function racingTile(totals: RacingTotals): Html {
 function confirmedTile(confirmed: Confirmation | null): Html {
   if (confirmed === null)
     return tile('Confirmed mean return', '–', 'the best was not evaluated again on unseen episodes');
-  const [low, high] = confirmed.ci95;
   return tile(
     'Confirmed mean return',
     formatReturn(confirmed.mean),
-    html`<b>${formatReturn(low)} … ${formatReturn(high)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
+    html`<b>${formatInterval(confirmed.ci95)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
     'confirmed',
   );
 }
@@ -127,12 +129,12 @@ function observedNote(best: BufferEntry, config: Config): Html {
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
 }
 
-/** One headline figure. */
+/** A headline figure. */
 export function tile(name: string, value: Content, note: Content, className = ''): Html {
   return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
 
-/** Every candidate that was evaluated again, beside the score that selected it. */
+/** Every candidate that was re-evaluated, next to the score that selected it. */
 export function confirmationTable(
   confirmations: readonly Confirmation[],
   config: Pick<Config, 'candidates'>,
@@ -151,7 +153,7 @@ export function confirmationTable(
 <p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
 }
 
-/** Warnings of the run, each once with its count, and what other processes had it do. */
+/** Warnings of the run, each once with its count, and commands from other processes. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)

@@ -8,12 +8,13 @@ import {
   type ParameterVector,
   type PolicyDescription,
 } from '../../policies/policy.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** A policy as a reader can check it: a weight matrix, a map with arrows, or a table of states. */
+/** A policy in readable form: a weight matrix, a map with arrows, or a table of states. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,
@@ -33,7 +34,7 @@ export function policyView(
   }
 }
 
-/** The parameters of a policy whose shape is not known. */
+/** The parameters of a policy whose structure is unknown. */
 function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
   const columns = [
     text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
@@ -52,7 +53,7 @@ function weightMatrix(
   const all = linearWeights(policy, parameters);
   const formatWeight = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = Math.max(...all.map(Math.abs), 0);
+  const scale = largest([...all.map(Math.abs), 0]);
   const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
   const difference = policy.discrete && policy.outputs === 2;
   return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
@@ -67,7 +68,7 @@ function weightMatrix(
 <p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
 }
 
-/** Each layer as the matrix of a linear policy: a row an input, a column a unit. */
+/** Each layer as a weight matrix, with one row per input and one column per unit. */
 function layerTables(
   parameters: ParameterVector,
   policy: PolicyDescription & { kind: 'mlp' },
@@ -77,7 +78,7 @@ function layerTables(
   const all = networkWeights(policy, parameters);
   const format = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = Math.max(...all.map(Math.abs), 0);
+  const scale = largest([...all.map(Math.abs), 0]);
   const layers = layersOf(policy);
   const tables = layers.map(({ inputs, units, weights }, l) => {
     const isLast = l === layers.length - 1;
@@ -149,7 +150,7 @@ function actionTable(
 <p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
 }
 
-/** Index of the action taken in each state, the first on ties. */
+/** Index of the action taken in each state, the first if tied. */
 function greedyActions(
   parameters: ParameterVector,
   policy: TableDescription,
@@ -160,11 +161,11 @@ function greedyActions(
   const count = policy.actions.length;
   return Array.from({ length: policy.states }, (_, state) => {
     const values = parameters.slice(state * count, (state + 1) * count);
-    return values.indexOf(Math.max(...values));
+    return values.indexOf(largest(values));
   });
 }
 
-/** What a map's letters stand for, where no action is taken or one is worth a mark. */
+/** Meaning of the map letters for which no action is taken or which deserve a mark. */
 const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   S: { name: 'start', final: false },
   G: { name: 'goal', final: true },

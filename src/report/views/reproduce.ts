@@ -3,7 +3,7 @@ import { shellWord } from '../../format/shell-word.js';
 import type { Manifest } from '../../runs/manifest.js';
 import type { RunData } from '../data/run-data.js';
 
-/** The commands that repeat, check and continue the run, and what must be equal for the same result. */
+/** The commands that repeat, check and resume the run, and what must match for the same result. */
 export function reproduction(data: RunData): Html {
   const { manifest } = data;
   const commands = [
@@ -20,7 +20,7 @@ ${preformatted(commands.join('\n'))}
 ${versionTable(manifest)}`;
 }
 
-/** What must be equal for the same result. */
+/** What must match for the same result. */
 export function versionTable(manifest: Manifest): Html {
   const { policyloop, node, commit } = manifest.versions;
   const rows: readonly (readonly [string, string | undefined])[] = [

@@ -11,6 +11,7 @@ import {
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
+import { largest } from '../../statistics/descriptive.js';
 import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
 import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
 import type { RunData } from '../data/run-data.js';
@@ -24,7 +25,7 @@ export function usageView(
 ): Html {
   const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  // The time of a control is noise.
+  // The latency of a baseline is only noise.
   const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
@@ -36,7 +37,7 @@ ${capsTable(caps)}</div>
 </div>`;
 }
 
-/** How far each limit is used. */
+/** How much of each limit is used. */
 function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
   if (caps === undefined || caps.length === 0) return undefined;
   const amount = (limit: string, value: number) => {
@@ -57,7 +58,7 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
 <p class="note">A call is not made when it could pass a limit at worst, so a run ends somewhat below.</p>`;
 }
 
-/** `perCall.promptTokens` as `prompt tokens, a call`. */
+/** `perCall.promptTokens` becomes `prompt tokens, a call`. */
 function spelled(limit: string): string {
   const name = limit.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const words = name === 'minutes' ? 'time' : name;
@@ -65,7 +66,7 @@ function spelled(limit: string): string {
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
-/** Adds up what calls used, as they are read. */
+/** Accumulates the usage of calls while they are read. */
 export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
   readonly #isPersonAsked: boolean;
@@ -80,15 +81,15 @@ export class UsageByIteration {
     this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true, isTimed)]);
   }
 
-  /** One for each iteration, from the first. */
+  /** One per iteration, starting with the first. */
   get totals(): readonly UsageTotals[] {
     return Array.from(this.#usage, (own = addUsage([])) => own);
   }
 }
 
-/** What one bar shows: an iteration, or several in a row where there are too many for a bar each. */
+/** What one bar shows: an iteration or, if there are too many, several consecutive ones. */
 interface Span extends UsageTotals {
-  /** From 1. */
+  /** 1-based. */
   readonly first: number;
   readonly last: number;
 }
@@ -104,7 +105,7 @@ function spansOf(iterations: readonly UsageTotals[]): readonly Span[] {
   });
 }
 
-/** `Tokens of each iteration`, or of so many together. */
+/** `Tokens of each iteration`, or of several together. */
 const ofEach = (what: string, [first]: readonly Span[]) => {
   const size = first === undefined ? 1 : first.last - first.first + 1;
   return size === 1 ? `${what} of each iteration` : `${what} of ${size} iterations each`;
@@ -194,7 +195,7 @@ function iterationChart(
   });
 }
 
-/** Labels of iterations, where the bars of their spans are. */
+/** Iteration labels at the positions of their bars. */
 function spanTicks(usage: readonly Span[]) {
   const size = (usage[0]?.last ?? 1) || 1;
   return numberedTicks(usage.at(-1)?.last ?? 0).map(({ at, label }) => ({ at: at / size, label }));
@@ -204,7 +205,7 @@ const spanName = ({ first, last }: Span) =>
   first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}`;
 
 function scaleFor(values: readonly number[]): Scale {
-  return linearScale([0, Math.max(...values, 0)], [height, 0], { ticks: 3, nice: true });
+  return linearScale([0, largest([...values, 0])], [height, 0], { ticks: 3, nice: true });
 }
 
 function bar(slot: number, from: number, to: number): string {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { mean } from '../../statistics/descriptive.js';
-import { checkedValue, readJson } from '../../storage/files.js';
+import { checkedValue, readOwnJson } from '../../storage/files.js';
 import { readJsonLines } from '../../storage/json-lines.js';
 import { isLocked } from '../../storage/lock.js';
 import { runFiles } from '../reader.js';
@@ -105,25 +105,23 @@ const metricShape = z.looseObject({
 type Metric = z.output<typeof metricShape>;
 
 /**
- * The trainings below folders, those that began first at the top, and the paths of those whose record is damaged.
+ * The trainings at some paths, those that began first at the top, and the paths of those whose record is damaged.
  * @param cwd what these are given relative to
  */
 export function listTrainings(
-  folders: readonly string[],
+  paths: readonly string[],
   cwd: string,
 ): { readonly trainings: readonly TrainingFacts[]; readonly damaged: readonly string[] } {
   const damaged: string[] = [];
-  const trainings = folders
-    .flatMap((folder) => trainingsBelow(folder))
-    .flatMap((path) => {
-      try {
-        return [trainingFacts(path)];
-      } catch (error) {
-        if (!(error instanceof UserError)) throw error;
-        damaged.push(shownPath(path, cwd));
-        return [];
-      }
-    });
+  const trainings = paths.flatMap((path) => {
+    try {
+      return [trainingFacts(path)];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      damaged.push(shownPath(path, cwd));
+      return [];
+    }
+  });
   return {
     damaged,
     trainings: trainings.toSorted((a, b) => ((a.started ?? '') < (b.started ?? '') ? -1 : 1)),
@@ -147,7 +145,7 @@ export function trainingsBelow(folder: string, depth = 0): readonly string[] {
 /** @throws UserError when its files are damaged */
 export function trainingFacts(path: string): TrainingFacts {
   const aboutFile = join(path, trainingFiles.about);
-  const raw = readJson(aboutFile);
+  const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
   const metrics = metricsOf(join(path, trainingFiles.metrics));
   const steps = metrics.filter(({ kind }) => kind === 'step');

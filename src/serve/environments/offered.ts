@@ -10,6 +10,7 @@ import {
 import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
 import { isModulePath } from '../../modules/user-module.js';
 import { loadPromptSet } from '../../prompting/templates/prompt-set.js';
+import { type OpenSession, openSession } from './open-session.js';
 
 /** What clients are told of an environment before they play it. */
 export interface DescribedEnvironment extends EnvironmentSpec {
@@ -23,9 +24,9 @@ export interface DescribedEnvironment extends EnvironmentSpec {
 export interface OfferedEnvironment {
   /** In addresses. */
   readonly name: string;
-  /** A new one, which belongs to the caller. @throws as `makeEnvironment` */
-  make(): Promise<Environment>;
-  /** Made once, when it is first asked for. @throws as `make` */
+  /** A session with a new one. @throws as `makeEnvironment` */
+  open(): Promise<OpenSession>;
+  /** Made once, when it is first asked for. @throws as `open` */
   describe(): Promise<DescribedEnvironment>;
 }
 
@@ -96,7 +97,7 @@ function offer(name: string, id: string, options: Readonly<Record<string, unknow
   let described: Promise<DescribedEnvironment> | undefined;
   return {
     name,
-    make,
+    open: () => openSession(id, options),
     describe() {
       described ??= describe(make, options);
       return described;

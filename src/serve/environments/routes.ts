@@ -6,7 +6,7 @@ import { longestMessage } from './messages.js';
 import type { OfferedEnvironment } from './offered.js';
 import { validated } from './refusal.js';
 import { metadataOf, openApi, schemasOf } from './schemas.js';
-import { checkedAction, freshState, Session } from './session.js';
+import { checkedAction, freshState } from './session.js';
 import { toolsAnswer } from './tools-answer.js';
 
 const stepSchema = z.strictObject({
@@ -59,9 +59,9 @@ export async function answerRoute(
 }
 
 async function reset(body: unknown, offered: OfferedEnvironment): Promise<object> {
-  const session = new Session(await offered.make());
+  const session = await offered.open();
   try {
-    return session.reset(body);
+    return await session.reset(body);
   } finally {
     session.close();
   }

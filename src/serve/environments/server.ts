@@ -7,6 +7,7 @@ import { harmlessLine } from '../../base/terminal-text.js';
 import {
   authority,
   endingOf,
+  guardConnections,
   HttpError,
   type LoopbackHost,
   listen,
@@ -82,7 +83,7 @@ export async function startEnvironmentServer(
       note(`${lineOf(request)} ${refuseUpgrade(socket, failureOf(error))}`);
     }
   });
-  server.maxConnections = limits.sessions + mostOthers;
+  guardConnections(server, limits.sessions + mostOthers);
   const end = endingOf(server);
   port = await listen(server, { host, port });
   const url = `http://${authority(host, port)}`;

@@ -2,10 +2,10 @@
 import { type RawData, WebSocket } from 'ws';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { type Answer, answerTo, errorAnswer, readMessage } from './messages.js';
+import { type Answer, errorAnswer, readMessage } from './messages.js';
 import type { OfferedEnvironment } from './offered.js';
+import type { OpenSession } from './open-session.js';
 import { Refusal } from './refusal.js';
-import { Session } from './session.js';
 
 export interface SessionLimits {
   /** Sessions at once, of all environments together. */
@@ -51,10 +51,10 @@ export class SocketSessions {
     socket.once('close', () => this.#open.delete(socket));
     const name = `session ${++this.#begun}`;
     this.#note(`${name} of ${offered.name} begins`);
-    let session: Session;
+    let session: OpenSession;
     try {
       socket.pause();
-      session = new Session(await offered.make());
+      session = await offered.open();
       socket.resume();
     } catch (error) {
       socket.resume();
@@ -71,19 +71,26 @@ export class SocketSessions {
     for (const socket of this.#open) end(socket, closeCodes.leaving, 'the server is shutting down');
   }
 
-  #play(socket: WebSocket, session: Session, name: string): void {
+  #play(socket: WebSocket, session: OpenSession, name: string): void {
     const { idleSeconds } = this.#limits;
     const idle = setTimeout(() => {
       send(socket, errorAnswer(new Refusal('SESSION_ERROR', `no message came in ${idleSeconds} s`)));
       end(socket, closeCodes.leaving, 'idle');
     }, 1000 * idleSeconds);
+    let turn = Promise.resolve();
     socket.on('message', (data, isBinary) => {
-      if (socket.readyState !== WebSocket.OPEN) return;
-      const answer = answered(data, isBinary, session);
-      idle.refresh();
-      if (answer === undefined) end(socket, closeCodes.normal, '');
-      else send(socket, answer);
-      this.#hold(socket, name);
+      // One message after the other; no more are read meanwhile.
+      socket.pause();
+      turn = turn.then(async () => {
+        if (socket.readyState === WebSocket.OPEN) {
+          const answer = await answered(data, isBinary, session);
+          idle.refresh();
+          if (answer === undefined) end(socket, closeCodes.normal, '');
+          else send(socket, answer);
+          this.#hold(socket, name);
+        }
+        socket.resume();
+      });
     });
     socket.on('ping', () => this.#hold(socket, name));
     const ended = () => {
@@ -104,10 +111,10 @@ export class SocketSessions {
   }
 }
 
-function answered(data: RawData, isBinary: boolean, session: Session): Answer | undefined {
+async function answered(data: RawData, isBinary: boolean, session: OpenSession): Promise<Answer | undefined> {
   try {
     if (isBinary) throw new Refusal('INVALID_JSON', 'Invalid JSON: a message is text, not binary');
-    return answerTo(readMessage(String(data)), session);
+    return await session.answer(readMessage(String(data)));
   } catch (error) {
     return errorAnswer(error);
   }

@@ -5,11 +5,11 @@
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { type Answer, answerTo, errorAnswer, longestMessage, readMessage, unknownType } from './messages.js';
+import { type Answer, errorAnswer, longestMessage, readMessage, unknownType } from './messages.js';
 import type { OfferedEnvironment } from './offered.js';
+import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
 import { metadataOf, schemasOf } from './schemas.js';
-import { Session } from './session.js';
 
 /** Some programs write null for what they leave out. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
@@ -29,9 +29,9 @@ type Envelope = Partial<z.output<typeof envelopeSchema>>;
 /** The one that messages are for which name none. */
 const theSession = 'default';
 
-interface OpenSession {
+interface NamedSession {
   readonly name: string;
-  readonly session: Session;
+  readonly session: OpenSession;
 }
 
 /** What a line is answered with. */
@@ -44,7 +44,7 @@ const types = ['reset', 'step', 'state', 'close', 'schema', 'metadata', 'health'
 export class LineSessions {
   readonly #offered: readonly OfferedEnvironment[];
   readonly #most: number;
-  readonly #open = new Map<string, OpenSession>();
+  readonly #open = new Map<string, NamedSession>();
 
   /** @param most sessions at once */
   constructor(offered: readonly OfferedEnvironment[], most: number) {
@@ -93,13 +93,13 @@ export class LineSessions {
       case 'reset':
       case 'step':
       case 'state':
-        return answerTo(message, await this.#session(envelope))!;
+        return (await (await this.#session(envelope)).answer(message))!;
       default:
         throw unknownType(type, types);
     }
   }
 
-  async #session(envelope: Envelope): Promise<Session> {
+  async #session(envelope: Envelope): Promise<OpenSession> {
     const { environment, session: key = theSession } = envelope;
     const open = this.#open.get(key);
     if (open !== undefined) {
@@ -112,12 +112,9 @@ export class LineSessions {
       const message = `${plural(this.#most, 'session')} are open already: close one`;
       throw new Refusal('CAPACITY_REACHED', message);
     }
-    const session = await offered.make().then(
-      (made) => new Session(made),
-      (error: unknown) => {
-        throw new Refusal('FACTORY_ERROR', messageOf(error));
-      },
-    );
+    const session = await offered.open().catch((error: unknown) => {
+      throw new Refusal('FACTORY_ERROR', messageOf(error));
+    });
     this.#open.set(key, { name: offered.name, session });
     return session;
   }

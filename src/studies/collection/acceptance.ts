@@ -1,4 +1,4 @@
-/** Whether search pays on a task: what a strong search finds beyond random policies. */
+/** Tests whether a task rewards search: how much better a strong search does than random policies. */
 import { z } from 'zod';
 import type { Config } from '../../config/config.js';
 import { makeSynthetic } from '../../environments/catalogue/synthetic.js';
@@ -30,10 +30,10 @@ export const acceptanceSchema = z.strictObject({
 
 export type Acceptance = z.output<typeof acceptanceSchema>;
 
-/** Random policies that `mix` begins with. */
+/** Number of random policies with which `mix` starts. */
 const warmup = 4;
 
-/** What policies of a task reach, on episodes that all of them meet. */
+/** Scores of a task's policies, all played on the same episodes. */
 export interface Findings {
   readonly median: number;
   readonly warmup: number;
@@ -42,8 +42,9 @@ export interface Findings {
 }
 
 /**
- * The share of the way from the median random policy to the best of the search that random policies leave, and the share
- * that the warm-up has gone; undefined where the search finds nothing better than the median.
+ * Both results are shares of the improvement from the median random policy to the search's best: `left` is
+ * what remains beyond the best random policies, `begun` what the warm-up already achieved. Undefined if the
+ * search finds nothing better than the median.
  */
 export function gainOf({ median: start, random, search, warmup: begun }: Findings) {
   const way = search - start;
@@ -52,8 +53,9 @@ export function gainOf({ median: start, random, search, warmup: begun }: Finding
 }
 
 /**
- * Plays random policies, drawn by turns as warm-ups are and evenly over the box, and a search with `mix`.
- * @param enough ends the search early; it is asked after each new best
+ * Plays random policies, half drawn as in the warm-up and half uniformly over the box, and a search with
+ * `mix`.
+ * @param enough ends the search early if true; called after each new best
  */
 export function findingsOf(
   { environment, family, maxSteps }: { environment: Environment; family: PolicyFamily; maxSteps: number },
@@ -100,14 +102,14 @@ export function findingsOf(
 }
 
 /**
- * Whether search finds at least `gain` beyond random policies on the synthetic task of a config, whose warm-up does not
- * solve it.
- * @param seed of the policies that are tried, and of their episodes
+ * Whether search gains at least `gain` over random policies on the synthetic task of a config, and the
+ * warm-up doesn't solve the task.
+ * @param seed of the policies tried and their episodes
  */
 export function paysToSearch(config: Config, accept: Acceptance, gain: number, seed: number): boolean {
   const environment = makeSynthetic(config.environment.id, config.environment.options);
   const policy = config.policy ?? defaultPolicy(environment);
-  // Policies of modules are refused where the config is read.
+  // Module policies are rejected when the config is read.
   if (policy.kind === 'module') return false;
   const family = createPolicyFamily(policy, environment);
   const task = { environment, family, maxSteps: config.evaluation.maxSteps };

@@ -1,4 +1,4 @@
-/** Plays a collection of runs into its directory, which goes on as what it began as. */
+/** Plays a collection of runs into its directory, and resumes it. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -23,28 +23,28 @@ import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
 export interface CollectionSummary {
   readonly output: string;
   readonly status: PlayedStatus;
-  /** Runs that the config asks for. */
+  /** Number of runs in the config. */
   readonly runs: number;
-  /** Runs that are complete now. */
+  /** Runs that are now complete. */
   readonly complete: number;
-  /** Runs that this command brought to their end. */
+  /** Runs that this command completed. */
   readonly played: number;
-  /** Evaluations of this command. */
+  /** Evaluations made by this command. */
   readonly evaluations: number;
-  /** Draws of tasks that `accept` refused for the runs of this command. */
+  /** Task draws that `accept` rejected for the runs of this command. */
   readonly rejected: number;
   readonly seconds: number;
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
 
 interface CollectArguments extends PlayArguments {
-  /** Whether Slurm plays the runs. */
+  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
   readonly config: string;
   readonly overrides: readonly string[];
 }
 
-/** Plays what is left of a collection, one run a core unless `jobs` says otherwise. Returns the exit code. */
+/** Plays the remaining runs of a collection, one per core unless `jobs` is given. Returns the exit code. */
 export async function collect(args: CollectArguments, context: CommandContext): Promise<number> {
   requireJobs(args);
   const collection = loadCollection(args.config, args.overrides, context.cwd);
@@ -61,7 +61,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Each task, and each proposer, is made once before anything is played: what can't be is found now. */
+/** Creates each task and each proposer once before playing anything, so that errors surface early. */
 async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
   const seen = new Set<string>();
   for (const { task, proposer, config } of checkCollection(collection)) {
@@ -125,10 +125,12 @@ const recordShape = z.looseObject({
   settings: z.record(z.string(), z.unknown()),
 });
 
-/** Where a collection is played; its record throws a UserError where the runs that are there would be others now. */
+/**
+ * Where a collection is played. Its `record` throws a UserError if the existing runs would now be different.
+ */
 export function collectionPlace(collection: Collection): PlanPlace {
   const { output, runs, seed, experiment, tasks, proposers } = collection;
-  // The settings that runs are drawn from, without what JSON leaves out.
+  // The settings that define the runs, without the undefined values that JSON drops.
   const settings: unknown = JSON.parse(JSON.stringify({ seed, experiment, tasks, proposers }));
   const record = (written: unknown) => {
     const before = written === undefined ? undefined : recordOf(written, output);
@@ -162,7 +164,7 @@ function requireSame(before: unknown, now: unknown, output: string): void {
   });
 }
 
-/** Dotted path and JSON of every value. */
+/** Every value as JSON, by dotted path. */
 function leaves(value: unknown, path = ''): ReadonlyMap<string, string> {
   if ((!isMapping(value) && !Array.isArray(value)) || Object.keys(value).length === 0) {
     return new Map([[path, JSON.stringify(value)]]);

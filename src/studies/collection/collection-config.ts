@@ -1,4 +1,5 @@
-/** The only definition of a collection's config: runs of many tasks by many proposers. */
+/** The single definition of a collection's config: runs of many tasks by many proposers. */
+
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
@@ -15,16 +16,17 @@ import {
   valueAt,
 } from '../../settings/schema.js';
 import { overlaid, parseSettings, type Where } from '../../settings/settings.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type Acceptance, acceptanceSchema } from './acceptance.js';
 
-/** A part of an experiment's config, as a user may write it; a number may be a range. */
+/** Part of an experiment's config as a user may write it, in which a number may be a range. */
 export type Layer = Readonly<Record<string, unknown>>;
 
 const count = (minimum: number) => z.int().min(minimum);
 export const layerSchema = z.record(z.string(), z.unknown());
 const weight = z.number().positive().default(1).describe('How often it is drawn, beside the others');
 
-/** Tasks that runs are drawn from. */
+/** Tasks from which runs are drawn. */
 export const tasksSchema = z
   .array(
     z.looseObject({
@@ -65,7 +67,10 @@ const settings = z.strictObject({
 
 let layered: SchemaNode | undefined;
 
-/** The kind of a collection's config: its layers are parts of an experiment's, in which a number may be a range. */
+/**
+ * The settings kind of a collection's config, whose layers are parts of an experiment's config in which a
+ * number may be a range.
+ */
 export const collectionKind: SettingsKind<z.output<typeof settings>> = {
   schema: settings,
   get json() {
@@ -84,8 +89,8 @@ const range: SchemaNode = {
 };
 
 /**
- * @param own the schema of settings, in which `experiment` is a layer, and the lists `tasks`, … are of layers
- * @param reserved keys that a layer can't set, with what to do instead
+ * @param own schema of settings in which `experiment` and the items of the lists `tasks`, … are layers
+ * @param reserved keys that a layer can't set, with the alternative
  */
 export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
   const { $schema: _, slurm: __, sweep: ___, ...keys } = partOf(experimentKind.json).properties ?? {};
@@ -107,13 +112,13 @@ export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
   };
 }
 
-/** The keys whose items are layers. */
+/** Keys of lists whose items are layers. */
 const layerLists = ['tasks', 'heldOut', 'proposers'] as const;
 
-/** Keys that a layer can't set, with what to do instead. */
+/** Keys that a layer can't set, with the alternative. */
 export type Reserved = Readonly<Record<string, string>>;
 
-/** The schema of a part of what `node` describes: nothing is required, and a number may be a range. */
+/** The schema of a partial `node`: nothing is required, and a number may be a range. */
 function partOf({
   required: _,
   default: __,
@@ -124,7 +129,7 @@ function partOf({
 }: SchemaNode): SchemaNode {
   if (anyOf !== undefined) {
     const parts = anyOf.map(partOf).flatMap((part) => part.anyOf ?? [part]);
-    // The range comes last, for `from` is a key of its own in `warmup`.
+    // The range comes last, because `from` is also a key of `warmup`.
     const [last, others] = [parts.filter((part) => part === range), parts.filter((part) => part !== range)];
     return { ...node, anyOf: [...others, ...last.slice(0, 1)] };
   }
@@ -158,11 +163,11 @@ export interface Collection {
   readonly experiment: Layer;
   readonly tasks: readonly Task[];
   readonly proposers: readonly Proposer[];
-  /** Problems that name a field of the config of a run, with the place in this file that it comes from. */
+  /** Maps problems with a field of a run's config to the place in this file that the field comes from. */
   locate(error: UserError, task: number, proposer: number): UserError;
 }
 
-/** A number to be drawn: whole where both ends are, else a fraction. */
+/** A number to be drawn: an integer if both ends are integers, otherwise a fraction. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -178,12 +183,12 @@ export function isRange(value: unknown): value is Range {
 }
 
 /**
- * Reads a collection's config, by its path or by the name of a ready one. Relative paths become absolute: those of the
- * file are relative to it, those of an override to the working directory.
+ * Loads a collection's config by its path or by the name of a bundled one. Relative paths become absolute:
+ * those in the file are relative to it, those of an override to the working directory.
  * @param overrides `key=value`, such as `runs=10`, `experiment.iterations=5` or `tasks.0.weight=2`
- * @param cwd the working directory (default: that of the process)
- * @throws UserError with the place, value, alternatives and remedy of everything that is wrong with what is its own;
- *   what is wrong with the config of a run is found when that is made
+ * @param cwd working directory (default: that of the process)
+ * @throws UserError with the place, value, alternatives and remedy of every problem in the collection's own
+ * settings; problems in the config of a run surface when that config is created
  */
 export function loadCollection(file: string, overrides: readonly string[] = [], cwd = ''): Collection {
   const source = openConfig('collection', file, { cwd });
@@ -213,7 +218,7 @@ export function loadCollection(file: string, overrides: readonly string[] = [], 
 export const layersOf = (tasks: z.output<typeof tasksSchema>): readonly Task[] =>
   tasks.map(({ accept, weight, vary, ...own }) => ({ weight, vary, accept, layer: own }));
 
-/** Problems of layers: keys that a layer can't set, and empty ranges. */
+/** Problems of layers: reserved keys and empty ranges. */
 export function layerProblems(
   content: Readonly<Record<string, unknown>>,
   where: Where,
@@ -259,16 +264,16 @@ function emptyRanges(value: unknown, path: Path): readonly Path[] {
   return Object.entries(value).flatMap(([key, item]) => emptyRanges(item, [...path, key]));
 }
 
-/** An error of the config that layers make, with the places in the file that its problems come from. */
+/** Adds the places in the file to an error in a config that was merged from layers. */
 export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
   new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
 
-/** The topmost of the layers that go furthest towards the field is the one that it comes from. */
+/** A field comes from the topmost layer among those that define the longest part of its path. */
 function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];
   const reach = (layer: Path) => depthAt([...layer, ...field], content) - layer.length;
-  const furthest = Math.max(...layers.map(reach));
+  const furthest = largest(layers.map(reach));
   const from = layers.findLast((layer) => reach(layer) === furthest)!;
   const path = [...from, ...field];
   return { ...problem, ...where(path, 'value'), field: fieldName(path) };

@@ -1,4 +1,6 @@
-/** Makes the runs of a collection: each is a pure function of the collection's config and the run's number. */
+/**
+ * Creates the runs of a collection. Each is a pure function of the collection's config and the run's number.
+ */
 
 import { type Problem, UserError } from '../../base/errors.js';
 import { type Config, experimentKind } from '../../config/config.js';
@@ -13,22 +15,22 @@ import type { Plan } from '../plan.js';
 import { type Acceptance, paysToSearch } from './acceptance.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 
-/** The choices that a run has drawn. */
+/** What was drawn for a run. */
 export interface Draw {
-  /** From 0. */
+  /** 0-based. */
   readonly index: number;
-  /** Position among the tasks. */
+  /** Index of the task. */
   readonly task: number;
-  /** Position among the proposers. */
+  /** Index of the proposer. */
   readonly proposer: number;
-  /** Directory below the output: `00012-survival`. */
+  /** Directory below the output, such as `00012-survival`. */
   readonly name: string;
 }
 
-/** Streams below the collection's seed and a run's number. */
+/** Independent streams below the collection's seed and a run's number. */
 const streams = { choice: 0, ranges: 1, seeds: 2, draws: 3 } as const;
 
-/** A collection with more runs begins with those of a smaller one: nothing depends on their number. */
+/** Doesn't depend on the number of runs, so a larger collection starts with the runs of a smaller one. */
 export function drawRun({ seed, tasks, proposers, experiment }: Collection, index: number): Draw {
   const random = createGenerator(seed, [index, streams.choice]);
   const [task, proposer] = [tasks, proposers].map((items) => random.categorical(shares(items))) as [
@@ -40,8 +42,8 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 }
 
 /**
- * The resolved config of a run. Where `accept` draws its task anew, this takes from a tenth of a second to some seconds, the
- * first time that it is asked for.
+ * The resolved config of a run. If `accept` draws tasks repeatedly, the first call takes between a tenth of a
+ * second and several seconds.
  * @throws UserError with the places in the collection's file
  */
 export function configOfRun(collection: Collection, { index, task, proposer }: Draw): Config {
@@ -62,20 +64,20 @@ export function configOfRun(collection: Collection, { index, task, proposer }: D
 interface AcceptedDraw {
   /** Of the task. */
   readonly seed: number;
-  /** Draws before it. */
+  /** Number of draws rejected before it. */
   readonly rejected: number;
 }
 
-/** What was accepted so far: a config is asked for more than once. */
+/** Cache of accepted draws, because a config is requested more than once. */
 const acceptedDraws = new WeakMap<Collection, Map<number, AcceptedDraw>>();
 
-/** How many draws were rejected for the runs whose configs were asked for, and how many were accepted. */
+/** How many draws were accepted and rejected for the configs requested so far. */
 export function drawsOf(collection: Collection): { readonly accepted: number; readonly rejected: number } {
   const draws = [...(acceptedDraws.get(collection)?.values() ?? [])];
   return { accepted: draws.length, rejected: sum(draws.map(({ rejected }) => rejected)) };
 }
 
-/** @throws UserError where search hardly ever pays on what is drawn */
+/** @throws UserError if search almost never pays off on the drawn tasks */
 function acceptedDraw(
   collection: Collection,
   index: number,
@@ -105,12 +107,12 @@ function acceptedDraw(
   });
 }
 
-/** With one acceptable draw in twenty, one run in 10²² does without. */
+/** If one draw in twenty is acceptable, only one run in 10²² runs out of draws. */
 const mostDraws = 1000;
 
 /**
- * A config for each task and each proposer, with all ranges at one end.
- * @throws UserError with all that is wrong with any of them: so that nothing begins that would fail later
+ * A config for each combination of task and proposer, with all ranges at either end.
+ * @throws UserError with the problems of all of them, so that nothing starts that would fail later
  */
 export function checkCollection(collection: Collection): readonly (Draw & { config: Config })[] {
   const problems = new Map<string, Problem>();
@@ -134,7 +136,10 @@ export function checkCollection(collection: Collection): readonly (Draw & { conf
   return checked;
 }
 
-/** The plan of a collection: the config of a run is made when it is read, as there may be a million of them. */
+/**
+ * The plan of a collection. A run's config is created only when it is read, because there may be a million of
+ * them.
+ */
 export function collectionPlan(collection: Collection): Plan {
   const configs = checkCollection(collection).map(({ config }) => config);
   return {
@@ -156,9 +161,9 @@ interface Choice {
   readonly task: number;
   readonly proposer: number;
   readonly seed: number;
-  /** The number that a range is. */
+  /** Draws the number of a range. */
   readonly number: (range: Range) => number;
-  /** For `environment.options.seed`, where that varies. */
+  /** For `environment.options.seed`, if it varies. */
   readonly taskSeed: number;
 }
 
@@ -178,7 +183,10 @@ function resolved(collection: Collection, choice: Choice): Config {
   }
 }
 
-/** Mappings are laid over each other key by key, all else replaces. A model or a policy of another kind replaces too. */
+/**
+ * Merges mappings key by key; any other value replaces the one below, as does a model or policy of a
+ * different kind.
+ */
 function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
@@ -203,11 +211,11 @@ function merge(under: Layer, over: Layer): Layer {
 const sameKind = (under: Layer, over: Layer, tag: string | undefined) =>
   tag === undefined || over[tag] === undefined || over[tag] === under[tag];
 
-/** `warmup: 4` as `warmup: {policies: 4}`. */
+/** Expands `warmup: 4` to `warmup: {policies: 4}`. */
 const writtenOut = (section: string, value: unknown): unknown =>
   isMapping(value) || value === undefined ? value : (experimentKind.longForm?.([section], value) ?? value);
 
-/** In the order of the keys' names, so that their order in the file does not matter. */
+/** Draws in alphabetical order of the keys, so that their order in the file doesn't matter. */
 function withNumbers(value: unknown, number: (range: Range) => number): unknown {
   if (isRange(value)) return number(value);
   if (!isMapping(value)) return value;
@@ -230,7 +238,7 @@ function varied(content: Record<string, unknown>, { vary }: Task, seed: number):
   return { ...content, environment: { ...environment, options: { ...options, seed } } };
 }
 
-/** @throws UserError for `accept` where no task is drawn */
+/** @throws UserError if `accept` is set for a task that isn't drawn */
 function requireDrawn({ environment, policy }: Config, { vary }: Task, task: number): void {
   const seeded = /[?&]seed=/.test(environment.id);
   if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
@@ -242,7 +250,7 @@ function requireDrawn({ environment, policy }: Config, { vary }: Task, task: num
   });
 }
 
-/** Runs are played beside each other; threads of their own would only get in each other's way. */
+/** Runs are played in parallel, so threads of their own would only compete. */
 function requireOneThread({ evaluation: { workers } }: Config): void {
   if (workers === 'auto' || workers === 1) return;
   throw new UserError({
@@ -258,7 +266,10 @@ function shares(items: readonly { readonly weight: number }[]): readonly number[
   return items.map(({ weight }) => weight / total);
 }
 
-/** The task's own `name`, else what its environment is called: `synthetic:survival?noise=1` is `survival`. */
+/**
+ * The task's own `name`, otherwise derived from its environment: `synthetic:survival?noise=1` gives
+ * `survival`.
+ */
 function shortName({ name, environment }: Layer): string {
   const id = isMapping(environment) ? environment.id : environment;
   const text = typeof name === 'string' ? name : String(id).replace(/^\w+:/, '').replace(/\?.*$/, '');

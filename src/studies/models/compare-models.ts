@@ -1,4 +1,4 @@
-/** Plays what is left of a comparison of models, and shows what it found. */
+/** Plays the remaining runs of a comparison of models and shows the result. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -17,19 +17,19 @@ import { type ModelsResult, modelsResult, proposalReader } from './models-result
 import { modelsOnTerminal } from './models-table.js';
 
 interface ModelsArguments extends ModelsRequest, PlayArguments {
-  /** Directory of the comparison; left out, one below `runsDir` that depends on the contestants. */
+  /** Directory of the comparison; defaults to one below `runsDir` derived from the contestants. */
   readonly out?: string | undefined;
-  /** Whether only what is recorded is shown, and no model is asked. */
+  /** If true, shows only what is recorded and calls no model. */
   readonly replay: boolean;
-  /** Whether the page is shown in the browser in the end. */
+  /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
 }
 
 /** The last line of JSON. */
 export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
-  /** For this call. */
+  /** Status of this command. */
   readonly status: PlayedStatus;
-  /** The whole comparison. */
+  /** Status of the whole comparison. */
   readonly result: ModelsResult['status'];
   /** Its directory. */
   readonly out: string;
@@ -38,8 +38,8 @@ export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
 const resultFile = 'models.json';
 
 /**
- * Asks every contestant for what is left, and prints what it made of the histories. Returns the exit code.
- * @throws UserError for what can't be played, before anything is
+ * Requests the missing proposals of every contestant and prints the result. Returns the exit code.
+ * @throws UserError if anything can't be played, before playing starts
  */
 export async function compareModels(args: ModelsArguments, context: CommandContext): Promise<number> {
   const models = planModels(args, context.cwd);
@@ -85,7 +85,7 @@ function requireRecorded(directory: string): void {
   });
 }
 
-/** Contestants and recorded histories are opened once before a model is asked: what can't be used is found now. */
+/** Opens contestants and recorded histories once before calling any model, so that errors surface early. */
 async function checkContestants(
   { contestants, histories }: ModelsPlan,
   context: CommandContext,
@@ -105,7 +105,10 @@ async function checkContestants(
   for (const { name, warmup } of histories) if (warmup) await open({ ...config, warmup }, `history ${name}`);
 }
 
-/** A model that gave no answer at all, to a server that was down, say, is asked again. */
+/**
+ * Removes the run of a model that never answered, for example because its server was down, so that it is
+ * asked again.
+ */
 function removeUnanswered(path: string): void {
   if (!existsSync(join(path, runFiles.manifest))) return;
   const manifest = readManifest(path);

@@ -1,4 +1,6 @@
-/** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
+/**
+ * The page of a comparison of models: who improves, with intervals, then replies, effort and each history.
+ */
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
@@ -83,7 +85,9 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
   });
 }
 
-/** Shares with their intervals, a row each, from 0 to 100 %, next to the share of random search. */
+/**
+ * One row per contestant: its share with the interval, from 0 to 100%, next to the share of random search.
+ */
 function forest({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => percent(count / of);
@@ -106,7 +110,7 @@ function repliesSection({ contestants }: ModelsResult): Html {
 ${failed.length > 0 && html`<h5>Rejected replies by what was wrong</h5>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
 }
 
-/** Each history with the best of it and what every contestant made of it. */
+/** Each history with its best return and the proposal of every contestant. */
 function historiesSection({ contestants, histories, proposals }: ModelsResult): Html {
   const found = new Map(proposals.map((one) => [`${one.contestant}/${one.history}`, one]));
   const best = (history: string) => proposals.find((one) => one.history === history)?.best;

@@ -1,6 +1,7 @@
 /**
- * The plan of a comparison of models: each contestant proposes once from each history. A run with a single iteration does
- * that, so the histories of one seed are the same for all, and so are the episodes that proposals are evaluated on.
+ * The plan of a comparison of models: each contestant makes one proposal from each history. This is a run
+ * with a single iteration, so contestants share the histories of each seed and the episodes on which
+ * proposals are evaluated.
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';
@@ -19,20 +20,20 @@ import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '.
 
 export type ContestantKind = 'model' | 'baseline';
 
-/** Random policies of the warm-up, or the evaluations of a recorded run. */
+/** Either random policies of the warm-up or the evaluations of a recorded run. */
 export type HistoryKind = 'random' | 'recorded';
 
 export interface Contestant {
-  /** The name of its directory. */
+  /** Name of its directory. */
   readonly name: string;
   readonly label: string;
   readonly kind: ContestantKind;
-  /** Resolved; each run has the seed and the warm-up of its history. */
+  /** Resolved; each run uses the seed and the warm-up of its history. */
   readonly config: Config;
 }
 
 export interface History {
-  /** The name of its directory below that of each contestant. */
+  /** Name of its directory below that of each contestant. */
   readonly name: string;
   readonly kind: HistoryKind;
   readonly seed: number;
@@ -41,7 +42,7 @@ export interface History {
 }
 
 export interface ModelsPlan {
-  /** The name of the config's file, without its extension. */
+  /** Name of the config file without its extension. */
   readonly name: string;
   readonly contestants: readonly Contestant[];
   readonly histories: readonly History[];
@@ -70,7 +71,7 @@ const reserved: Readonly<Record<string, string>> = {
   'warmup.from': '--from RUN adds the history of a run',
 };
 
-/** What every run has: one proposal, evaluated in full, and nothing after it. */
+/** Overrides for every run: a single proposal, evaluated in full, and nothing after it. */
 const fixed: readonly string[] = [
   ...['iterations=1', 'candidates=1', 'repeats=1', 'confirmation.candidates=0', 'evaluation.racing='],
   ...[
@@ -85,10 +86,10 @@ const fixed: readonly string[] = [
   ],
 ];
 
-/** Sections that may differ between contestants: the others make the histories. */
+/** Sections that may differ between contestants; the others define the histories. */
 const varying = ['model', 'prompts', 'memory', 'proposal', 'novelty', 'corrections', 'demonstrations'];
 
-/** @throws UserError where a config can't be used, or contestants would not get the same histories */
+/** @throws UserError if a config can't be used, or contestants would get different histories */
 export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   const { config: file, overrides } = request;
   refuseOverrides(overrides, reserved);
@@ -117,7 +118,7 @@ export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   const baselines = [...new Set(names)].flatMap((text): Contestant[] => {
     if (text === '') return [];
     const { label, name: control, overrides: own } = controlArm(requireControl('--baselines', text));
-    // A model may be called `random`.
+    // The prefix avoids a clash with a model called `random`.
     const name = `baseline-${control}`;
     return [{ name, label, kind: 'baseline', config: load([...own, 'proposal=', 'novelty=', ...others]) }];
   });
@@ -143,8 +144,9 @@ function refuseOtherKeys(keys: readonly SweptKey[]): void {
 }
 
 /**
- * Every combination of values; but a model has a path or a name, so with both each of them is a model of its own.
- * @param written the model of the config
+ * Every combination of values. If both `model.path` and `model.name` vary, each path and each name is a model
+ * of its own.
+ * @param written the model in the config
  */
 function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): readonly Setting[] {
   const settings = (of: readonly SweptKey[]) => settingsOf({ method: 'grid', keys: {} }, of);
@@ -162,7 +164,7 @@ function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): rea
 interface Labelled {
   readonly setting: Setting;
   readonly config: Config;
-  /** What the model is called, and the values of keys that don't name it. */
+  /** The model's name, and the values of keys that don't name it. */
   readonly model: string;
   readonly others: string;
 }
@@ -182,7 +184,10 @@ function modelName(model: ModelConfig): string {
     : (findControl(model.provider)?.label ?? model.provider);
 }
 
-/** A label is the name of the model, or the whole setting where that name is another's too; directories are named alike. */
+/**
+ * Labels each contestant with the model's name, or with its whole setting if the name isn't unique;
+ * directories are named the same way.
+ */
 function distinctly(models: readonly Labelled[]): readonly Contestant[] {
   const labels = models.map(({ model, others }) => (others === '' ? model : `${model}, ${others}`));
   const names = models.map(({ setting }, i) => {
@@ -243,7 +248,7 @@ function recordedHistory(
   if (!readEvaluations(path, manifest).some((entry) => entry.iteration <= until))
     throw refuse('that run has no evaluation so far', `a later iteration: ${run}@${done}`);
   const name = plainName(`${relative(resolve(places.cwd, places.runsDir), path)}-${until}`, 'run');
-  // A seed of its own, whatever other histories there are.
+  // Independent of the other histories.
   const own = createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE();
   return { name, kind: 'recorded', seed: own, warmup: { policies: 0, from: path, until } };
 }
@@ -251,11 +256,11 @@ function recordedHistory(
 export interface ModelRun extends PlanEntry {
   /** Name of its contestant. */
   readonly arm: string;
-  /** Position of its history. */
+  /** Index of its history. */
   readonly repeat: number;
 }
 
-/** All runs of a history come together: whenever the study is interrupted, what there is comes in pairs. */
+/** Runs ordered by history, so that an interrupted study still has complete pairs. */
 function runsOf({ contestants, histories }: ModelsPlan): readonly ModelRun[] {
   return histories.flatMap(({ name: history, seed, warmup }, repeat) =>
     contestants.map(({ name: arm, config }) => ({

@@ -1,4 +1,7 @@
-/** What a comparison of models found: replies, proposals and effort of each contestant, and the differences between them. */
+/**
+ * Results of a comparison of models: replies, proposals and effort of each contestant, and the differences
+ * between them.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../base/package.js';
@@ -12,26 +15,26 @@ import { signTest } from '../../statistics/tests.js';
 import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
 import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } from './models-plan.js';
 
-/** What one contestant made of one history. */
+/** A contestant's proposal for one history. */
 interface ModelProposal {
   readonly contestant: string;
   readonly history: string;
   /** Path of its run below the directory. */
   readonly run: string;
-  /** Replies that were asked for, corrections included. */
+  /** Number of replies, including corrections. */
   readonly replies: number;
   readonly accepted: boolean;
-  /** Replies that propose what the history holds, those that `novelty` moved away from it included. */
+  /** Replies that repeat parameters of the history, including those that `novelty` moved away. */
   readonly repeats: number;
-  /** Number of rejected replies by what was wrong with them. */
+  /** Number of rejected replies by reason. */
   readonly failures: Readonly<Record<string, number>>;
   /** Highest mean return of the history. */
   readonly best: number;
-  /** Mean return of the proposal on the episodes of the history; null where none was accepted. */
+  /** Mean return of the proposal on the episodes of the history; null if none was accepted. */
   readonly return: number | null;
-  /** Share of the history's policies that the proposal beats, ties half. */
+  /** Share of the history's policies that the proposal beats; ties count half. */
   readonly beats: number | null;
-  /** The return that the reply predicts. */
+  /** The return predicted in the reply. */
   readonly predicted: number | null;
   readonly seconds: number;
   readonly promptTokens: number;
@@ -43,7 +46,7 @@ interface ModelProposal {
 export interface Share {
   readonly count: number;
   readonly of: number;
-  /** Exact, 95 %. */
+  /** Exact 95% interval. */
   readonly interval: Interval;
 }
 
@@ -51,36 +54,38 @@ export interface ContestantFigures {
   readonly name: string;
   readonly label: string;
   readonly kind: ContestantKind;
-  /** Histories that it answered, with a proposal or without. */
+  /** Number of histories that it answered, with or without a proposal. */
   readonly histories: number;
   /** Proposals that were valid at once, and after a correction. */
   readonly valid: { readonly first: number; readonly corrected: number };
   readonly replies: number;
   readonly repeats: number;
   readonly failures: Readonly<Record<string, number>>;
-  /** Proposals that return more than the best of their history; a history without a proposal counts as none. */
+  /**
+   * Share of proposals that beat the best of their history; a history without a proposal counts as a failure.
+   */
   readonly improved: Share;
   readonly improvedBy: { readonly random: Share; readonly recorded: Share };
   /** Mean share of the history's policies that a proposal beats; null without proposals. */
   readonly beats: { readonly mean: number; readonly interval: Interval | null } | null;
   readonly predictions: Predictions | null;
-  /** Means of a history; null where there is none. */
+  /** Mean per history; null if unknown. */
   readonly seconds: number | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** All histories together; null without a price. */
+  /** Total over all histories; null without a price. */
   readonly cost: number | null;
   readonly costPerImprovement: number | null;
 }
 
-/** Predicted and observed returns. */
+/** Predicted compared with observed returns. */
 interface Predictions {
   readonly count: number;
   /** Mean of predicted minus observed. */
   readonly bias: number;
   /** Mean absolute difference. */
   readonly error: number;
-  /** Pearson's; null where one of the two does not vary. */
+  /** Pearson correlation; null if either of the two is constant. */
   readonly correlation: number | null;
 }
 
@@ -90,18 +95,18 @@ export interface ModelDifference extends Judged {
   readonly against: string;
   readonly pairs: number;
   readonly difference: number;
-  /** 95 %; null for a single pair. */
+  /** 95%; null for a single pair. */
   readonly interval: Interval | null;
-  /** By McNemar's exact test; null with too few pairs for a verdict. */
+  /** McNemar's exact test; null if there are too few pairs for a verdict. */
   readonly p: number | null;
 }
 
-/** `models.json`. */
+/** Content of `models.json`. */
 export interface ModelsResult {
   readonly version: 1;
   readonly kind: 'models';
   readonly policyloop: string;
-  /** When it was written, ISO 8601. */
+  /** Time of writing, ISO 8601. */
   readonly date: string;
   /** `incomplete` while proposals are missing. */
   readonly status: 'completed' | 'incomplete';
@@ -116,7 +121,7 @@ export interface ModelsResult {
 
 export type ReadProposal = (contestant: Contestant, history: History) => ModelProposal | undefined;
 
-/** Reads the runs of a comparison, and keeps what it read, so that each is read once. */
+/** Reads the runs of a comparison and caches each proposal. */
 export function proposalReader(directory: string): ReadProposal {
   const known = new Map<string, ModelProposal>();
   return (contestant, history) => {
@@ -142,7 +147,7 @@ function readProposal(
   const calls = [...lines];
   const replies = calls.filter(({ outcome }) => outcome.kind !== 'error');
   const accepted = replies.map(acceptedOutcome).find((outcome) => outcome !== undefined);
-  // The limit of all runs came before the last correction, which might have been right.
+  // The total limit prevented the last correction, which might have succeeded.
   const isCut =
     config.limits.total !== undefined &&
     calls.length <= config.corrections &&
@@ -288,7 +293,10 @@ function correlation(pairs: readonly (readonly [number, number])[]): number | nu
   return spread > 0 ? moment((a, b) => a * b) / spread : null;
 }
 
-/** Every two contestants of which one is a model at least, the later minus the earlier; baselines are subtracted. */
+/**
+ * Compares each pair of contestants with at least one model: every model minus each baseline and each earlier
+ * model.
+ */
 function differencesOf(
   read: readonly { readonly contestant: Contestant; readonly proposals: Answers }[],
 ): readonly ModelDifference[] {
@@ -318,8 +326,8 @@ function differencesOf(
 }
 
 /**
- * 95 % interval of a difference of shares where all pairs are alike, and so without a spread: by the exact interval of the
- * share of such pairs. Undefined where they vary.
+ * 95% interval of a difference of shares if all pairs have the same outcome, so that there is no spread:
+ * derived from the exact interval of the share of such pairs. Undefined if outcomes vary.
  */
 function unvaryingInterval95(wins: number, losses: number, pairs: number): Interval | undefined {
   const [share] = shareInterval95(pairs, pairs);

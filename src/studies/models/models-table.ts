@@ -1,4 +1,4 @@
-/** The tables of a comparison of models, on a terminal and on its page. */
+/** The tables of a comparison of models, for the terminal and the page. */
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import {
@@ -8,12 +8,13 @@ import {
   formatReturn,
   formatSigned,
   plural,
+  signed,
 } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
 import { fewestForVerdict } from '../../statistics/verdict.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
-/** Intervals of few histories are wide: digits after the point would say nothing. */
+/** Whole percents: intervals from a few histories are too wide for decimals to matter. */
 export const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 type Columns = readonly Column<ContestantFigures>[];
@@ -32,7 +33,7 @@ export const replyColumns: Columns = [
   number('repeats', ({ repeats, replies }) => (replies === 0 ? '' : `${repeats} of ${replies}`)),
 ];
 
-/** With recorded histories next to random ones, each kind has a column. */
+/** One column per kind of history if there are both recorded and random ones. */
 export const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Columns => {
   const isMixed = new Set(histories.map(({ kind }) => kind)).size > 1;
   return [
@@ -75,8 +76,7 @@ export const predictionColumns: Columns = [
 ];
 
 /** Differences of shares, in percentage points. */
-const formatPoints = (value: number): string =>
-  formatSigned(Math.round(100 * value), (points) => formatNumber(points));
+const formatPoints = (value: number): string => signed(formatNumber)(Math.round(100 * value));
 
 export const differenceColumns: readonly Column<ModelDifference>[] = [
   text('model', ({ of }) => of, { grouped: true }),
@@ -97,7 +97,7 @@ export const predicting = ({ contestants }: ModelsResult) =>
 
 const testedIn = ({ differences }: ModelsResult): number => differences.filter(({ p }) => p !== null).length;
 
-/** Which models improve more often than every baseline, in a sentence; undefined without baselines. */
+/** A sentence that says which models improve more often than every baseline; undefined without baselines. */
 export function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
   const named = (wanted: ContestantFigures['kind']) =>
     contestants.filter(({ kind }) => kind === wanted).map(({ label }) => label);
@@ -123,7 +123,7 @@ export const readingOf = (result: ModelsResult): readonly string[] => [
   ...verdictRule(testedIn(result)),
 ];
 
-/** `one proposal from each of 20 histories of CartPole-v1`. */
+/** Example: `one proposal from each of 20 histories of CartPole-v1`. */
 export const askedText = ({ environment, histories }: ModelsResult): string =>
   `one proposal from ${histories.length === 1 ? 'one history' : `each of ${histories.length} histories`} of ${environment}`;
 

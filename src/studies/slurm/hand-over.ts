@@ -1,4 +1,4 @@
-/** Jobs of Slurm: one is submitted for a directory, and later told how far it is. */
+/** Slurm jobs: submits one for a directory and reports its progress. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,24 +7,24 @@ import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { type SlurmConfig, slurmSchema } from '../../config/slurm.js';
 import { plural } from '../../format/numbers.js';
-import { makeDirectory, plainName, readJson, replaceFile } from '../../storage/files.js';
+import { makeDirectory, plainName, readOwnJson, replaceFile } from '../../storage/files.js';
 import { jobScript } from './job-script.js';
 
 const run = promisify(execFile);
 
-/** A task of the array as Slurm tells of it. */
+/** A task of the job array as reported by Slurm. */
 interface TaskState {
   readonly task: string;
   readonly state: string;
   readonly node: string;
 }
 
-/** Words that tell how a command is shown and by whom its runs are played; tasks have their own. */
+/** Options for display and for handing over; tasks set their own. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
 /**
- * The words of a task, from those of the command that hands it over.
- * @param option that names the directory; left out where the config does
+ * The arguments of a task, derived from those of the command that submits it.
+ * @param option that names the directory; omitted if the config does
  */
 export const taskWords =
   ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
@@ -34,21 +34,21 @@ export const taskWords =
     return option === undefined || isNamed ? given : [...given, option, directory];
   };
 
-/** What the job of a directory was asked for with; undefined where there was none. */
+/** The settings of a directory's last job; undefined if there was none. */
 export function askedBefore(directory: string): SlurmConfig | undefined {
-  const { slurm } = (readJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
+  const { slurm } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
   return slurmSchema.safeParse(slurm).data;
 }
 
 const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
 
-/** Whether tasks of the job of a directory are queued or run: that is told. */
+/** Whether tasks of a directory's job are queued or running; if so, reports that. */
 export async function isAtWork(
   directory: string,
   progress: string,
   context: Pick<CommandContext, 'note'>,
 ): Promise<boolean> {
-  const { job } = (readJson(recordOf(directory)) ?? {}) as { readonly job?: string };
+  const { job } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly job?: string };
   const states = job === undefined ? [] : await statesOf(job);
   if (states.length === 0) return false;
   context.note(`job ${job}: ${progress}; ${countsOf(states)}`);
@@ -58,24 +58,24 @@ export async function isAtWork(
   return true;
 }
 
-/** This very program. */
+/** Path of this program's command line. */
 const cli = fileURLToPath(new URL('../../cli.js', import.meta.url));
 
 interface Submission {
-  /** What the job is about: its record lies there. */
+  /** Directory of the plan, which also holds the job's record. */
   readonly directory: string;
-  /** The command line, without the program. */
+  /** The command's arguments, without the program. */
   readonly words: readonly string[];
-  /** What the script adds to them. */
+  /** What the script appends to them. */
   readonly part: string;
-  /** Numbers of the tasks that have something to do, rising. */
+  /** Numbers of the tasks with work to do, ascending. */
   readonly tasks: readonly number[];
-  /** What is left to the tasks, in words. */
+  /** A description of the remaining work. */
   readonly what: string;
   readonly again?: string | undefined;
 }
 
-/** @throws UserError where Slurm is not there, or refuses */
+/** @throws UserError if Slurm isn't available or refuses */
 export async function submit(
   { again = 'the same command', directory, part, tasks, what, words }: Submission,
   slurm: SlurmConfig,
@@ -102,7 +102,7 @@ function countsOf(states: readonly TaskState[]): string {
   return [...counts].map(([state, count]) => `${count} ${state.toLowerCase()}`).join(', ');
 }
 
-/** Tasks that are queued or run; none where Slurm knows the job no more. */
+/** Tasks that are queued or running; empty if Slurm no longer knows the job. */
 async function statesOf(job: string): Promise<readonly TaskState[]> {
   const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%K|%T|%N', '--me']);
   return told.split('\n').flatMap((line) => {
@@ -111,7 +111,7 @@ async function statesOf(job: string): Promise<readonly TaskState[]> {
   });
 }
 
-/** @throws UserError where Slurm is not there, or refuses */
+/** @throws UserError if Slurm isn't available or refuses */
 async function asked(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await run(program, [...args])).stdout;

@@ -1,4 +1,4 @@
-/** The script of a job array: every task plays a part of a plan, and is queued again where its time ends. */
+/** The script of a job array: every task plays a part of a plan and is requeued when its time runs out. */
 import { resolve } from 'node:path';
 import type { SlurmConfig } from '../../config/slurm.js';
 import { requireOneLine } from '../../format/one-line.js';
@@ -6,10 +6,10 @@ import { shellWord } from '../../format/shell-word.js';
 
 /**
  * @param command program and arguments
- * @param part what a task adds to them, as the shell reads it
- * @param log folder of the tasks' output
- * @param tasks their numbers, rising
- * @throws UserError for a text that would begin a line of its own
+ * @param part what a task appends to them, in shell syntax
+ * @param log folder for the tasks' output
+ * @param tasks their numbers, ascending
+ * @throws UserError for a text with a line break, which would start a line of its own
  */
 export function jobScript(
   {
@@ -42,7 +42,7 @@ export function jobScript(
     ...(slurm.gpus === undefined ? [] : [`gpus-per-task=${slurm.gpus}`]),
     'requeue',
     'open-mode=append',
-    // Not TERM: that is what `scancel` sends, and what is cancelled is not to come back.
+    // Not TERM, which `scancel` sends: a cancelled job must not be requeued.
     `signal=B:USR1@${slurm.notice}`,
     `output=${pathForSlurm(log, '/%A_%a.log')}`,
   ];
@@ -81,13 +81,16 @@ exit "$code"
 `;
 }
 
-/** Numbers as `sbatch` reads them: `0-3,7`. */
+/** Numbers in `sbatch` syntax: `0-3,7`. */
 function numbers(tasks: readonly number[]): string {
   const first = tasks.filter((task) => !tasks.includes(task - 1));
   const last = tasks.filter((task) => !tasks.includes(task + 1));
   return first.map((from, i) => (from === last[i] ? String(from) : `${from}-${last[i]}`)).join(',');
 }
 
-/** A path as `sbatch` reads it in a script, where `%A` and the like stand for something else. @param pattern its end, read so */
+/**
+ * A path in the syntax of an `sbatch` script, with `%` escaped. @param pattern appended to it, in which `%A`
+ * and the like are expanded
+ */
 const pathForSlurm = (path: string, pattern: string) =>
   `"${path.replaceAll('%', '%%').replaceAll(/["\\]/g, '\\$&')}${pattern}"`;

@@ -1,26 +1,29 @@
-/** How processes ended that played parts of a plan: what they could not bring to its end is told, not handed over at once again. */
+/**
+ * Reports of processes that played parts of a plan. Runs that they could not finish are reported to the user
+ * instead of being submitted again at once.
+ */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { LimitName } from '../../runs/calls.js';
-import { makeDirectory, readJson, replaceFile } from '../../storage/files.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../../storage/files.js';
 
 const endShape = z.object({
   failures: z.array(z.object({ run: z.string(), message: z.string() })),
   limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
 });
 
-/** How others ended that played a plan. */
+/** The report of others that played a plan. */
 export interface PlanEnd {
-  /** Runs that can't be brought to their end, or not now. */
+  /** Runs that can't be finished, at least for now. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];
-  /** The limit of all runs that was reached. */
+  /** The plan-wide limit that was reached. */
   readonly limit?: LimitName | undefined;
 }
 
 const folderOf = (directory: string) => join(directory, 'parts');
 
-/** Says how a part ended by itself; what was said of other runs of it, in earlier rounds, stays. */
+/** Writes the report of a part that ended on its own; earlier reports on its other runs are kept. */
 export function writePartEnd(
   directory: string,
   { index, of }: { readonly index: number; readonly of: number },
@@ -33,7 +36,7 @@ export function writePartEnd(
   replaceFile(file, `${JSON.stringify({ failures: [...before, ...failures], limit })}\n`);
 }
 
-/** What all parts said. It is told once: whoever asks again wants it tried again. */
+/** Takes the reports of all parts. They are deleted, so that the next command tries again. */
 export function takePartEnds(directory: string): PlanEnd {
   const folder = folderOf(directory);
   const files = existsSync(folder)
@@ -47,5 +50,5 @@ export function takePartEnds(directory: string): PlanEnd {
   };
 }
 
-/** One that can't be read says nothing: its runs are handed over again. */
-const readEnd = (file: string): PlanEnd => endShape.safeParse(readJson(file)).data ?? { failures: [] };
+/** An unreadable report counts as empty, so its runs are submitted again. */
+const readEnd = (file: string): PlanEnd => endShape.safeParse(readOwnJson(file)).data ?? { failures: [] };

@@ -1,4 +1,4 @@
-/** What each key does to the confirmed return, and what two keys do together. */
+/** Estimates the effect of each key on the confirmed return, and interactions between two keys. */
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
@@ -6,43 +6,43 @@ import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdic
 import { regression } from './regression.js';
 import type { Setting, SweptKey } from './settings.js';
 
-/** A setting with its confirmed return under each seed; null where there is none. */
+/** A setting with its confirmed return for each seed; null if there is none. */
 export interface Measured extends Pick<Setting, 'name' | 'values'> {
   readonly confirmed: readonly (number | null)[];
 }
 
-/** The mean of all settings with one value of a key. */
+/** The mean over all settings with the same value of a key. */
 export interface LevelMean {
   readonly key: string;
   readonly value: string;
-  /** Over seeds, of the mean over settings. */
+  /** Summary over seeds of the mean over settings. */
   readonly confirmed: Summary;
 }
 
 interface Difference extends Judged {
-  /** Values are in units of the return; the interval is 95 %. */
+  /** In units of the return, with a 95% interval. */
   readonly difference: number;
   readonly interval: Interval | null;
   readonly p: number | null;
-  /** Seeds, or settings of a regression. */
+  /** Number of seeds, or of settings in a regression. */
   readonly count: number;
 }
 
-/** One value of a key against the first one, all else being equal. */
+/** The effect of one value of a key relative to its first value, all else being equal. */
 export interface Effect extends Difference {
   readonly key: string;
   readonly of: string;
   readonly against: string;
 }
 
-/** By how much the effect of one key is another where a second key has another value. */
+/** How much the effect of one key changes with the value of a second key. */
 export interface Interaction extends Difference {
   readonly keys: readonly [string, string];
   readonly of: readonly [string, string];
   readonly against: readonly [string, string];
 }
 
-/** The mean over seeds and over the other keys where two keys have these values. */
+/** The mean over seeds and over the other keys if two keys have these values. */
 interface PairMean {
   readonly keys: readonly [string, string];
   readonly values: readonly [string, string];
@@ -50,9 +50,9 @@ interface PairMean {
 }
 
 export interface Effects {
-  /** `seeds`: each seed is one value; `settings`: a regression over drawn settings. */
+  /** `seeds`: each seed is an observation; `settings`: a regression over drawn settings. */
   readonly over: 'seeds' | 'settings';
-  /** The number of either. */
+  /** Number of observations. */
   readonly count: number;
   readonly levels: readonly LevelMean[];
   readonly main: readonly Effect[];
@@ -61,9 +61,10 @@ export interface Effects {
 }
 
 /**
- * Effects of a grid, where all settings are played under the same seeds: means over the other keys, seed by seed.
+ * Effects in a grid whose settings are all played with the same seeds: means over the other keys, paired by
+ * seed.
  * @param measured every combination of the values
- * @param range what a return can be
+ * @param range of a return
  */
 export function gridEffects(
   keys: readonly SweptKey[],
@@ -72,7 +73,7 @@ export function gridEffects(
 ): Effects | undefined {
   const seeds = wholeSeeds(measured);
   if (seeds.length === 0) return undefined;
-  /** The mean over settings that have these values, under each seed. */
+  /** For each seed, the mean over settings that have these values. */
   const bySeed = (values: Readonly<Record<string, string>>) => {
     const fitting = measured.filter((one) =>
       Object.entries(values).every(([key, value]) => one.values[key] === value),
@@ -126,7 +127,7 @@ export function gridEffects(
   };
 }
 
-/** Settings of a list against the first of them, seed by seed. */
+/** Effects of the settings in a list relative to the first one, paired by seed. */
 export function listEffects(measured: readonly Measured[], range: Interval): Effects | undefined {
   const seeds = wholeSeeds(measured);
   const [first, ...others] = measured;
@@ -143,9 +144,9 @@ export function listEffects(measured: readonly Measured[], range: Interval): Eff
 }
 
 /**
- * Effects of drawn settings, by least squares without interactions over the mean of each: of a value against the first one
- * of its list, and from the low to the high end of a range.
- * @returns undefined for too few settings
+ * Effects in drawn settings, estimated by least squares without interactions on the mean of each setting: of
+ * a value relative to the first one of its list, and from the low to the high end of a range.
+ * @returns undefined if there are too few settings
  */
 export function drawnEffects(keys: readonly SweptKey[], measured: readonly Measured[]): Effects | undefined {
   const whole = measured.flatMap(({ confirmed, values }) => {
@@ -191,7 +192,7 @@ function scaleOf({
   return (value: number) => Math.log(value / low) / Math.log(high / low);
 }
 
-/** Positions of the seeds under which every setting has a value. */
+/** Indices of the seeds for which every setting has a value. */
 function wholeSeeds(measured: readonly Measured[]): readonly number[] {
   const [first] = measured;
   return (first?.confirmed ?? []).flatMap((_, i) =>

@@ -1,19 +1,20 @@
 /**
- * Successive halving over seeds: all settings are played on few seeds, the better ones on more and more of them (Jamieson &
- * Talwalkar 2016, "Non-stochastic best arm identification"); what has surely lost is dropped out of turn, as in a race.
+ * Successive halving over seeds: all settings are played on a few seeds, the better ones on more and more of
+ * them (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost
+ * certainly lost are dropped early, as in a race.
  */
 import { isLost } from '../../rollout/racing.js';
 import { differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 
-/** The section `sweep` with `method: halving`. */
+/** The `sweep` section with `method: halving`. */
 interface Halving {
   readonly first: number;
   readonly factor: number;
   readonly confidence: number;
 }
 
-/** How many seeds a setting has been played on after each round. */
+/** Number of seeds per setting after each round. */
 export function roundsOf(
   { first, factor }: Pick<Halving, 'first' | 'factor'>,
   seeds: number,
@@ -25,7 +26,7 @@ export function roundsOf(
   }
 }
 
-/** The most runs that there can be: none is dropped out of turn. */
+/** Maximum number of runs, if none is dropped early. */
 export function mostRuns(
   halving: Pick<Halving, 'first' | 'factor'>,
   settings: number,
@@ -42,20 +43,21 @@ export function mostRuns(
   return runs;
 }
 
-/** A setting after a round, by its confirmed returns on the seeds so far; null for a run that gave none. */
+/** A setting after a round, with its confirmed returns so far; null for a run without one. */
 export interface Contender {
   readonly name: string;
   readonly confirmed: readonly (number | null)[];
 }
 
-/** Why a setting is played on no further seed. */
+/** Why a setting is played on no further seeds. */
 export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**
- * What becomes of each setting after a round: undefined where it goes on. The better ones go on, one of `factor`, the
- * earlier on ties; of these, one whose differences from the best say that it hardly reaches that over all seeds does not.
- * @param seeds of the whole sweep
- * @param range what an episode can return; the race drops nothing where it is not known
+ * Which settings are dropped after a round, and why. The best one in `factor` stay (the earlier one wins
+ * ties), except those that, judging by their differences from the best, will almost certainly not catch up
+ * with it over all seeds.
+ * @param seeds number of seeds in the whole sweep
+ * @param range of an episode's return; if unknown, nothing is dropped early
  */
 export function dropsAfter(
   contenders: readonly Contender[],

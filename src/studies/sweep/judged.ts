@@ -1,12 +1,13 @@
 /**
- * Rounds of halving that are over though runs of them failed: tasks that play a later round, and the command that collects
- * it, leave them alone. Where no run fails, the runs themselves tell it.
+ * Records halving rounds that are over although some of their runs failed. Tasks that play a later round, and
+ * the command that collects it, then leave the failed runs alone. Without failures, the runs themselves show
+ * that a round is over.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJson, replaceFile } from '../../storage/files.js';
+import { readOwnJson, replaceFile } from '../../storage/files.js';
 import type { PlanEnd } from '../slurm/part-ends.js';
 import type { Sweep } from './sweep-plan.js';
 
@@ -18,27 +19,27 @@ const judgedShape = z.object({
 
 interface Judged {
   readonly rounds: number;
-  /** What failed in these rounds. */
+  /** The failures in these rounds. */
   readonly failures: PlanEnd['failures'];
 }
 
 const fileOf = (directory: string) => join(directory, 'rounds.json');
 
-/** Another sweep of the same directory has other rounds. */
+/** Identifies the sweep, because another sweep in the same directory has other rounds. */
 const idOf = ({ how, seeds, settings }: Sweep): string =>
   createHash('sha256')
     .update(JSON.stringify([how, seeds, settings.map(({ name }) => name)]))
     .digest('hex');
 
 export function readJudged(directory: string, sweep: Sweep): Judged {
-  const { data } = judgedShape.safeParse(readJson(fileOf(directory)));
+  const { data } = judgedShape.safeParse(readOwnJson(fileOf(directory)));
   return data?.of === idOf(sweep) ? data : { rounds: 0, failures: [] };
 }
 
 export const writeJudged = (directory: string, sweep: Sweep, judged: Judged): void =>
   replaceFile(fileOf(directory), `${JSON.stringify({ of: idOf(sweep), ...judged })}\n`);
 
-/** What failed is tried again by the next command. */
+/** Forgets the failures, so that the next command retries them. */
 export function removeJudged(directory: string): void {
   if (existsSync(fileOf(directory))) rmSync(fileOf(directory));
 }

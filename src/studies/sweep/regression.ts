@@ -6,16 +6,16 @@ import { studentQuantile975, studentTwoSided } from '../../statistics/distributi
 
 interface Coefficient {
   readonly value: number;
-  /** 95 %, by Student's t. */
+  /** 95%, by Student's t. */
   readonly interval: Interval;
   /** Two-sided. */
   readonly p: number;
 }
 
 /**
- * Fits y ≈ X·b; the errors are taken to have one spread.
- * @param rows of X, a number for each coefficient
- * @returns undefined where the coefficients don't follow from the rows, or as many rows as coefficients leave no spread
+ * Fits y ≈ X·b, assuming homoscedastic errors.
+ * @param rows of X, with one number per coefficient
+ * @returns undefined if the coefficients aren't determined, or there are no degrees of freedom left
  */
 export function regression(
   rows: readonly (readonly number[])[],
@@ -28,7 +28,7 @@ export function regression(
   for (let i = 0; i < n; i++)
     for (let j = 0; j < n; j++) products[i * n + j] = sum(rows.map((row) => row[i]! * row[j]!));
   const factor = cholesky(products, n);
-  // A pivot that is nothing but rounding: one column follows from others.
+  // The pivot is only rounding error: a column depends linearly on others.
   const isSingular =
     factor === undefined || rows[0]!.some((_, i) => factor[i * n + i]! ** 2 < 1e-9 * products[i * n + i]!);
   if (isSingular) return undefined;

@@ -1,4 +1,4 @@
-/** The settings of a sweep: what each key is in each of them, by the method of the sweep. */
+/** The settings of a sweep: the value of each key in each setting, according to the sweep's method. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../base/errors.js';
 import type { SweepConfig } from '../../config/sweep.js';
@@ -8,39 +8,42 @@ import { plainName } from '../../storage/files.js';
 
 /** One combination of values. */
 export interface Setting {
-  /** The name of its directory: it follows from the values alone, so that a larger sweep finds the runs of a smaller one. */
+  /**
+   * Name of its directory. It depends only on the values, so that a larger sweep finds the runs of a smaller
+   * one.
+   */
   readonly name: string;
-  /** The text in YAML of each key that varies; `null` where the key is left out. */
+  /** The YAML text of each varying key; `null` if the key is omitted. */
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A key that varies, and what it can be. */
+/** A varying key and its possible values. */
 export interface SweptKey {
   readonly key: string;
   readonly values: Values;
 }
 
-/** A sweep before its configs are read. */
+/** A sweep before its configs are loaded. */
 export interface Swept {
   readonly keys: readonly SweptKey[];
-  /** Seeds of every setting; undefined where the config says them by `seed` and `repeats`. */
+  /** Seeds of every setting; undefined if they come from the config's `seed` and `repeats`. */
   readonly seeds: readonly number[] | undefined;
-  /** `key=value` for all settings. */
+  /** `key=value` overrides for all settings. */
   readonly fixed: readonly string[];
 }
 
 const mostSettings = 100_000;
 
 /**
- * What the section of a file and `key=value` of the command line vary; the latter replace the former.
- * @throws UserError for keys that no sweep varies, and for lists that can't be read
+ * Combines what the file's section and the command line's `key=value` vary; the latter takes precedence.
+ * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function sweptBy(section: SweepConfig | undefined, texts: readonly string[]): Swept {
   const swept = new Map<string, Values>();
   const fixed = new Map<string, string>();
   const take = (key: string, source: string, text: string) => {
     const values = source === '' ? undefined : valuesOf(source, key);
-    // The last one counts, as in `run`.
+    // The last one wins, as in `run`.
     swept.delete(key);
     fixed.delete(key);
     if (values === undefined) fixed.set(key, text);
@@ -70,7 +73,7 @@ export function sweptBy(section: SweepConfig | undefined, texts: readonly string
   };
 }
 
-/** A value of a file as a text in YAML: words as they are, all else as JSON. */
+/** A value from a file as YAML text: words as they are, anything else as JSON. */
 const sourceOf = (value: unknown): string =>
   typeof value === 'string' && /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w.:/-]*[\w]$/i.test(value)
     ? value
@@ -108,7 +111,7 @@ function seedsOf(values: Values): readonly number[] {
 
 /**
  * All settings of a sweep, in the order in which they are played.
- * @throws UserError where the method and the values don't go together
+ * @throws UserError if the method and the values don't fit together
  */
 export function settingsOf(sweep: SweepConfig, keys: readonly SweptKey[]): readonly Setting[] {
   const samples = sweep.method === 'random' || sweep.method === 'halving' ? sweep.samples : undefined;
@@ -162,7 +165,10 @@ function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] 
   return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
 }
 
-/** A sweep of more samples begins with those of fewer: each follows from the seed and its number. */
+/**
+ * Each sample depends only on the seed and its number, so a sweep with more samples starts with those of a
+ * smaller one.
+ */
 function drawnSettings(
   keys: readonly SweptKey[],
   samples: number,
@@ -183,7 +189,7 @@ function drawnSettings(
       remedy: `sweep.samples=${possible}, or sweep.method=grid for all of them`,
     });
   const drawn = new Map<string, Readonly<Record<string, string>>>();
-  // In the order of their names: the order of the keys changes nothing.
+  // In alphabetical order, so that the order of the keys doesn't matter.
   const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   for (let i = 0; drawn.size < samples && i < 1000 * samples; i++) {
     const random = createGenerator(seed, [i]);
@@ -205,9 +211,9 @@ function draw(values: Values, random: RandomGenerator): string {
 }
 
 /**
- * `key=value` that make one setting; `null` takes its key out. A part of a section that varies as a whole comes after it,
- * wherever it stands in the command.
- * @param fixed `key=value` of all settings
+ * The `key=value` overrides that make up one setting; `null` removes its key. A part of a section that varies
+ * as a whole is applied after the section, regardless of their order in the command.
+ * @param fixed `key=value` overrides for all settings
  */
 export function overridesOf({ values }: Setting, fixed: readonly string[] = []): readonly string[] {
   const depth = (key: string) => key.split('.').length;
@@ -218,7 +224,10 @@ export function overridesOf({ values }: Setting, fixed: readonly string[] = []):
   return [...fixed.filter((text) => !isPart(text)), ...own, ...fixed.filter(isPart)];
 }
 
-/** `temperature-0.2_best-4`: the last part of each key that says which it is, and the value; a hash where that loses something. */
+/**
+ * Example: `temperature-0.2_best-4`. Consists of the shortest unique suffix of each key and its value, plus a
+ * hash if that loses information.
+ */
 function nameOf(values: Setting['values']): string {
   const keys = Object.keys(values);
   if (keys.length === 0) return 'only';
@@ -228,7 +237,7 @@ function nameOf(values: Setting['values']): string {
     ([key, source]) => `${isUnique(key) ? short(key) : key}-${source}`,
   );
   const name = plainName(parts.join('_'), 'setting');
-  // One that reads like the next key would make two settings one.
+  // A value that looks like the next key would make two settings indistinguishable.
   const isPlain = (source: string) =>
     /^[\w.-]+$/.test(source) && !keys.some((key) => source.includes(`_${short(key)}-`));
   const isWhole = name.length <= longestName && Object.values(values).every(isPlain);
@@ -239,7 +248,7 @@ function nameOf(values: Setting['values']): string {
 
 const longestName = 80;
 
-/** How a setting is told to people: `model.temperature 0.2, memory.best 4`. */
+/** A setting for display: `model.temperature 0.2, memory.best 4`. */
 export const labelOf = ({ values }: Setting): string =>
   Object.entries(values)
     .map(([key, source]) => `${key} ${source}`)

@@ -1,4 +1,4 @@
-/** What a sweep will take, told before anything is asked of a model. */
+/** Forecasts the cost of a sweep without calling a model. */
 import type { CommandContext } from '../../base/context.js';
 import { formatCompact, formatCost, formatCount, formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
@@ -11,7 +11,7 @@ import {
 } from './sweep-forecast.js';
 import type { Sweep } from './sweep-plan.js';
 
-/** @throws UserError with what can't go well in any setting */
+/** @throws UserError if any setting can't succeed */
 export async function sweepDryRun(
   sweep: Sweep,
   args: SweepPlaceArguments & { readonly json: boolean },

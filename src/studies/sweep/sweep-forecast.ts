@@ -1,4 +1,4 @@
-/** What a sweep will take: its runs, calls, tokens, cost and time. */
+/** Forecasts what a sweep will take: runs, calls, tokens, cost and time. */
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { listRuns } from '../../archive/listing.js';
@@ -26,38 +26,38 @@ export interface Amount {
   readonly most: number;
 }
 
-/** What all runs take together. */
+/** Total over all runs. */
 interface Forecast {
   readonly calls: Amount;
   readonly tokens: Amount;
   /** Absent without a price. */
   readonly cost?: Amount;
-  /** Milliseconds of play in one thread, without the model; undefined where a module of the user's gives the rewards. */
+  /** Milliseconds of play in one thread, without the model; undefined if rewards come from a user module. */
   readonly playMs: Amount | undefined;
 }
 
 export interface SweepPlaceArguments {
   readonly jobs?: number | undefined;
-  /** Directory of the sweep; left out, one below `runsDir`. */
+  /** Directory of the sweep; defaults to one below `runsDir`. */
   readonly out?: string | undefined;
   readonly runsDir: string;
 }
 
-/** What `--dry-run` prints as JSON. */
+/** Output of `--dry-run` as JSON. */
 export interface SweepForecast {
   readonly settings: number;
   readonly seeds: number;
   readonly runs: number;
-  /** How many of them are complete in the directory of the sweep; what follows counts the others. */
+  /** Number of runs already complete in the sweep's directory; the other figures exclude them. */
   readonly complete: number;
   readonly calls: Amount;
   readonly tokens: Amount;
   readonly cost?: Amount;
-  /** Null where rewards come from a module, which is not imported. */
+  /** Null if rewards come from a module, which is not imported. */
   readonly playSeconds: Amount | null;
-  /** Null where no earlier call tells how long one takes. */
+  /** Null if no earlier calls show how long one takes. */
   readonly modelSeconds: Amount | null;
-  /** The key of `limits.total` that is expected to end the sweep; absent where none is. */
+  /** The key of `limits.total` that is expected to end the sweep; absent if none is. */
   readonly limit?: string;
   readonly plan: readonly { readonly name: string; readonly values: Readonly<Record<string, string>> }[];
 }
@@ -74,17 +74,17 @@ const rounded = ({ expected, most }: Amount): Amount => ({
   most: Math.round(most),
 });
 
-/** A forecast, with what it is reckoned from. */
+/** A forecast, with the figures it is based on. */
 export interface SweepPrediction {
   readonly forecast: SweepForecast;
-  /** Runs that are played at once. */
+  /** Number of concurrent runs. */
   readonly atOnce: number;
   readonly threads: number;
-  /** What earlier calls took; undefined where there were none. */
+  /** Duration of earlier calls; undefined if there were none. */
   readonly perCall: { readonly seconds: number; readonly calls: number } | undefined;
 }
 
-/** @throws UserError with what can't go well in any setting */
+/** @throws UserError if any setting can't succeed */
 export async function forecastSweep(
   sweep: Sweep,
   { jobs = 1, out, runsDir }: SweepPlaceArguments,
@@ -105,7 +105,7 @@ export async function forecastSweep(
   }
   const runs =
     how.method === 'halving' ? mostRuns(how, settings.length, seeds.length) : settings.length * seeds.length;
-  // Nobody knows which settings halving leaves behind: they count as the mean of all.
+  // It isn't known which settings halving will drop, so each counts as the mean of all.
   const each = runs / settings.length;
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
@@ -126,7 +126,7 @@ export async function forecastSweep(
   const calls = rounded(left.calls);
   const perCall = secondsPerCall(models, resolve(context.cwd, runsDir));
   const atOnce = Math.min(jobs, runs);
-  // Runs that share limits are played in one thread, and wait for the model at once.
+  // Runs that share limits are played in one thread but wait for the model concurrently.
   const threads = shared === undefined ? Math.min(atOnce, availableParallelism()) : 1;
   const asked = perCall === undefined ? null : times(calls, perCall.seconds / atOnce);
   const forecast = {
@@ -183,7 +183,7 @@ const leftOf = <F extends Forecast>(share: number, forecast: F): F => ({
   playMs: forecast.playMs && times(forecast.playMs, share),
 });
 
-/** What limits leave of a forecast: the first that is reached ends all of it, and none is passed. */
+/** Scales a forecast down to its limits; the first limit reached ends everything. */
 function within(
   limits: { readonly [key in 'calls' | 'tokens' | 'cost']?: number | undefined } | undefined,
   forecast: Forecast,
@@ -210,7 +210,7 @@ function within(
   };
 }
 
-/** The time of a run's episodes, measured by those of one random policy; at most, all of them have full length. */
+/** Playing time of a run, measured with one random policy; `most` assumes full-length episodes. */
 async function playTime(
   { config, environment, family }: Assembly,
   context: CommandContext,
@@ -243,7 +243,7 @@ function episodesOf(config: Config): number {
   return evaluations * evaluation.episodes + confirmed * confirmation.episodes;
 }
 
-/** How long calls took in the runs of these models that are there. */
+/** Mean duration of calls in existing runs of these models. */
 function secondsPerCall(
   models: ReadonlySet<string>,
   root: string,

@@ -1,4 +1,4 @@
-/** The page of a sweep: what the keys do, with intervals, before which setting did best. */
+/** The page of a sweep: first the effects of the keys with intervals, then which setting did best. */
 import { verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
@@ -77,7 +77,7 @@ ${main.length === 0 ? html`<p class="empty">No key has two values.</p>` : html`$
 ${levels.length > 0 && html`<h5>Mean of all settings with a value</h5>${htmlTable(levels, levelColumns)}`}`;
 }
 
-/** Effects with their intervals, a row each, on one axis with 0. */
+/** One row per effect with its interval, on an axis that includes 0. */
 function forest({ main }: Effects): Html {
   const ends = main
     .flatMap(({ difference, interval }) => [difference, ...(interval ?? [])])
@@ -102,7 +102,7 @@ function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
   const found = settings.find(({ name }) => name === best);
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${found.confirmed.meanInterval.map(formatReturn).join(' … ')}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
+${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${formatInterval(found.confirmed.meanInterval)}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
 </dl>
 <dl class="headline">
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}

@@ -1,4 +1,4 @@
-/** The plan of a sweep: every setting under every seed; each run is an ordinary run directory. */
+/** The plan of a sweep: every setting with every seed; each run is an ordinary run directory. */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
@@ -16,7 +16,7 @@ import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '.
 export interface SweepRun extends PlanEntry {
   /** Name of its setting. */
   readonly arm: string;
-  /** Position of its seed. */
+  /** Index of its seed. */
   readonly repeat: number;
 }
 
@@ -26,17 +26,17 @@ export interface SweepSetting extends Setting {
 }
 
 export interface Sweep {
-  /** The name of the config's file, without its extension. */
+  /** Name of the config file without its extension. */
   readonly name: string;
   readonly how: SweepConfig;
   readonly keys: readonly SweptKey[];
   readonly settings: readonly SweepSetting[];
-  /** Shared by all settings: the same warm-up, the same episodes. */
+  /** Shared by all settings, so that they have the same warm-up and episodes. */
   readonly seeds: readonly number[];
   readonly notes: readonly string[];
 }
 
-/** @throws UserError where a config can't be used, or its runs could not be compared */
+/** @throws UserError if a config can't be used, or its runs would not be comparable */
 export function loadPlannedSweep(file: string, overrides: readonly string[], cwd: string): Sweep {
   const isOfSection = (text: string) => /^sweep[.=]/.test(text);
   const how = loadSweep({ file, overrides, cwd }) ?? { method: 'grid', keys: {} };
@@ -70,7 +70,7 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
   return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
 }
 
-/** What else than a wrong value may be wrong with a number that was drawn. */
+/** Adds a remedy to errors that may come from a drawn number. */
 function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
@@ -86,7 +86,10 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/** Two ways to write one value, or a default beside no value, make two settings of one experiment. */
+/**
+ * Notes on settings that are the same experiment, because a value is written in two ways or equals the
+ * default.
+ */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, string>();
   return settings.flatMap(({ config, name }) => {
@@ -97,7 +100,7 @@ function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   });
 }
 
-/** @throws UserError where returns would be of different tasks */
+/** @throws UserError if returns would come from different tasks */
 function requireOneTask(settings: readonly SweepSetting[]): void {
   const ids = [...new Set(settings.map(({ config }) => config.environment.id))];
   if (ids.length <= 1) return;
@@ -109,7 +112,7 @@ function requireOneTask(settings: readonly SweepSetting[]): void {
   });
 }
 
-/** @throws UserError where values of the whole section `limits` differ in what holds for all runs */
+/** @throws UserError if values of the `limits` section differ in `total`, which applies to all runs */
 function requireOneTotal(settings: readonly SweepSetting[]): void {
   const totals = new Set(settings.map(({ config }) => JSON.stringify(config.limits.total ?? null)));
   if (totals.size <= 1) return;
@@ -121,7 +124,10 @@ function requireOneTotal(settings: readonly SweepSetting[]): void {
   });
 }
 
-/** The runs of some settings under the first seeds, by seed: whenever they are interrupted, what there is comes in pairs. */
+/**
+ * The runs of some settings for a range of seeds, ordered by seed so that an interrupted sweep still has
+ * complete pairs.
+ */
 export function runsOf(
   { seeds }: Pick<Sweep, 'seeds'>,
   settings: readonly SweepSetting[],
@@ -158,7 +164,7 @@ export function sweepPlan(
 
 type ConfigHashes = Readonly<Record<string, string>>;
 
-/** By setting, of all that would change a result but for the seed. */
+/** A hash per setting of everything that affects results, except the seed. */
 const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
@@ -174,14 +180,15 @@ type Configured = Pick<SweepSetting, 'name' | 'config'>;
 
 interface Around {
   readonly cwd: string;
-  /** Names the directory; undefined for one below `runsDir`. */
+  /** The directory; undefined for one below `runsDir`. */
   readonly out: string | undefined;
   readonly runsDir: string;
 }
 
 /**
- * Where a study is played: the same command finds the place again. More settings and more seeds may join what is there.
- * @param name of the config's file
+ * Where a study is played; the same command finds the place again. More settings and seeds can be added to an
+ * existing one.
+ * @param name of the config file
  */
 export function placeOf(
   kind: 'sweep' | 'models',
@@ -201,7 +208,7 @@ export function placeOf(
 
 export const sweepPlace = (sweep: Sweep, around: Around): PlanPlace => placeOf('sweep', sweep, around);
 
-/** @throws UserError where a setting was another then */
+/** @throws UserError if a setting has changed since */
 function compatible(
   kind: 'sweep' | 'models',
   written: unknown,

@@ -1,4 +1,4 @@
-/** The result of a sweep: its settings by confirmed return, and what the keys do. */
+/** The result of a sweep: its settings by confirmed return, and the effects of its keys. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../base/package.js';
@@ -8,17 +8,17 @@ import type { UsageTotals } from '../../runs/calls.js';
 import { factsOf } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
 import type { Interval } from '../../statistics/bootstrap.js';
-import { firstLargest, mean } from '../../statistics/descriptive.js';
+import { firstLargest, largest, mean, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
 import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } from './effects.js';
 import type { Dropped } from './halving.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
 
-/** A run as far as it has come. */
+/** The current state of a run. */
 interface ReadRun {
-  /** Whether it came to its own end. */
+  /** True if it ended on its own terms. */
   readonly isDone: boolean;
-  /** Null where it did not. */
+  /** Null if it did not. */
   readonly confirmed: number | null;
   readonly observed: number | null;
   readonly usage: UsageTotals;
@@ -28,24 +28,24 @@ interface ReadRun {
 export interface SettingFigures {
   readonly name: string;
   readonly values: Readonly<Record<string, string>>;
-  /** Complete runs. */
+  /** Number of complete runs. */
   readonly runs: number;
-  /** Confirmed return under each seed, in their order; null where there is none. */
+  /** Confirmed return for each seed, in order; null if there is none. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
-  /** Mean of the highest returns that were seen: selected on noise. */
+  /** Mean of the highest observed returns, which are selected on noise. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
-  /** Where halving plays it no further: after how many seeds, and why. */
+  /** Set if halving dropped the setting: after how many seeds, and why. */
   readonly dropped: { readonly after: number; readonly because: Dropped } | null;
 }
 
-/** `sweep.json`. */
+/** Content of `sweep.json`. */
 export interface SweepResult {
   readonly version: 1;
   readonly kind: 'sweep';
   readonly policyloop: string;
-  /** When it was written, ISO 8601. */
+  /** Time of writing, ISO 8601. */
   readonly date: string;
   /** `incomplete` while runs are missing. */
   readonly status: 'completed' | 'incomplete';
@@ -54,7 +54,7 @@ export interface SweepResult {
   readonly method: string;
   readonly seeds: readonly number[];
   readonly settings: readonly SettingFigures[];
-  /** The setting with the highest mean among those with the most seeds: selected on these runs. */
+  /** The setting with the highest mean among those with the most seeds; selected on these same runs. */
   readonly best: string | null;
   readonly effects: Effects | null;
   readonly usage: UsageTotals;
@@ -64,7 +64,7 @@ export interface SweepResult {
 
 export type ReadRuns = (setting: SweepSetting, seed: number) => ReadRun | undefined;
 
-/** Reads the runs of a sweep, and keeps those that are complete, so that each is read once. */
+/** Reads the runs of a sweep and caches complete ones. */
 export function sweepReader(directory: string): ReadRuns {
   const complete = new Map<string, ReadRun>();
   return ({ name }, seed) => {
@@ -74,7 +74,7 @@ export function sweepReader(directory: string): ReadRuns {
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
     const { confirmed, manifest, observed, status } = factsOf(path);
     const { activeMs, reason, usage } = manifest;
-    // One that a limit of all cut short had less of the budget than those before it: it proves nothing beside them.
+    // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
     const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
     const isDone = status === 'completed' && !isCut;
     const own = isDone ? (confirmed?.mean ?? null) : null;
@@ -84,13 +84,13 @@ export function sweepReader(directory: string): ReadRuns {
   };
 }
 
-/** What an episode of a sweep's settings can return: they may differ in options. */
+/** Range of an episode's return over all settings, which may have different options. */
 export function rangeOf(settings: readonly SweepSetting[]): Interval {
   const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
-  return [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))];
+  return [smallest(ranges.map(([low]) => low)), largest(ranges.map(([, high]) => high))];
 }
 
-/** Where halving dropped settings. */
+/** The settings that halving dropped. */
 export type Drops = ReadonlyMap<string, { readonly after: number; readonly because: Dropped }>;
 
 export function sweepResult(
@@ -104,7 +104,7 @@ export function sweepResult(
   }: {
     readonly drops: Drops;
     readonly failures: SweepResult['failures'];
-    /** Whether all runs that the method asks for have ended. */
+    /** True if all runs that the method asks for have ended. */
     readonly isWhole: boolean;
     readonly now: Date;
     readonly read: ReadRuns;
@@ -152,15 +152,17 @@ export function sweepResult(
   };
 }
 
-/** The setting of the highest mean; of those with the most seeds, for a few lucky ones prove little. */
+/**
+ * The setting with the highest mean among those with the most seeds, because a few lucky seeds prove little.
+ */
 function bestOf(settings: readonly SettingFigures[]): string | null {
-  const most = Math.max(0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0));
+  const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
   if (most === 0) return null;
   const contenders = settings.filter(({ confirmed }) => confirmed?.count === most);
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-/** Halving plays all settings in its first round: what the keys do is told of that. */
+/** With halving, effects are estimated from the first round, which plays all settings. */
 function effectsOf(
   { how }: Sweep,
   keys: Sweep['keys'],

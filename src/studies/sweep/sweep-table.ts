@@ -1,12 +1,14 @@
-/** The tables of a sweep, on a terminal and on its page. */
+/** The tables of a sweep, for the terminal and the page. */
+
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
+import { largest } from '../../statistics/descriptive.js';
 import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 
-/** A value, or that there is none. */
+/** The text of a value, or `(none)`. */
 const shown = (value: string | undefined) => (value === 'null' ? '(none)' : (value ?? ''));
 
 export const effectName = ({ key, of, against }: Effect): string =>
@@ -49,7 +51,7 @@ export const pairColumns: readonly Column<Effects['pairs'][number]>[] = [
   estimate('confirmed', ({ confirmed: { mean, meanInterval } }) => ({ value: mean, interval: meanInterval })),
 ];
 
-/** A column for each key that varies. */
+/** A column for each varying key. */
 export const keyColumns = ([first]: readonly SettingFigures[]): readonly Column<SettingFigures>[] => {
   const keys = Object.keys(first?.values ?? {});
   return keys.length === 0
@@ -78,12 +80,10 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
   ];
 }
 
-/** The number of differences that are tested together, of effects and of interactions apart. */
+/** The number of differences tested together; effects and interactions are separate families. */
 export const tested = (effects: Effects | null): number =>
-  Math.max(
-    ...[effects?.main ?? [], effects?.interactions ?? []].map(
-      (all) => all.filter(({ p }) => p !== null).length,
-    ),
+  largest(
+    [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
   );
 
 export const overText = ({ count, over }: Effects): string =>
@@ -91,14 +91,14 @@ export const overText = ({ count, over }: Effects): string =>
     ? `Over ${plural(count, 'seed')} under which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;
 
-/** The best first: of those with the most seeds, before those that were left behind after fewer. */
+/** Best first: settings with more seeds come before those dropped earlier. */
 export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
   return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
 }
 
-/** Settings that a terminal shows; the page has them all. */
+/** Maximum number of settings on a terminal; the page shows all. */
 const mostShown = 24;
 
 /** @param width see `CommandContext` */

@@ -1,5 +1,7 @@
-/** Plays a sweep: all of its runs, or round after round of those that halving asks for. */
+/** Plays a sweep: all of its runs at once, or round by round for halving. */
+
 import { join, resolve } from 'node:path';
+import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { openPage } from '../../base/open-page.js';
@@ -34,21 +36,21 @@ import { sweepOnTerminal } from './sweep-table.js';
 interface SweepArguments extends PlayArguments {
   readonly config: string;
   readonly overrides: readonly string[];
-  /** Directory of the sweep; left out, one below `runsDir` that depends on the settings. */
+  /** Directory of the sweep; defaults to one below `runsDir` derived from the settings. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly dryRun: boolean;
-  /** Whether Slurm plays the runs. */
+  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Whether the page is shown in the browser in the end. */
+  /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
 }
 
 const resultFile = 'sweep.json';
 
 /**
- * Plays what is left of a sweep, and prints what its keys do. Returns the exit code.
- * @throws UserError for what can't be played, before anything is
+ * Plays the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
+ * @throws UserError if anything can't be played, before playing starts
  */
 export async function playSweep(args: SweepArguments, context: CommandContext): Promise<number> {
   const sweep = loadPlannedSweep(args.config, args.overrides, context.cwd);
@@ -70,7 +72,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Each setting is made once before anything is played: what can't be is found now. */
+/** Assembles each setting once before playing anything, so that errors surface early. */
 async function checkSettings({ settings }: Sweep, { env }: CommandContext): Promise<void> {
   for (const { name, config } of settings) {
     try {
@@ -86,7 +88,7 @@ async function checkSettings({ settings }: Sweep, { env }: CommandContext): Prom
 
 interface Round {
   readonly settings: readonly SweepSetting[];
-  /** Seeds that have been played before, and after. */
+  /** Number of seeds played before this round, and after it. */
   readonly from: number;
   readonly to: number;
 }
@@ -112,14 +114,15 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
     const entries = runsOf(sweep, left, from, to);
     if (i < judged.rounds) {
       const messages = new Map(judged.failures.map(({ run, message }) => [run, message]));
-      failures.push(
-        ...entries.flatMap((entry) => {
+      append(
+        failures,
+        entries.flatMap((entry) => {
           const message = messages.get(entry.path);
           return message === undefined ? [] : [{ entry, message }];
         }),
       );
       complete += entries.filter(({ path }) => isRead(sweep, path, read)).length;
-      before.push(...entries);
+      append(before, entries);
       left = survivors(sweep, left, to, read, drops);
       from = to;
       continue;
@@ -134,14 +137,14 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
       return write(sweepResult(sweep, facts), directory);
     });
     jobs = played.jobs;
-    failures.push(...played.failures);
+    append(failures, played.failures);
     complete += played.complete;
-    // A part knows of its own failures only.
+    // A part knows only its own failures.
     const failed = new Set(args.part === undefined ? failures.map(({ entry }) => entry.arm) : []);
     const isRoundOver = entries.every(({ arm, path }) => failed.has(arm) || isRead(sweep, path, read));
     const isStopped = played.status === 'interrupted' || played.status === 'elsewhere';
     const goesOn = !isLast && isRoundOver && !isStopped && played.limit === undefined;
-    before.push(...entries);
+    append(before, entries);
     if (goesOn) left = survivors(sweep, left, to, read, drops);
     if (!goesOn || left.length === 0) {
       const isTold = args.elsewhere !== undefined && !isStopped;
@@ -157,7 +160,7 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
 
 const told = ({ entry, message }: Played<SweepRun>['failures'][number]) => ({ run: entry.path, message });
 
-/** Runs of earlier rounds are complete, too, and so have failed. */
+/** Includes the complete and failed runs of earlier rounds. */
 const withAll = (
   played: Played<SweepRun>,
   complete: number,
@@ -184,7 +187,7 @@ function isRead({ settings, seeds }: Sweep, path: string, read: ReadRuns): boole
   return read(setting, seed)?.isDone === true;
 }
 
-/** The settings that go on after a round; why the others don't is put into `drops`. */
+/** The settings that continue after a round; records in `drops` why the others don't. */
 function survivors(
   sweep: Sweep,
   settings: readonly SweepSetting[],
@@ -210,9 +213,9 @@ function write(result: SweepResult, directory: string): SweepResult {
 
 /** The last line of JSON. */
 export interface SweepSummary extends Omit<SweepResult, 'status'> {
-  /** For this call. */
+  /** Status of this command. */
   readonly status: PlayedStatus;
-  /** Of the sweep as a whole. */
+  /** Status of the whole sweep. */
   readonly result: SweepResult['status'];
   /** Its directory. */
   readonly out: string;

@@ -5,10 +5,14 @@ import { currentAddress, followLinks, go, onAddress } from './address.js';
 import { ComparePage } from './compare.js';
 import { IndexPage } from './index-page.js';
 import { DifferencePage, ItemPage } from './item-page.js';
+import { ask } from './live.js';
 import { SearchPage } from './search-page.js';
 import { html } from './words.js';
 
-const place = document.body.dataset.place ?? '';
+const place = await ask('/api/place').then(
+  (/** @type {{ place: string }} */ answer) => answer.place,
+  () => '',
+);
 
 const links = {
   live: 'live',

@@ -1,5 +1,7 @@
 /** Which items a filter lets through: words, and `key=value` as `policyloop list` takes it. */
 
+import { matches } from 'pattern';
+
 /** @typedef {import('./words.js').Item} Item */
 
 /** @type {Record<string, (item: Item) => string | readonly string[] | null>} */
@@ -60,12 +62,8 @@ function wordTest(word) {
 function valueTest(key, value) {
   const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
   if (ofText !== undefined) {
-    const source = value
-      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-      .replace(/\*+/g, '.*')
-      .replaceAll('?', '.');
-    const pattern = new RegExp(`^${source}$`, 'is');
-    return (item) => [ofText(item) ?? []].flat().some((one) => pattern.test(one));
+    const wanted = value.toLowerCase();
+    return (item) => [ofText(item) ?? []].flat().some((one) => matches(wanted, one.toLowerCase()));
   }
   const [first = '', last = first, ...more] = value.split('..');
   if (more.length > 0 || (first === '' && last === ''))

@@ -16,6 +16,21 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  * @typedef {'live' | 'lost' | 'refused'} LinkState
  */
 
+/** The storage of this origin, which no other port sees, unlike a cookie. */
+const tokenKey = 'policyloop view';
+
+{
+  const entered = new URL(location.href);
+  const token = entered.searchParams.get('token');
+  if (token !== null) {
+    localStorage.setItem(tokenKey, token);
+    entered.searchParams.delete('token');
+    history.replaceState(null, '', entered);
+  }
+}
+
+const token = () => localStorage.getItem(tokenKey) ?? '';
+
 /** Milliseconds before a page that was refused asks again: the view may have been opened beside it. */
 const refusedPause = 3000;
 
@@ -33,6 +48,8 @@ function watch(names, all, listener, tell) {
       return;
     }
     if (source !== undefined) return;
+    // An EventSource sends no headers.
+    query.set('token', token());
     source = new EventSource(`/api/events?${query}`);
     source.addEventListener('open', () => tell('live'));
     source.addEventListener('error', () => {
@@ -90,7 +107,7 @@ export function grow(list, { keep, added }) {
  * @returns {Promise<T>}
  * @throws Error with the server's words
  */
-export const ask = async (address) => answered(await fetch(address));
+export const ask = async (address) => answered(await fetch(address, { headers: authorization() }));
 
 /**
  * @template T
@@ -102,10 +119,12 @@ export const tell = async (address, body) =>
   answered(
     await fetch(address, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...authorization() },
       body: JSON.stringify(body),
     }),
   );
+
+const authorization = () => ({ authorization: `Bearer ${token()}` });
 
 /** @template T @param {Response} response @returns {Promise<T>} */
 async function answered(response) {

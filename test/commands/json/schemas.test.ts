@@ -28,7 +28,8 @@ const held = new Set<string>();
 
 /** Runs a command with `--json`, and holds every line to its schema. */
 async function holds(command: string, ...more: readonly string[]): Promise<readonly string[]> {
-  const { printed } = await commandLine(place, [...command.split(' '), ...more, '--json']);
+  const { code, printed } = await commandLine(place, [...command.split(' '), ...more, '--json']);
+  expect(code, command).toBe(0);
   expectSchema(command, printed);
   held.add(command);
   return printed;

@@ -89,7 +89,23 @@ class Mirror(gymnasium.Env):
             "tuple": Tuple([Discrete(2), Discrete(4, start=1)]),
             "dict": Dict({"b": Box(0, np.inf, (2,), np.float32), "a": Discrete(3)}),
             "text": Text(5),
+            "mixed": Tuple([Discrete(3), Box(-1, 1, (1,), np.float32)]),
+            "nested": Dict(
+                {
+                    "flags": MultiBinary([2, 2]),
+                    "inner": Tuple([MultiDiscrete([[2, 3]], start=[[5, -1]]), Box(0, 1, (2,), np.float16)]),
+                    "level": Box(-np.inf, np.inf, (1,), np.float64),
+                    "small": Discrete(2, start=7),
+                }
+            ),
+            "bool box": Box(0, 1, (2,), bool),
+            "int8 box": Box(-3, 4, (2, 1), np.int8),
+            "int64 box": Box(-np.inf, np.inf, (1,), np.int64),
+            "float16 box": Box(-np.inf, np.inf, (2,), np.float16),
+            "huge": Discrete(2),
         }[kind]
+        if kind == "huge":
+            self.observation_space = Box(0, 1, (1000, 1001), bool)
 
     def reset(self, seed=None, options=None):
         super().reset(seed=seed)
@@ -99,8 +115,36 @@ class Mirror(gymnasium.Env):
     def step(self, action):
         if not self.action_space.contains(action):
             raise ValueError(f"{action!r} is no action")
+        for space, part in self.parts(self.action_space, action):
+            if part.dtype != space.dtype:
+                raise ValueError(f"{action!r} has another type than {space}")
         return action, 0.0, False, False, {}
 
 
+    def parts(self, space, value):
+        if isinstance(space, Dict):
+            return [pair for key in space.spaces for pair in self.parts(space[key], value[key])]
+        if isinstance(space, Tuple):
+            return [pair for child, part in zip(space.spaces, value) for pair in self.parts(child, part)]
+        return [(space, value)]
+
+
+class Wrong(gymnasium.Env):
+    """Its first observation is what `shown` says, evaluated in the space of that kind."""
+
+    action_space = Discrete(2)
+
+    def __init__(self, kind, shown):
+        self.observation_space = Mirror(kind).observation_space
+        self.shown = eval(shown, {"np": np})
+
+    def reset(self, seed=None, options=None):
+        return self.shown, {}
+
+    def step(self, action):
+        return self.shown, 0.0, True, False, {}
+
+
+gymnasium.register("Wrong-v0", Wrong)
 gymnasium.register("Counter-v0", Counter, max_episode_steps=100)
 gymnasium.register("Mirror-v0", Mirror)

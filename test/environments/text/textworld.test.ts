@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { loadGame, TextWorldPlay } from '../../../src/environments/text/textworld/game.js';
+import { readGame } from '../../../src/environments/text/textworld/game-file.js';
 import { parseLogic } from '../../../src/environments/text/textworld/logic.js';
 import { dialects } from '../../../src/environments/text/textworld/quests.js';
 import { makeEnvironment } from '../../../src/index.js';
@@ -154,5 +155,26 @@ describe('as an environment of the library', () => {
     ['text:cookin', {}, 'cookin'],
   ])('%s with %j is refused', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);
+  });
+});
+
+describe('a game that states no objective, as GameMaker writes it', () => {
+  const golden = goldenGame(goldenGames[0]!);
+  const read = (objective: unknown, desc: readonly unknown[]) => {
+    const file = join(temporaryDirectory(), 'game.json');
+    const [quest] = golden.quests;
+    const quests = desc.map((text) => ({ ...quest, desc: text }));
+    writeFileSync(file, JSON.stringify({ ...golden, objective, quests }));
+    return new TextWorldPlay(loadGame(readGame(file), 'json')).objective;
+  };
+
+  it.each([
+    [null, ['Find the coin.', '', null, 'Eat it.'], 'Find the coin.\nAND\nEat it.'],
+    [undefined, ['Find the coin.'], 'Find the coin.'],
+    [null, [''], undefined],
+    ['Be happy.', ['Find the coin.'], 'Be happy.'],
+    ['', ['Find the coin.'], undefined],
+  ])('%j with quests %j has the objective %j', (objective, desc, expected) => {
+    expect(read(objective, desc)).toBe(expected);
   });
 });

@@ -54,7 +54,7 @@ describe('a person', () => {
       { from: 'person', episode: told[2]!.episode, remark: 'the cart drifts' },
     ]);
     const line = `${historyLine(said[0]!, telling)}\n  feedback of a person who saw an episode of it: rated 4 of 5, “too jerky”\n`;
-    for (const call of calls.filter(({ purpose }) => purpose === undefined))
+    for (const call of calls.filter(({ purpose }) => purpose === 'proposal'))
       expect(call.messages[1]!.content.includes(line), `iteration ${call.iteration}`).toBe(
         call.iteration > 2,
       );
@@ -140,7 +140,7 @@ describe('a person', () => {
     expect(readManifest(path).activeMs).toBeLessThan(60_000);
     expect(readManifest(path).usage.latencyMs).toBeLessThan(60_000);
     expect(call!.cost).toBeUndefined();
-    const others = readRun(path).calls.filter(({ purpose }) => purpose === undefined);
+    const others = readRun(path).calls.filter(({ purpose }) => purpose === 'proposal');
     expect(readManifest(path).usage.cost).toBeCloseTo(
       others.reduce((sum, { cost }) => sum + cost!, 0),
       12,

@@ -2,16 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { parseConfig } from '../../../src/config/load.js';
-import { assemble } from '../../../src/experiment/assemble.js';
+import { assemble, type OwnParts } from '../../../src/experiment/assemble.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
 import { quick, temporaryDirectory } from '../../support/experiments.js';
+import { startFakeOllama } from '../../support/fake-ollama.js';
+import { startFakeOpenAI } from '../../support/fake-openai.js';
 
 const taken = { ...nothingRecorded, imported: [], demonstrations: [] };
-const of = async (model: object, more: object = {}, recorded?: typeof taken) =>
-  (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded)).config;
+const of = async (model: object, more: object = {}, recorded?: typeof taken, own?: OwnParts) =>
+  (await assemble(parseConfig({ ...quick, ...more, model } as never), {}, recorded, own)).config;
 
 it('a new run has the fingerprint that its config has when it is resumed', async () => {
   const model = { provider: 'local', path: referenceDirectory('qwen3-fp32') };
@@ -50,6 +52,70 @@ describe('a new run', () => {
     expect((await of(model, { memory: { best: 8, recent: 4 } })).memory).toMatchObject({ tokens: 24_000 });
     expect((await of({ provider: 'ollama', name: 'x' })).memory).toMatchObject({ tokens: 24_000 });
   });
+
+  const ofServer = (facts: Readonly<Record<string, unknown>>) => ({ facts, reply: () => '' });
+  const list = (...data: readonly object[]) => ({ '/v1/models': { object: 'list', data } });
+  const asked = { ask: new AbortController().signal };
+
+  it.each([
+    ['vLLM', list({ id: 'other', max_model_len: 512 }, { id: 'tiny', max_model_len: 4096 }), 2048],
+    ['OpenRouter', list({ id: 'tiny', context_length: 9000, top_provider: { context_length: 8000 } }), 4000],
+    ['Groq', list({ id: 'tiny', context_window: 131_072 }), 24_000],
+    ['Mistral', list({ id: 'tiny', max_context_length: 16_384 }), 8192],
+    ["llama.cpp's server", list({ id: 'x.gguf', meta: { n_ctx: 4096, n_ctx_train: 8192 } }), 2048],
+    [
+      "llama.cpp's server, earlier",
+      {
+        ...list({ id: 'x.gguf', owned_by: 'llamacpp', meta: { n_ctx_train: 8192 } }),
+        '/props': { default_generation_settings: { n_ctx: 2048 } },
+      },
+      1024,
+    ],
+    ['OpenAI', list({ id: 'tiny', object: 'model' }, { id: 'other', context_length: 100 }), 24_000],
+    ['one that states nonsense', list({ id: 'tiny', max_model_len: -1, context_length: '4k' }), 24_000],
+    ['one without a list', {}, 24_000],
+  ])('shows a history that takes half the context that a server states: %s', async (_, facts, tokens) => {
+    const server = await startFakeOpenAI(ofServer(facts));
+    try {
+      for (const baseUrl of [server.url, server.url.replace('/v1', '')]) {
+        const model = { provider: 'openai', name: 'tiny', baseUrl };
+        expect((await of(model, {}, undefined, asked)).memory).toMatchObject({ tokens });
+        // A dry run, say, asks no server.
+        expect((await of(model)).memory).toMatchObject({ tokens: 24_000 });
+        const stated = { memory: { tokens: 30_000 } };
+        expect((await of(model, stated, undefined, asked)).memory).toMatchObject({ tokens: 30_000 });
+      }
+    } finally {
+      await server.close();
+    }
+  });
+
+  it.each([
+    [{}, true, 4096],
+    [{ contextTokens: 2000 }, true, 1000],
+    [{ contextTokens: 2000 }, false, 1000],
+    [{ name: 'missing' }, true, 24_000],
+    [{ name: 'missing', contextTokens: 2000 }, true, 1000],
+  ])(
+    'shows a history that takes half the context of Ollama: %j, asked: %s',
+    async (more, isAsked, tokens) => {
+      const server = await startFakeOllama({ reply: () => '', models: ['tiny'], contextTokens: 8192 });
+      try {
+        const model = {
+          provider: 'ollama',
+          name: 'tiny',
+          host: server.url,
+          maxRetries: 0,
+          maxTokens: 100,
+          ...more,
+        };
+        const { memory } = await of(model, {}, undefined, isAsked ? asked : {});
+        expect(memory).toMatchObject({ tokens });
+      } finally {
+        await server.close();
+      }
+    },
+  );
 
   it('reports a model that is not there once', async () => {
     const error = await of({ provider: 'local', path: '/nowhere' }).catch((thrown: unknown) => thrown);

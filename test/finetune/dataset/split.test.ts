@@ -6,7 +6,7 @@ import {
   type SplitRun,
   validationRuns,
 } from '../../../finetune/dataset/split.js';
-import { matches } from '../../../src/storage/files.js';
+import { matches } from '../../../src/storage/pattern.js';
 
 const someRuns = fc
   .array(fc.array(fc.integer({ min: 0, max: 12 }).map(String), { minLength: 1, maxLength: 3 }), {

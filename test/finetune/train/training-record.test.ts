@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createMeter, type Metric } from '../../../finetune/train/metrics.js';
-import { Pace, SmoothedMean } from '../../../finetune/train/pace.js';
+import { Pace, trainingLoss } from '../../../finetune/train/pace.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { TrainingRecord } from '../../../finetune/train/training-record.js';
@@ -144,13 +144,31 @@ describe('pace', () => {
     expect(pace.tokensPerSecond).toBeCloseTo(100);
   });
 
-  it('smooths without a bias to its start', () => {
-    const smoothed = new SmoothedMean(10);
-    expect(smoothed.add(4)).toBe(4);
-    expect(smoothed.add(4)).toBeCloseTo(4);
-    expect(smoothed.add(0)).toBeGreaterThan(2);
-    for (let i = 0; i < 200; i++) smoothed.add(1);
-    expect(smoothed.add(1)).toBeCloseTo(1);
+  it('has the mean over the latest steps as its loss, from the first on', () => {
+    expect(trainingLoss([4])).toBe(4);
+    expect(trainingLoss([4, 2])).toBe(3);
+    expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
+    expect(trainingLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
+    expect(trainingLoss([5, 1, 1, 1], 1)).toBe(5);
+  });
+
+  it('has the loss of an uninterrupted training when it goes on', () => {
+    const step = (number: number, loss: number) =>
+      ({
+        kind: 'step' as const,
+        ...{ step: number, totalSteps: 40, loss, gradientNorm: 1, learningRate: 1, tokens: 1 },
+        ...{ time: '', seconds: 1, rssBytes: 0 },
+      }) as const;
+    const steps = Array.from({ length: 15 }, (_, i) => step(i + 1, 1 / (i + 1)));
+    const [whole, second] = [
+      new Pace({ evaluateEvery: 9, checkpointEvery: 9 }),
+      new Pace({ evaluateEvery: 9, checkpointEvery: 9 }),
+    ];
+    for (const metric of steps) whole.take(metric);
+    second.goOnAfter(steps.slice(0, 12));
+    for (const metric of steps.slice(12)) second.take(metric);
+    expect(second.loss).toBe(whole.loss);
+    expect(whole.loss).toBe(trainingLoss(steps.map(({ loss }) => loss)));
   });
 });
 
@@ -176,6 +194,22 @@ describe('the page of a training', () => {
     expect(text).toContain('model.adapter=tuned/adapter');
     expect(text).toContain('longer ones are cut to 1: 100 % of the steps');
     expect(text).toContain('learningRate: 0.0002');
+  });
+
+  it('has one training loss: in the terminal, on the tile, in the caption and in the description', async () => {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    const pace = new Pace({ evaluateEvery: 20, checkpointEvery: 20 });
+    for (const event of events(0, 60).map(meter())) {
+      record.add(event);
+      pace.take(event);
+    }
+    await record.end({ kind: 'interrupted' });
+    const loss = pace.loss!.toFixed(4);
+    const text = visibleText(page(output));
+    expect(text).toContain(`Training loss ${loss} `);
+    expect(page(output)).toContain(`: training loss ${loss} (`);
+    expect(page(output)).toMatch(new RegExp(`Loss of 60 steps: from \\S+ to ${loss}`));
   });
 
   it('follows the training between its checkpoints, and says how far it is', async () => {

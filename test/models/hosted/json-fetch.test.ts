@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { retryAfter } from '../../../src/models/hosted/json-fetch.js';
 import { serverError } from '../../../src/models/hosted/server-error.js';
@@ -35,4 +40,71 @@ describe('serverError', () => {
   it('shows no more than the start of a long body', () => {
     expect(serverError(`{"error":"${'x'.repeat(5000)}"}`).message).toHaveLength(300);
   });
+});
+
+/** Which of two addresses a program reaches through the proxy, by Node's own fetch and by ours. */
+const program = `
+  const { jsonFetch, plainFetch } = await import(process.argv[1]);
+  const reached = async (send) => {
+    const texts = [];
+    for (const url of process.argv.slice(2)) texts.push(await send(url).then((reply) => reply.text(), () => 'nothing'));
+    return texts;
+  };
+  console.log(JSON.stringify([await reached(fetch), await reached(jsonFetch), await reached(plainFetch)]));
+`;
+
+it.each([
+  ['where Node is told to use proxies', '1'],
+  ['where it is not', ''],
+])('takes the way of Node’s own fetch, %s', async (_, NODE_USE_ENV_PROXY) => {
+  const serve = async (name: string) => {
+    const server = createServer((_request, response) => response.end(JSON.stringify(name))).listen(
+      0,
+      '127.0.0.1',
+    );
+    // Node's fetch asks for a tunnel, its http module doesn't.
+    server.on('connect', (_request, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      server.emit('connection', socket);
+    });
+    await new Promise((resolve) => server.once('listening', resolve));
+    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+  const [proxy, direct] = [await serve('proxy'), await serve('direct')];
+  try {
+    const module = path.join(
+      import.meta.dirname,
+      '..',
+      '..',
+      '..',
+      'src',
+      'models',
+      'hosted',
+      'json-fetch.ts',
+    );
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        '--import',
+        'tsx',
+        '--input-type=module',
+        '-e',
+        program,
+        module,
+        'http://llm.corp.invalid/v1',
+        direct.url,
+      ],
+      { env: { ...process.env, NODE_USE_ENV_PROXY, HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' } },
+    );
+    const [theirs, ours, plain] = JSON.parse(stdout) as string[][];
+    expect(theirs![1]).toBe('"direct"');
+    // Nodes before 22.21 know no proxies; then neither way finds the host.
+    if (Number(process.versions.node.split('.')[0]) >= 24)
+      expect(theirs![0]).toBe(NODE_USE_ENV_PROXY === '1' ? '"proxy"' : 'nothing');
+    expect(ours).toEqual(theirs);
+    expect(plain).toEqual(theirs);
+  } finally {
+    proxy.server.close();
+    direct.server.close();
+  }
 });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { readHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
 import { ask } from '../../support/ask.js';
@@ -163,6 +164,34 @@ describe('the request', () => {
     const OLLAMA_HOST = host.replace('PORT', new URL(server.url).port);
     const model = createModel(ollamaConfig(), { OLLAMA_HOST });
     expect((await ask(model, messages, options)).text).toBe('ok');
+  });
+
+  // Expected results: Ollama's envconfig.Host.
+  it.each([
+    ['"127.0.0.1:8080"', 'http://127.0.0.1:8080'],
+    ["' http://gpu:8080 '", 'http://gpu:8080'],
+    ['::1', 'http://[::1]:11434'],
+    ['[::1]', 'http://[::1]:11434'],
+    ['[::1]:8080', 'http://[::1]:8080'],
+    ['http://[::1]', 'http://[::1]'],
+    ['fe80::2', 'http://[fe80::2]:11434'],
+    ['gpu', 'http://gpu:11434'],
+    ['gpu:80', 'http://gpu'],
+    ['gpu/behind', 'http://gpu:11434'],
+    ['http://gpu', 'http://gpu'],
+    ['https://gpu', 'https://gpu'],
+    ['ollama.com', 'https://ollama.com'],
+    [':8080', 'http://127.0.0.1:8080'],
+    ['', 'http://127.0.0.1:11434'],
+    ['""', 'http://127.0.0.1:11434'],
+    ['me:word@gpu', 'http://gpu:11434'],
+    ['me:word@::1', 'http://[::1]:11434'],
+  ])('reads OLLAMA_HOST=%s as Ollama does', (OLLAMA_HOST, origin) => {
+    expect(readHost({ host: undefined }, { OLLAMA_HOST }).origin).toBe(origin);
+  });
+
+  it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])('refuses %s', (OLLAMA_HOST) => {
+    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is no address/);
   });
 
   it('refuses an address that is none', () => {

@@ -135,3 +135,14 @@ test('Llama-3 scaling keeps short wavelengths, stretches long ones and interpola
   expect(ratios.some((ratio) => ratio > 1.01 && ratio < 7.99)).toBe(true);
   for (let i = 1; i < ratios.length; i++) expect(ratios[i]).toBeGreaterThanOrEqual(ratios[i - 1]! - 1e-6);
 });
+
+test.each([
+  '_model_name_or_path',
+  'model_name_or_path',
+  '_name_or_path',
+  '_commit_hash',
+  'transformers_version',
+])('%s only says where a config comes from', (key) => {
+  expect(parse({ ...llama, [key]: 'somewhere/else.gguf' })).toEqual(parse(llama));
+  expect(() => parse({ ...llama, [`${key}_scale`]: 'somewhere' })).toThrow(`${key}_scale`);
+});

@@ -107,7 +107,7 @@ describe('several environments', () => {
         ajv.compile(schema),
       );
       const { actions } = await nativeTrace(offered.name, 2, {}, 1);
-      const session = new Session(await offered.make());
+      const session = new Session(await makeEnvironment(offered.name));
       const shown = [session.reset({ seed: 2 }), session.step({ action: actions[0] })];
       for (const { observation: seen } of shown)
         expect(observation_!(seen), `${offered.name}: ${ajv.errorsText(observation_!.errors)}`).toBe(true);
@@ -146,6 +146,7 @@ describe('offers', () => {
     );
     expect(offered.map(({ name }) => name)).toEqual(['a', 'b', 'synthetic:survival?seed=2']);
     const direct = await makeEnvironment('synthetic:survival?seed=2');
-    expect((await offered[2]!.make()).reset(1)).toEqual(direct.reset(1));
+    const first = await (await offered[2]!.open()).reset({ seed: 1 });
+    expect(first.observation.vector).toEqual(direct.reset(1));
   });
 });

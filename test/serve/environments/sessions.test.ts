@@ -230,9 +230,12 @@ describe('sessions', () => {
   it('of a client that goes away leave nothing behind, and a module that throws ends no server', async () => {
     const directory = temporaryDirectory();
     const module = `
-let made = 0;
+import { appendFileSync, readFileSync } from 'node:fs';
+// Each session has a thread, and so a module, of its own.
+const file = new URL('./made', import.meta.url);
 export default { create: () => {
-  made++;
+  appendFileSync(file, 'x');
+  const made = readFileSync(file).length;
   if (made === 2) throw new Error('no room');
   let closed = false;
   return {

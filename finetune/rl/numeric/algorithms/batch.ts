@@ -1,33 +1,33 @@
-/** Advantages and value targets of a batch of episodes. */
+/** Computes advantages and value targets for a batch of episodes. */
 import { generalisedAdvantages } from '../../advantages.js';
 import { joined } from '../network/mlp.js';
 import type { NumericNetwork, Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
-/** Steps of whole episodes, one after another. */
+/** Steps of whole episodes, concatenated. */
 export interface Batch {
-  /** Normalised observations, for the value function. */
+  /** Normalized observations, for the value function. */
   readonly observations: readonly Row[];
-  /** What the policy's network saw. */
+  /** Inputs of the policy network. */
   readonly inputs: readonly Row[];
   /** [N × width] */
   readonly actions: Float64Array;
-  /** Normalised to mean 0 and standard deviation 1 over the batch. */
+  /** Standardized over the batch to mean 0 and standard deviation 1. */
   readonly advantages: Float64Array;
   /** V(s) before the update. */
   readonly values: Float64Array;
-  /** What V(s) is to become. */
+  /** Targets for V(s). */
   readonly targets: Float64Array;
 }
 
 export interface Discounts {
   /** γ */
   readonly discount: number;
-  /** λ of GAE, which the public TRPO calls τ. */
+  /** λ of GAE; called τ in the public TRPO implementation. */
   readonly lambda: number;
 }
 
-/** @param width numbers of an action */
+/** @param width numbers per action */
 export async function makeBatch(
   episodes: readonly NumericEpisode[],
   width: number,
@@ -44,7 +44,7 @@ export async function makeBatch(
   let from = 0;
   for (const [i, { rewards, terminated }] of episodes.entries()) {
     const own = [...values.subarray(from, from + rewards.length)];
-    // A limit that cuts an episode off doesn't end what it would have earned.
+    // Truncation by a limit doesn't end the rewards that would have followed.
     const lastValue = terminated ? 0 : lastValues[i]!;
     advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
     from += rewards.length;

@@ -1,4 +1,6 @@
-/** Episodes of a policy, some of them played side by side so that each step is one run of the network. */
+/**
+ * Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network.
+ */
 import type { Environment } from '../../../../src/environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
 import type { Row } from '../network/network.js';
@@ -6,36 +8,36 @@ import type { NumericPolicy } from '../network/policy.js';
 import { normalised, type RunningMoments, rowOf } from './observation-filter.js';
 
 export interface NumericEpisode {
-  /** Observations before each step, as the environment gave them. */
+  /** Observation before each step, as returned by the environment. */
   readonly raw: readonly Row[];
-  /** The same, normalised. */
+  /** The same, normalized. */
   readonly observations: readonly Row[];
-  /** What the policy's network saw of them. */
+  /** Inputs of the policy network for these observations. */
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
-  /** The observation after the last step, normalised. */
+  /** The observation after the last step, normalized. */
   readonly last: Row;
-  /** Whether the task ended; else a limit cut the episode off. */
+  /** True if the episode terminated; false if a limit truncated it. */
   readonly terminated: boolean;
 }
 
 export const returnOf = ({ rewards }: NumericEpisode): number => rewards.reduce((sum, one) => sum + one, 0);
 
-/** The policy as it acts now. */
+/** The current policy. */
 export interface Actor {
   readonly policy: NumericPolicy;
   readonly theta: Float64Array;
-  /** Undefined: observations are seen as they are. */
+  /** If undefined, observations aren't normalized. */
   readonly moments: RunningMoments | undefined;
-  /** What the network sees of normalised observations; undefined: these themselves. */
+  /** Maps normalized observations to network inputs. Default: identity. */
   readonly encode?: ((rows: readonly Row[]) => Promise<readonly Row[]>) | undefined;
 }
 
-/** An episode to be played. */
+/** An episode to play. */
 export interface Start {
   readonly seed: number;
-  /** Seed of the actions; undefined: the most probable action each time. */
+  /** Seed for sampling actions; undefined selects the most probable action each time. */
   readonly actionSeed: number | undefined;
 }
 
@@ -51,10 +53,10 @@ interface Running {
 }
 
 /**
- * Plays whole episodes, at most one in each environment at a time, until `next` gives no more.
- * @param next the start of the given episode; it is told the steps that were taken so far
- * @param stop true: ends at once
- * @returns the episodes in the order of their starts; undefined where it was stopped
+ * Plays whole episodes, at most one per environment at a time, until `next` returns undefined.
+ * @param next returns the start of an episode, given its index and the number of steps taken so far
+ * @param stop if it returns true, playing ends immediately
+ * @returns the episodes in the order they were started; undefined if stopped
  */
 export async function playEpisodes(
   actor: Actor,

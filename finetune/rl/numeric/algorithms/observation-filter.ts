@@ -1,4 +1,4 @@
-/** Observations as the networks see them: numbers of mean 0 and standard deviation 1, clipped. */
+/** Normalizes observations for the networks to mean 0 and standard deviation 1, and clips them. */
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
@@ -8,7 +8,7 @@ import {
 } from '../../../../src/environments/environment.js';
 import type { Row } from '../network/network.js';
 
-/** Normalised observations are clipped to ± this, as in the public TRPO. */
+/** Normalized observations are clipped to ± this, as in the public TRPO implementation. */
 const bound = 5;
 
 /** Welford's running mean and sum of squared deviations (1962). */
@@ -33,7 +33,7 @@ export function addRow(moments: RunningMoments, row: Row): void {
   }
 }
 
-/** (x − mean) / σ, clipped; x itself where there are fewer than two rows yet. */
+/** (x − mean) / σ, or x if fewer than two rows have been seen; clipped in both cases. */
 export function normalised({ count, mean, squares }: RunningMoments, row: Row): Row {
   return row.map((value, i) => {
     const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);
@@ -42,8 +42,8 @@ export function normalised({ count, mean, squares }: RunningMoments, row: Row): 
 }
 
 /**
- * Length of a row of numbers that stands for an observation.
- * @throws UserError for observations that are texts
+ * Length of the row that represents an observation.
+ * @throws UserError for text observations
  */
 export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): number {
   if (space.kind === 'text')
@@ -56,7 +56,7 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }
 
-/** An observation as numbers: a discrete one has 1 in its place and 0 elsewhere. */
+/** Converts an observation to a row of numbers; discrete ones are one-hot encoded. */
 export function rowOf(observation: Observation, space: Space): Row {
   if (space.kind !== 'discrete') return Float64Array.from(observation as readonly number[]);
   const row = new Float64Array(space.n);

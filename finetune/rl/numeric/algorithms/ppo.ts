@@ -1,4 +1,4 @@
-/** Proximal policy optimisation with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
+/** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/random/generator.js';
 import { dot } from '../../../../src/search/vectors.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
@@ -10,32 +10,32 @@ import type { Batch } from './batch.js';
 import { valueLoss } from './value-function.js';
 
 export interface PpoSettings {
-  /** ε: the ratio counts up to 1 ± this. */
+  /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** How far a value may move from the one before the update; undefined: as far as it will. */
+  /** Most that a value may move from its value before the update; undefined means no limit. */
   readonly valueClip?: number | undefined;
-  /** Times that the batch is read. */
+  /** Number of passes over the batch. */
   readonly epochs: number;
-  /** Steps of an update of the weights. */
+  /** Environment steps per minibatch. */
   readonly minibatchSteps: number;
-  /** Factor of the entropy. */
+  /** Coefficient of the entropy bonus. */
   readonly entropy: number;
-  /** Factor of the value loss. */
+  /** Coefficient of the value loss. */
   readonly valueFactor: number;
-  /** Longer gradients, each network's for itself, are cut to this norm. */
+  /** Each network's gradient is clipped to this norm. */
   readonly maxGradientNorm: number;
 }
 
-/** Constants of Adam, in PyTorch's form; its ε is that of OpenAI's baselines. */
+/** Adam in PyTorch's form, with the ε of OpenAI Baselines. */
 const adam = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
 
-/** What PPO changes, in place. */
+/** What PPO updates, in place. */
 export interface PpoState {
   readonly theta: Float64Array;
   readonly valueTheta: Float64Array;
   readonly moments: Moments;
   readonly valueMoments: Moments;
-  /** Steps of Adam so far. */
+  /** Adam steps so far. */
   adamSteps: number;
 }
 
@@ -44,15 +44,15 @@ export interface PpoLoss {
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
-  /** Mean of (ratio − 1) − log ratio: the estimate of the KL divergence with little variance. */
+  /** Mean of (ratio − 1) − log ratio: a low-variance estimate of the KL divergence. */
   readonly kl: number;
-  /** Share of the steps whose ratio is beyond the clip. */
+  /** Fraction of steps with a clipped ratio. */
   readonly clipShare: number;
   readonly gradient: Float64Array;
   readonly valueGradient: Float64Array;
 }
 
-/** Some steps of a batch, with their log-probabilities when they were played. */
+/** Some steps of a batch, with the log-probabilities of their actions at the time they were played. */
 export interface PpoPart extends Omit<Batch, 'values'> {
   readonly values: Float64Array;
   readonly logProbabilities: Float64Array;
@@ -81,7 +81,7 @@ export async function ppoLoss(
     policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
     kl += (ratio - 1 - Math.log(ratio)) / count;
     if (bounded !== ratio) clipped += 1 / count;
-    // The clipped product is constant where it is the smaller one.
+    // Where the clipped term is the smaller one, it is constant.
     return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
   });
   const entropy = head.entropy(now);
@@ -104,7 +104,10 @@ function added(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
   return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
 }
 
-/** One step of Adam on a loss: changes the state in place. @returns the norm of the policy's gradient before it was cut */
+/**
+ * Takes one Adam step, updating the state in place.
+ * @returns the norm of the policy's gradient before clipping
+ */
 export function ppoStep(
   state: PpoState,
   { gradient, valueGradient }: Pick<PpoLoss, 'gradient' | 'valueGradient'>,
@@ -129,11 +132,11 @@ export function ppoStep(
   return norm;
 }
 
-/** What is told of an update: means over its steps. */
+/** Statistics of an update: means over minibatches. */
 export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
 
 /**
- * All epochs over a batch; the order of its steps follows from the seed.
+ * Runs all epochs on a batch; the seed determines the order of its steps.
  * @returns means over the last epoch
  */
 export async function ppoUpdate(

@@ -1,6 +1,7 @@
 /**
- * Trust region policy optimisation (Schulman et al. 2015, arXiv:1502.05477): the step along the natural gradient whose
- * KL divergence is `maxKl` to second order, halved until it keeps what it promises.
+ * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): a step along the natural
+ * gradient with a KL divergence of `maxKl` to second order, halved until the actual gain and divergence are
+ * acceptable.
  */
 
 import { dot, plus } from '../../../../src/search/vectors.js';
@@ -11,31 +12,34 @@ import type { Batch } from './batch.js';
 export interface TrpoSettings {
   /** δ, in nats. */
   readonly maxKl: number;
-  /** Multiple of the identity that is added to the Fisher matrix. */
+  /** Multiple of the identity added to the Fisher matrix. */
   readonly damping: number;
   readonly conjugateGradientSteps: number;
-  /** Times that the line search halves the step. */
+  /** Most halvings of the step in the line search. */
   readonly backtracks: number;
 }
 
-/** Part of the expected gain that a step has to reach, as in the public TRPO. */
+/** Fraction of the expected gain that a step must reach, as in the public TRPO implementation. */
 const acceptedGain = 0.1;
-/** How far the divergence of a step may exceed δ, as in OpenAI's baselines. */
+/** Factor by which a step may exceed δ, as in OpenAI Baselines. */
 const klTolerance = 1.5;
 
 export interface TrpoUpdate {
   readonly theta: Float64Array;
-  /** Mean of ratio × advantage, after the step. */
+  /** Mean of ratio × advantage after the step. */
   readonly surrogate: number;
   readonly gain: number;
   readonly kl: number;
   readonly entropy: number;
-  /** Halvings of the step; undefined where no step was accepted. */
+  /** Number of halvings; undefined if no step was accepted. */
   readonly backtracks: number | undefined;
   readonly gradientNorm: number;
 }
 
-/** F·v + damping·v, with F the Fisher matrix of the policy on the batch: Jᵀ·M·J, M the Fisher matrix of the head. */
+/**
+ * Returns v ↦ F·v + damping·v. F = Jᵀ·M·J is the policy's Fisher matrix on the batch, with M the Fisher
+ * matrix of the head.
+ */
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,
@@ -49,7 +53,7 @@ export function fisherProduct(
   };
 }
 
-/** Solves A·x = b for a positive definite A (Hestenes & Stiefel 1952), from x = 0. */
+/** Solves A·x = b for a positive definite A (Hestenes & Stiefel 1952), starting at x = 0. */
 export async function conjugateGradient(
   product: (v: Float64Array) => Promise<Float64Array>,
   b: Float64Array,
@@ -83,7 +87,7 @@ function surrogateOf(
   return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
 }
 
-/** Gradient of the surrogate at the policy that played. */
+/** Gradient of the surrogate at the policy that played the batch. */
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,

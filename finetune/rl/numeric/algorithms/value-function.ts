@@ -1,4 +1,4 @@
-/** The value function V(s): a perceptron of its own, fitted by L-BFGS or by steps of Adam. */
+/** The value function V(s): a separate perceptron, fitted by L-BFGS or by Adam steps. */
 
 import { minimise } from '../../../../src/search/lbfgs.js';
 import { dot } from '../../../../src/search/vectors.js';
@@ -7,11 +7,11 @@ import type { Batch } from './batch.js';
 
 export interface LbfgsFit {
   readonly iterations: number;
-  /** Factor of Σ θ². */
+  /** Coefficient of Σ θ². */
   readonly l2: number;
 }
 
-/** Minimises mean (V(s) − target)² + l2·Σ θ², as the public TRPO does. */
+/** Minimizes mean (V(s) − target)² + l2·Σ θ², as the public TRPO implementation does. */
 export async function fitByLbfgs(
   network: NumericNetwork,
   theta: Float64Array,
@@ -37,7 +37,7 @@ export async function fitByLbfgs(
   return { theta: x, loss: value };
 }
 
-/** What PPO makes of the values of some steps. */
+/** Inputs of the value loss for some steps. */
 export interface ValueTargets {
   readonly observations: readonly Row[];
   readonly targets: Float64Array;
@@ -46,8 +46,8 @@ export interface ValueTargets {
 }
 
 /**
- * ½·mean of the squared errors and its gradient; with a clip, the larger of the squared error and that of the value kept
- * within ± clip of the one before the update (as in OpenAI's baselines).
+ * Computes ½·mean squared error and its gradient. With a clip, each step counts the larger of its squared
+ * error and that of the value clipped to ± clip around the previous one (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

@@ -1,7 +1,7 @@
 import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import type { Distributions, Head } from './head.js';
 
-/** A softmax over discrete actions: the outputs are logits; an action is its place among them. */
+/** A softmax over discrete actions. The outputs are logits; an action is represented by its index. */
 export function categoricalHead(actions: number, firstAction: number): Head {
   const none = () => new Float64Array(0);
   const count = ({ outputs }: Distributions) => outputs.length / actions;
@@ -62,7 +62,7 @@ export function categoricalHead(actions: number, firstAction: number): Head {
 
 const exponents = (logs: Float64Array) => logs.map(Math.exp);
 
-/** Log-softmax of each row. */
+/** Row-wise log-softmax. */
 function logSoftmax(logits: Float64Array, width: number): Float64Array {
   const logs = new Float64Array(logits.length);
   for (let from = 0; from < logits.length; from += width) {

@@ -2,7 +2,7 @@ import type { Distributions, Head } from './head.js';
 
 const logRootTau = 0.5 * Math.log(2 * Math.PI);
 
-/** Independent normal distributions: the outputs are the means μ, the own parameters the logarithms of σ. */
+/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ. */
 export function gaussianHead(dimensions: number, logDeviation: number): Head {
   const width = dimensions;
   const count = ({ outputs }: Distributions) => outputs.length / width;

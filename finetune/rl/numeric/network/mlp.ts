@@ -1,4 +1,4 @@
-/** Multilayer perceptrons: linear layers with an activation between them. */
+/** Multilayer perceptrons: linear layers with an activation in between. */
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import type { GraphBuilder, Value } from '../../../../src/models/local/graph/graph.js';
 import type { RandomGenerator } from '../../../../src/random/generator.js';
@@ -13,7 +13,7 @@ export interface Layers {
   readonly activation: 'tanh' | 'relu';
 }
 
-/** More rows than these fall out of the processor's caches. */
+/** Larger batches no longer fit into the CPU caches. */
 const rowsAtOnce = 2048;
 
 export function mlpDefinition(layers: Layers): NetworkDefinition {
@@ -29,7 +29,7 @@ export function mlpDefinition(layers: Layers): NetworkDefinition {
   };
 }
 
-/** Weight [out, in] and bias [out] of each layer, as PyTorch's `nn.Linear` has them. */
+/** Weight [out, in] and bias [out] of each layer, like PyTorch's `nn.Linear`. */
 export function layerShapes({ inputs, hidden, outputs }: Layers): ParameterShape[] {
   const widths = [inputs, ...hidden, outputs];
   return widths.slice(1).flatMap((out, i) => [
@@ -38,7 +38,7 @@ export function layerShapes({ inputs, hidden, outputs }: Layers): ParameterShape
   ]);
 }
 
-/** Emits the layers on x [B, inputs]; there is no activation after the last. */
+/** Emits the layers on x [B, inputs]; the last one has no activation. */
 export function emitLayers(
   g: GraphBuilder,
   x: Value,
@@ -55,8 +55,8 @@ export function emitLayers(
 }
 
 /**
- * First values: uniform in ±1/√in as PyTorch draws a linear layer, the last layer a tenth of that without bias, so that
- * the first policy hardly looks at its observation.
+ * Initial values: uniform in ±1/√in like PyTorch's linear layers. The last layer's weights are a tenth of
+ * that and its bias is 0, so the initial policy hardly depends on the observation.
  */
 export function initialLayers(layers: Layers, random: RandomGenerator): Float64Array {
   const shapes = layerShapes(layers);
@@ -69,7 +69,7 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   return Float64Array.from(values);
 }
 
-/** Rows one after another. */
+/** Concatenates rows into one flat array. */
 export function joined(rows: readonly Row[], width: number): Float64Array {
   const all = new Float64Array(rows.length * width);
   rows.forEach((row, i) => {

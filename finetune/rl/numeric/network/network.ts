@@ -1,28 +1,26 @@
-/** A differentiable function from rows of numbers to rows of outputs, run by the graph runtime. */
+/** A differentiable function from rows of inputs to rows of outputs, run by ONNX Runtime. */
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
 import { gradients } from '../../../engine/autodiff.js';
 import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 
-/** A row of inputs. */
 export type Row = Float64Array;
 
-/** What a network computes. */
 export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
-  /** Length of a row of outputs. */
+  /** Outputs per row. */
   readonly outputs: number;
   readonly precision: Precision;
-  /** How many of the rows from `from` on are computed at once, at least one. */
+  /** Number of rows, starting at `from`, to compute together; at least one. */
   rowsAtOnce(rows: readonly Row[], from: number): number;
-  /** Emits the inputs of the rows, and their outputs [B, outputs]. */
+  /** Adds the inputs to the graph and returns the outputs [B, outputs]. */
   emit(g: GraphBuilder, parameters: ReadonlyMap<string, Value>): Value;
   feeds(rows: readonly Row[]): Record<string, ort.Tensor>;
 }
 
 /**
- * Outputs y(θ, x) of N rows x, and products with their Jacobian J = ∂y/∂θ. Rows of outputs follow one another; θ is all
- * parameters one after another, in the definition's order.
+ * Computes outputs y(θ, x) for N rows x, and products with the Jacobian J = ∂y/∂θ. Output rows are
+ * concatenated; θ contains all parameters in the definition's order.
  */
 export interface NumericNetwork {
   readonly parameters: readonly ParameterShape[];
@@ -31,16 +29,16 @@ export interface NumericNetwork {
   readonly size: number;
   /** @returns y [N × outputs] */
   forward(theta: Float64Array, rows: readonly Row[]): Promise<Float64Array>;
-  /** @returns Jᵀ·u for u [N × outputs], as long as θ */
+  /** @returns Jᵀ·u, of θ's length, for u [N × outputs] */
   vectorJacobian(theta: Float64Array, rows: readonly Row[], u: Float64Array): Promise<Float64Array>;
-  /** @returns J·v [N × outputs] for v as long as θ */
+  /** @returns J·v [N × outputs] for v of θ's length */
   jacobianVector(theta: Float64Array, rows: readonly Row[], v: Float64Array): Promise<Float64Array>;
   close(): Promise<void>;
 }
 
 type Purpose = 'forward' | 'vectorJacobian' | 'jacobianVector';
 
-/** @param threads of the processor */
+/** @param threads number of CPU threads */
 export function openNetwork(definition: NetworkDefinition, threads: number): NumericNetwork {
   const { parameters, outputs, precision } = definition;
   const sessions = new Map<Purpose, Promise<ort.InferenceSession>>();
@@ -53,7 +51,7 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
   const tensors = (prefix: string, values: Float64Array) => split(values, definition, prefix);
   const tensor = (values: Float64Array, width: number) =>
     new ort.Tensor(precision, inPrecision(values, precision), [values.length / width, width]);
-  /** Runs all rows, some at once. */
+  /** Runs all rows in batches. */
   async function each(
     purpose: Purpose,
     rows: readonly Row[],
@@ -114,7 +112,7 @@ async function openSession(
     intraOpNumThreads: threads,
     logSeverityLevel: 3,
     enableMemPattern: false,
-    // Fused operators round otherwise than those they stand for.
+    // Fused operators round differently from the ones they replace.
     graphOptimizationLevel: definition.precision === 'float64' ? 'basic' : 'all',
     ...(folder !== undefined && {
       extra: { session: { model_external_initializers_file_folder_path: folder } },
@@ -123,8 +121,8 @@ async function openSession(
 }
 
 /**
- * Jᵀ·u is the gradient of Σ u·y. It is linear in u, and its own gradient, weighted with v, is J·v (the “double backward
- * trick” of J. Townsend, 2017).
+ * Builds the graph for y, Jᵀ·u or J·v. Jᵀ·u is the gradient of Σ u·y. It is linear in u, so the gradient of
+ * v·(Jᵀ·u) by u is J·v (the “double backward trick” of J. Townsend, 2017).
  */
 function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
   const { parameters, outputs, precision } = definition;

@@ -1,4 +1,4 @@
-/** A stochastic policy: a network, and the distribution that its outputs stand for. */
+/** A stochastic policy: a network, and the action distribution given by its outputs. */
 import { UserError } from '../../../../src/base/errors.js';
 import type { EnvironmentSpec } from '../../../../src/environments/environment.js';
 import { categoricalHead } from './categorical.js';
@@ -6,15 +6,15 @@ import { gaussianHead } from './gaussian.js';
 import type { Distributions, Head, HeadSlope } from './head.js';
 import type { NumericNetwork, Row } from './network.js';
 
-/** Its parameters θ are those of the network, then the head's own. */
+/** θ has the network's parameters, then the head's own. */
 export interface NumericPolicy {
   readonly head: Head;
   /** Length of θ. */
   readonly size: number;
   distributions(theta: Float64Array, rows: readonly Row[]): Promise<Distributions>;
-  /** Gradient by θ of a function of the distributions whose own gradient is `slope`. */
+  /** Gradient with respect to θ of a function whose gradient with respect to the distributions is `slope`. */
   backward(theta: Float64Array, rows: readonly Row[], slope: HeadSlope): Promise<Float64Array>;
-  /** How the distributions change, to first order, when θ changes by `direction`. */
+  /** First-order change of the distributions when θ changes by `direction`. */
   change(theta: Float64Array, rows: readonly Row[], direction: Float64Array): Promise<HeadSlope>;
   close(): Promise<void>;
 }
@@ -42,9 +42,9 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
 }
 
 /**
- * A Gaussian for a box, whose standard deviations don't depend on the observation; a softmax for discrete actions.
- * @param logDeviation natural logarithm of the first standard deviations
- * @throws UserError for other spaces
+ * A Gaussian for a box (standard deviations don't depend on the observation), a softmax for discrete actions.
+ * @param logDeviation natural logarithm of the initial standard deviations
+ * @throws UserError for other action spaces
  */
 export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: number): Head {
   switch (actionSpace.kind) {

@@ -1,4 +1,4 @@
-/** A decoder that reads an observation, and a perceptron on the last hidden state. */
+/** A decoder that reads an observation, with a perceptron on its last hidden state. */
 import { UserError } from '../../../../src/base/errors.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -20,11 +20,11 @@ import { elementCount, inputParameters, type ParameterShape } from '../../../eng
 import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './mlp.js';
 import type { NetworkDefinition, Row } from './network.js';
 
-/** How numbers become what the decoder reads. */
+/** How the decoder reads numbers. */
 export type Reading =
-  /** Their text, joined by spaces. */
+  /** As text, separated by spaces. */
   | { readonly kind: 'text'; readonly decimals: number }
-  /** A vector for each, which is the number times one learned vector plus another. */
+  /** As one vector per number: the number times a learned vector, plus another learned vector. */
   | { readonly kind: 'embeddings' };
 
 export interface Decoder {
@@ -36,17 +36,17 @@ export interface Decoder {
   readonly inputs: number;
 }
 
-/** Tokens that are read at once. */
+/** Tokens read in one batch. */
 const tokensAtOnce = 4096;
 
-/** @throws UserError when the directory holds no model, or observations are longer than its context */
+/** @throws UserError if the directory has no model, or observations exceed its context */
 export function openDecoder(path: string, reading: Reading, inputs: number): Decoder {
   const config = readDecoderConfig(path);
   if (inputs > config.contextTokens) throw tooLong(path, inputs, config);
   return { path, config, weights: openWeights(path), reading, inputs };
 }
 
-/** The decoder with its layers on top, all of them trained. */
+/** The decoder with the perceptron on top; all weights are trained. */
 export function transformerDefinition(
   decoder: Decoder,
   layers: Layers,
@@ -65,7 +65,7 @@ export function transformerDefinition(
   };
 }
 
-/** First values of `transformerDefinition`: the stored weights below fresh layers. */
+/** Initial values for `transformerDefinition`: the stored decoder weights and fresh layers. */
 export function initialTransformer(decoder: Decoder, layers: Layers, random: RandomGenerator): Float64Array {
   const stored = new Map(
     storedModel(decoder.config, decoder.weights).map(({ name, values }) => [name, values]),
@@ -84,7 +84,7 @@ export function initialTransformer(decoder: Decoder, layers: Layers, random: Ran
   return theta;
 }
 
-/** The decoder alone, with its weights as they are: its outputs are the features of observations. */
+/** The frozen decoder; its outputs are the features of an observation. */
 export function frozenDefinition(decoder: Decoder, precision: Precision): NetworkDefinition {
   return {
     ...readerOf(decoder, precision),
@@ -96,7 +96,10 @@ export function frozenDefinition(decoder: Decoder, precision: Precision): Networ
   };
 }
 
-/** First values of the vectors of numbers, as large as those of GPT-2's tokens; none where text is read. */
+/**
+ * Initial values of the vectors for numbers, with the same scale as GPT-2's token embeddings; empty if
+ * observations are read as text.
+ */
 export function initialNumbers(decoder: Decoder, random: RandomGenerator): Float64Array {
   const count = numberShapes(decoder).reduce((sum, { shape }) => sum + elementCount(shape), 0);
   return Float64Array.from({ length: count }, () => 0.02 * random.normal());
@@ -111,14 +114,17 @@ function numberShapes({ reading, inputs, config }: Decoder): ParameterShape[] {
   ];
 }
 
-/** The tensors that features depend on: no output layer, and no embedding of tokens where there are none. */
+/**
+ * The decoder tensors that features depend on: without the head, and without the token embedding if numbers
+ * aren't read as text.
+ */
 function trainedTensors({ config, reading }: Decoder): ParameterShape[] {
   const unread = [`${config.modules.head}.weight`];
   if (reading.kind === 'embeddings') unread.push(`${config.modules.embedding}.weight`);
   return decoderTensors(config).filter(({ name }) => !unread.includes(name));
 }
 
-/** Hidden state [B, H] of the last token of each row, after the final norm. */
+/** Hidden state [B, H] of each row's last token, after the final norm. */
 function emitFeatures(
   g: GraphBuilder,
   { config, reading, inputs }: Decoder,
@@ -171,7 +177,7 @@ function numbersReader({ inputs }: Decoder, precision: Precision): Reader {
   };
 }
 
-/** Rows are padded behind, where no token that counts looks. */
+/** Rows are padded at the end, where causal attention ignores the padding. */
 function textReader(decoder: Decoder, decimals: number): Reader {
   const { path, config } = decoder;
   const encode = openTextEncoder(path);
@@ -208,7 +214,7 @@ function textReader(decoder: Decoder, decimals: number): Reader {
   };
 }
 
-/** Numbers joined by spaces. */
+/** Formats a row as numbers separated by spaces. */
 function observationText(row: Row, decimals: number): string {
   return Array.from(row, (value) => (Number(value.toFixed(decimals)) + 0).toFixed(decimals)).join(' ');
 }

@@ -1,19 +1,22 @@
-/** Samples of Gaussian processes by random Fourier features: A. Rahimi and B. Recht (2007). */
+/** Samples of Gaussian processes from random Fourier features: A. Rahimi and B. Recht (2007). */
 import type { RandomGenerator } from '../../../random/generator.js';
 import { chance, logUniform } from '../distributions.js';
 import type { Height } from '../landscape.js';
 
-/** Cosines of a sample: it is a function of one number as exactly as 100 of them allow. */
+/** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
 const features = 100;
 
-/** Each kernel by the degrees of freedom of Student's t distribution that its frequencies have: Matérn ½, 3⁄2, 5⁄2. */
+/**
+ * Each kernel, identified by the degrees of freedom of Student's t distribution for its frequencies: Matérn
+ * ½, 3⁄2, 5⁄2.
+ */
 const kernels = ['gaussian', 1, 3, 5] as const;
 type Kernel = (typeof kernels)[number];
 
 /**
- * A sample of a process on [−1, 1]ⁿ with a length-scale for each coordinate, log-uniform in 0.1 to 10 (times √n/2, since
- * distances grow with n); 30 % of the coordinates have no effect.
- * @param of `sum`: of one or two kernels; `product`: of two, whose frequencies add up
+ * A sample of a process on [−1, 1]ⁿ. Each coordinate has a length scale, log-uniform in 0.1 to 10 (times
+ * √n/2, because distances grow with n); 30% of the coordinates have no effect.
+ * @param of `sum`: of one or two kernels; `product`: of two, whose frequencies are added
  */
 export function drawField(random: RandomGenerator, n: number, of: 'sum' | 'product'): Height {
   const active = Array.from({ length: n }, (_, i) => i === 0 || !chance(random, 0.3));
@@ -48,7 +51,7 @@ function drawWaves(random: RandomGenerator, rates: readonly number[]): readonly 
   });
 }
 
-/** √(ν / χ²_ν), which makes normal frequencies those of Student's t distribution. */
+/** √(ν / χ²_ν), which turns normal frequencies into those of Student's t distribution. */
 function spreadOf(random: RandomGenerator, kernel: Kernel): number {
   if (kernel === 'gaussian') return 1;
   let sum = 0;

@@ -16,7 +16,7 @@ interface FunctionOptions {
   readonly parameters?: number | undefined;
 }
 
-/** Samples of Gaussian processes: kernels alone, or the sum of two. */
+/** Samples of Gaussian processes with one kernel or the sum of two. */
 export const drawGaussian: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawField(random, n, 'sum'));
 
@@ -28,12 +28,12 @@ export const drawProduct: Draw<FunctionOptions> = (random, options) =>
 export const drawNetwork: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawNet(random, n));
 
-/** Points that a function is standardised by. */
+/** Number of points used to standardise a function. */
 const samples = 100;
 
 /**
- * One step: the action is a point of the box, the reward a function of it, standardised, with its inputs warped, its
- * outputs transformed and noise added in some of the draws.
+ * Single-step tasks: the action is a point of the box, the reward a standardised function of it. Some draws
+ * also warp the inputs, transform the outputs or add noise.
  */
 function drawFunction(
   random: RandomGenerator,
@@ -62,14 +62,14 @@ function drawFunction(
   const linear = drawPointHint(random, n);
   const task = new FunctionTask(n, linear.high, (point, episode) => {
     const height = (raw(point) - middle) / spread;
-    // Uneven noise is that of low places: three times as much two deviations below the mean.
+    // Heteroscedastic noise is larger at low points, by a factor of e at two deviations below the mean.
     const deviation = uneven ? noise * Math.exp(-0.5 * Math.min(2, Math.max(-2, height))) : noise;
     return offset + scale * (transform(height) + (noise === 0 ? 0 : episode.normal(0, deviation)));
   });
   return { task, maxSteps: 1, linear };
 }
 
-/** Each coordinate bent by Kumaraswamy's distribution function, 1 − (1 − t^a)^b of t in [0, 1]. */
+/** Warps each coordinate by the Kumaraswamy distribution function 1 − (1 − t^a)^b, with t in [0, 1]. */
 function drawWarp(random: RandomGenerator, n: number): (point: ArrayLike<number>) => Float64Array {
   const bends = Array.from(
     { length: n },
@@ -78,7 +78,7 @@ function drawWarp(random: RandomGenerator, n: number): (point: ArrayLike<number>
   return (point) => Float64Array.from(bends, ([a, b], i) => 1 - 2 * (1 - ((point[i]! + 1) / 2) ** a) ** b);
 }
 
-/** A bowl with its optimum anywhere in the box, on a face at times: as high as the function itself. */
+/** A bowl with its optimum anywhere in the box, sometimes on a face. */
 function drawBowl(random: RandomGenerator, n: number): Height {
   const optimum = Float64Array.from({ length: n }, () =>
     Math.min(1, Math.max(-1, random.uniform(-1.2, 1.2))),
@@ -91,7 +91,7 @@ function drawBowl(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** A function that nowhere falls, of standardised heights. */
+/** A non-decreasing function of standardised heights. */
 function drawTransform(random: RandomGenerator): (height: number) => number {
   const kind = random.choice(['plain', 'plain', 'one-sided', 'heavy', 'plateau', 'steps'] as const);
   switch (kind) {
@@ -116,7 +116,7 @@ function drawTransform(random: RandomGenerator): (height: number) => number {
   }
 }
 
-/** The observation is always [1], so that the parameters of a linear policy without a bias are the point. */
+/** The observation is always [1], so the parameters of a linear policy without bias are the point itself. */
 class FunctionTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
@@ -125,7 +125,7 @@ class FunctionTask implements Task<readonly number[]> {
   readonly #point: Float64Array;
   #random!: RandomGenerator;
 
-  /** @param value of a point of [−1, 1]ⁿ, which is the box ± `bound` */
+  /** @param value of a point in [−1, 1]ⁿ, to which the box ± `bound` is scaled */
   constructor(n: number, bound: number, value: (point: Float64Array, episode: RandomGenerator) => number) {
     this.actionSpace = symmetricBox(n, bound);
     this.#bound = bound;

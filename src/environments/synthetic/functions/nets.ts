@@ -2,7 +2,7 @@ import type { RandomGenerator } from '../../../random/generator.js';
 import { chance, integerBetween, logUniform } from '../distributions.js';
 import type { Height } from '../landscape.js';
 
-/** A random network of two to five layers of tanh or ReLU units, on [−1, 1]ⁿ. */
+/** A random network of two to five layers with tanh or ReLU units, on [−1, 1]ⁿ. */
 export function drawNet(random: RandomGenerator, n: number): Height {
   const rectified = chance(random, 0.5);
   const depth = integerBetween(random, 1, 4);

@@ -5,8 +5,8 @@ import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from '.
 import { drawImperfection } from './motors.js';
 
 /**
- * A flat arm of one to three links whose tip is to be brought to a place, another one in each episode in half of the draws:
- * each step costs the distance and the effort, in some draws less so near the place.
+ * A planar arm of one to three links whose tip must reach a target, which in half of the draws changes every
+ * episode. Each step costs the distance and the effort; in some draws, less so near the target.
  */
 export const drawArm: Draw<object> = (random) => {
   const links = [1, 2, 3][random.categorical([0.3, 0.5, 0.2])]!;

@@ -6,8 +6,9 @@ import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from '.
 import { drawImperfection } from './motors.js';
 
 /**
- * Poles of one to three links that fall, on a cart or on a joint with a motor, until they lean too far or the cart leaves
- * its track. A step alive earns 1, in some draws less what it deviates and the effort, or the way that the cart has gone.
+ * One to three falling poles, on a cart or on a motorised joint. An episode ends when they lean too far or
+ * the cart leaves its track. Each step alive earns 1; some draws subtract costs for deviation and effort, or
+ * add a reward for the cart's velocity.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
@@ -64,7 +65,10 @@ export const drawBalance: Draw<object> = (random) => {
 
 const drawLinks = (random: RandomGenerator): number => [1, 2, 3][random.categorical([0.65, 0.3, 0.05])]!;
 
-/** Prices, in steps alive: of a deviation at the limit, of full effort, and the worth of the track's half-width in a second. */
+/**
+ * Costs relative to one step alive: of a deviation at the limit, of full effort; and the reward for
+ * travelling half the track's width per second.
+ */
 function drawObjective(random: RandomGenerator, cart: boolean) {
   const kind = random.choice(['alive', 'alive', 'alive', 'costs', 'travel'] as const);
   const priced = kind === 'costs';
@@ -76,8 +80,8 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
 }
 
 /**
- * A chain that stands upright, with the force on its cart and the torque of its motors in a step.
- * `rate`: how fast a pendulum of its length moves, in radians a second.
+ * An upright chain, with the force on its cart and the torque of its motors per step. `rate`: angular
+ * frequency of a pendulum of its length, in rad/s.
  */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) =>
@@ -92,7 +96,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const rubs = chance(random, 0.5);
   const friction = (weight / rate) * logUniform(random, 0.001, 0.1);
   const cartMass = logUniform(random, 0.3, 3);
-  // A cart with a motor in its first joint as well would be too easy.
+  // With a motor in its first joint as well, a cart would be too easy.
   const joints = cart ? [] : drawJoints(random, links);
   const chain: ChainParts = {
     lengths,
@@ -110,7 +114,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   return { chain, force, rate, torque };
 }
 
-/** All joints, or one of them. */
+/** Either all joints or a single one. */
 export function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   if (chance(random, 0.5)) return [random.integers(0, links)];
   return Array.from({ length: links }, (_, i) => i);

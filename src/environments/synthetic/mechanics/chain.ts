@@ -1,30 +1,33 @@
 import type { Plant } from '../plant.js';
 
-/** Point masses on massless rods, one hung on the next, the first on a fixed joint or on a cart. */
+/**
+ * Point masses on massless rods, each attached to the previous one; the first is on a fixed joint or on a
+ * cart.
+ */
 export interface ChainParts {
-  /** Lengths and masses of the links, from the base on. */
+  /** Lengths and masses of the links, starting at the base. */
   readonly lengths: readonly number[];
   readonly masses: readonly number[];
-  /** Friction of each joint: torque for a unit of angular velocity. */
+  /** Friction of each joint: torque per unit of angular velocity. */
   readonly frictions: readonly number[];
   /** Absent for a fixed base. */
   readonly cart?: { readonly mass: number; readonly friction: number };
-  /** 0 for a chain that lies flat. */
+  /** 0 for a horizontal chain. */
   readonly gravity: number;
   readonly seconds: number;
   /** The joints with a motor; a cart is always driven. */
   readonly motors: readonly number[];
 }
 
-/** No velocity goes beyond this many radians or metres a second. */
+/** Maximum velocity, in rad/s or m/s. */
 const fastest = 40;
 
 /**
- * Lagrange's equations of a chain, M(θ)·a = forces, in steps of the semi-implicit Euler method. With S_i the mass from link
- * i on: M_ij = l_i l_j S_max(i,j) cos(θ_i − θ_j), and with a cart M_0i = l_i S_i cos θ_i. Angles are absolute, and 0 is
- * upright, with which gravity gives the torque S_i g l_i sin θ_i.
- * State: place and velocity of the cart, then angle and velocity of each link. A push is force or torque times seconds, of
- * the cart or between two links, and stands at the velocity that it changes.
+ * Lagrange's equations of a chain, M(θ)·a = forces, integrated with the semi-implicit Euler method. With S_i
+ * the total mass from link i on: M_ij = l_i l_j S_max(i,j) cos(θ_i − θ_j), and with a cart M_0i = l_i S_i cos
+ * θ_i. Angles are absolute and 0 is upright, so gravity's torque is S_i g l_i sin θ_i. State: position and
+ * velocity of the cart, then angle and velocity of each link. A push is force or torque times seconds, on the
+ * cart or between two links, stored at the index of the velocity that it changes.
  */
 export function createChain(parts: ChainParts): Plant {
   const { cart, frictions, gravity, lengths, masses, motors, seconds } = parts;
@@ -87,7 +90,10 @@ export function createChain(parts: ChainParts): Plant {
   };
 }
 
-/** Solves M·x = b for a symmetric positive definite M, n × n by rows; x replaces b, and M is used up. */
+/**
+ * Solves M·x = b for a symmetric positive definite M, n × n and row-major. Overwrites b with x and destroys
+ * M.
+ */
 export function solve(m: Float64Array, b: Float64Array, n: number): void {
   for (let k = 0; k < n; k++) {
     for (let i = k + 1; i < n; i++) {
@@ -103,7 +109,7 @@ export function solve(m: Float64Array, b: Float64Array, n: number): void {
   }
 }
 
-/** Height of the tip over the base, in lengths of the whole chain: 1 is upright, −1 hangs. */
+/** Height of the tip above the base relative to the length of the chain: 1 is upright, −1 hangs down. */
 export function tipHeight({ cart, lengths }: ChainParts, state: Float64Array): number {
   const first = cart === undefined ? 0 : 2;
   let [height, whole] = [0, 0];

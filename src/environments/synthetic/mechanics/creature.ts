@@ -1,39 +1,40 @@
+import { largest } from '../../../statistics/descriptive.js';
 import type { Plant } from '../plant.js';
 
-/** A rod between two nodes that pulls and pushes towards its length; a muscle changes that length. */
+/** A spring between two nodes with a rest length, which a muscle can change. */
 export interface Rod {
   readonly from: number;
   readonly to: number;
   readonly length: number;
-  /** The largest change of a muscle's length, as a share of it; 0 for a bone. */
+  /** Maximum change of a muscle's rest length, as a share of it; 0 for a bone. */
   readonly range: number;
 }
 
-/** Point masses in a vertical plane above a floor, held together by rods. */
+/** Point masses in a vertical plane above a floor, connected by rods. */
 export interface CreatureParts {
   readonly masses: readonly number[];
   readonly rods: readonly Rod[];
-  /** Force for a unit of stretch, and for a unit of its velocity. */
+  /** Force per unit of stretch, and per unit of its rate of change. */
   readonly stiffness: number;
   readonly damping: number;
   readonly gravity: number;
-  /** Largest sideways force of the floor for a unit of its upward force. */
+  /** Friction coefficient of the floor: maximum sideways force per unit of its upward force. */
   readonly grip: number;
   readonly seconds: number;
-  /** The share of the way to the wanted length that a muscle goes in a step. */
+  /** Share of the difference to the target length that a muscle covers in one step. */
   readonly quickness: number;
 }
 
-/** Parts of a step in which velocities change once: contact is stiff. */
+/** Number of integration substeps per step; contact is stiff. */
 const parts = 5;
-/** Below this sideways velocity feet creep. */
+/** Below this sideways velocity, friction is viscous and feet creep. */
 const creeping = 0.05;
 const fastest = 50;
 
 /**
- * Newton's equations by the semi-implicit Euler method; the floor at height 0 pushes like a damped spring, and rubs.
- * State: x, y and their velocities for each node, then, for each muscle, its change of length in parts of its range. A push
- * is the wanted value of the latter.
+ * Newton's equations by the semi-implicit Euler method. The floor at height 0 pushes like a damped spring and
+ * has friction. State: x, y and their velocities for each node, then each muscle's change of length relative
+ * to its range. A push is the target value of the latter.
  */
 export function createCreature({
   damping,
@@ -51,8 +52,8 @@ export function createCreature({
   const tail = 4 * nodes;
   const step = seconds / parts;
   const force = new Float64Array(2 * nodes);
-  const heaviest = Math.max(...masses);
-  // As stiff as the steps allow: a foot sinks in by little, and bounces little.
+  const heaviest = largest(masses);
+  // As stiff as the step size allows, so that feet sink in and bounce only a little.
   const [floor, floorDamping] = [0.15 * heaviest * step ** -2, 0.3 * heaviest * step ** -1];
   return {
     dimension: tail + muscles.length,

@@ -4,7 +4,7 @@ import { drawBalance } from './balance.js';
 import { delayed } from './motors.js';
 import { drawSwing } from './swing.js';
 
-/** A task of `balance`, `swing` or `arm` whose motors do what they were told one to six steps ago. */
+/** A task of `balance`, `swing` or `arm` whose motors execute actions with a delay of one to six steps. */
 export const drawDelayed: Draw<object> = (random, options) => {
   const steps = integerBetween(random, 1, 6);
   const drawn = random.choice([drawBalance, drawBalance, drawSwing, drawArm])(random, options);

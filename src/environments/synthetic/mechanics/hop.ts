@@ -7,8 +7,9 @@ import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from '.
 type Place = readonly [x: number, y: number];
 
 /**
- * A body of rods and muscles on one foot or two that is to move on without falling: a step earns the speed, a bonus for
- * being alive, in some draws nothing else, less the effort. An episode ends when the body has sunk too far.
+ * A body of rods and muscles on one or two feet that must move forward without falling. Each step earns the
+ * alive bonus and, in most draws, the speed, minus the effort. An episode ends when the body has sunk too
+ * low.
  */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
@@ -68,7 +69,7 @@ export const drawHop: Draw<object> = (random) => {
   return { task, maxSteps: 10 * integerBetween(random, 10, 30), linear };
 };
 
-/** One foot or two on the floor, and two or three nodes above them, the last one the highest. */
+/** One or two feet on the floor, and further nodes above them, the last one highest. */
 function drawBody(random: RandomGenerator): readonly Place[] {
   const feet = integerBetween(random, 1, 2);
   const width = random.uniform(0.3, 1);
@@ -82,7 +83,7 @@ function drawBody(random: RandomGenerator): readonly Place[] {
   ];
 }
 
-/** Rods between all nodes, up to eight; one to three of them, those of the feet first, are muscles. */
+/** Up to eight rods between the nodes; one to three of them, starting with those of the feet, are muscles. */
 function drawCreature(random: RandomGenerator, places: readonly Place[]): CreatureParts {
   const pairs = places.flatMap((_, from) =>
     places.slice(from + 1).map((__, i) => [from, from + 1 + i] as const),

@@ -6,22 +6,21 @@ import { chance, logUniform, permutation, randomSign, rotation } from '../distri
 import { drawSolutionScale } from '../hints.js';
 import type { Plant } from '../plant.js';
 
-/** A mechanical system in a task: where it starts, what is seen of it, and what it earns. */
+/** The parts of a mechanical task: dynamics, initial states, observations and rewards. */
 export interface MechanicalParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
-  /** Standard deviation of what chance adds to each push in a step, as a share of the push. */
+  /** Standard deviation of the relative noise on each step's push. */
   readonly noise: number;
-  /** Sets the state of a new episode, which is all 0 before. */
+  /** Sets the initial state of an episode; it is all 0 before. */
   start(state: Float64Array, random: RandomGenerator): void;
-  /** Numbers of the order of 1. */
+  /** Measurements of order 1. */
   measure(state: Float64Array): readonly number[];
   readonly sensing: (measured: readonly number[]) => number[];
   /** @param effort see `applyAction` */
   judge(state: Float64Array, effort: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** The task of a mechanical system. */
 export class MechanicalTask implements Task {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
@@ -62,8 +61,10 @@ export class MechanicalTask implements Task {
 }
 
 /**
- * Motors that push each driven coordinate by itself: forwards, backwards and, at times, not at all, or continuously.
- * @param strengths of the largest push of each driven coordinate; one, or with more than two continuous motors
+ * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or
+ * continuously.
+ * @param strengths maximum push of each driven coordinate; more than two driven coordinates always get
+ * continuous motors
  */
 export function drawMotors(random: RandomGenerator, plant: Plant, strengths: readonly number[]): Actuators {
   const { dimension: n, driven } = plant;
@@ -85,12 +86,12 @@ export function drawMotors(random: RandomGenerator, plant: Plant, strengths: rea
   return { kind, count, bound, pushes, countsExcess };
 }
 
-/** An action at its bound answers a measurement of one divided by this. */
+/** A measurement of 1 / `steepness` gives an action at its bound. */
 const steepness = 2;
 
 /**
- * What a policy sees of `count` measurements of the order of 1: scaled so that weights of a drawn size solve the task, in
- * any order, and for some draws mixed or set off from zero. Numbers are float32.
+ * What a policy sees of `count` measurements of order 1: scaled so that weights of the drawn size solve the
+ * task, possibly reordered, mixed or offset. Values are float32.
  */
 export function drawSensing(
   random: RandomGenerator,

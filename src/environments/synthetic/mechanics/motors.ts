@@ -1,9 +1,9 @@
-/** Motors that do not do at once, or not at all, what they are told: wrappers of a task. */
+/** Wrappers that make a task's motors imperfect: delayed, lagging or with a dead zone. */
 import type { RandomGenerator } from '../../../random/generator.js';
 import type { Action, Task } from '../../environment.js';
 import { chance, logUniform } from '../distributions.js';
 
-/** In a third of the draws with continuous actions motors have a dead zone, or lag behind. */
+/** In a third of the draws with continuous actions, motors have a dead zone or lag behind. */
 export function drawImperfection(random: RandomGenerator, task: Task): Task {
   const [kind, size] = [random.random(), logUniform(random, 0.02, 0.3)];
   const { actionSpace } = task;
@@ -12,13 +12,13 @@ export function drawImperfection(random: RandomGenerator, task: Task): Task {
   return chance(random, 0.5) ? deadened(task, size * bound) : lagging(task, 0.2 + 2 * size);
 }
 
-/** Components of an action within ± `width` count as 0; beyond, they start there. */
+/** Action components within ± `width` count as 0; beyond, they are reduced by `width`. */
 export function deadened(task: Task, width: number): Task {
   const felt = (value: number) => Math.sign(value) * Math.max(0, Math.abs(value) - width);
   return acting(task, { begin: () => undefined, act: (action) => (action as readonly number[]).map(felt) });
 }
 
-/** Each step the motors come nearer to the action by this share of the difference, from 0 on. */
+/** In each step, the motors cover this share of the difference to the action, starting from 0. */
 export function lagging(task: Task, rate: number): Task {
   let at: number[] = [];
   return acting(task, {
@@ -32,7 +32,7 @@ export function lagging(task: Task, rate: number): Task {
   });
 }
 
-/** What is done is the action of so many steps ago; before, the first one. */
+/** Executes the action from `steps` steps ago; until then, the first action. */
 export function delayed(task: Task, steps: number): Task {
   let waiting: Action[] = [];
   return acting(task, {

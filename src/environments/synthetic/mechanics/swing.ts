@@ -6,8 +6,9 @@ import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from '.
 import { drawImperfection } from './motors.js';
 
 /**
- * One or two links that hang, or lie anywhere, with motors in their joints that are mostly too weak to lift them. The tip
- * is to come to a height, at −1 a step or for a bonus less the effort, or earns by its height each step.
+ * One or two links that start hanging or anywhere, with motors in their joints that are mostly too weak to
+ * lift them directly. The tip must reach a height, at −1 per step or for a bonus minus the effort; or each
+ * step earns by its height.
  */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;

@@ -4,9 +4,10 @@ import { chance, type Draw, integerBetween, logUniform, permutation } from '../d
 import { drawUnits } from '../landscape.js';
 
 /**
- * 6 to 64 questions, asked one after the other, each with the same few answers. Either the answers together are worth a
- * number at the end (S. Kauffman's NK model: what an answer is worth depends on up to three others), or the first wrong one
- * ends the episode, and each right one is worth 1. Observation: the number of the question.
+ * 6 to 64 questions, asked one after another, each with the same few possible answers. Either all answers
+ * together earn a reward at the end (S. Kauffman's NK model: the contribution of an answer depends on up to
+ * three others), or each correct answer earns 1 and the first wrong one ends the episode. Observation: the
+ * number of the question.
  */
 export const drawChoices: Draw<{
   readonly states?: number | undefined;
@@ -22,11 +23,11 @@ export const drawChoices: Draw<{
 };
 
 interface Rules {
-  /** What the answer to the `asked`-th question earns, and whether the episode ends with it. */
+  /** The reward of the answer to question `asked` (0-based), and whether it ends the episode. */
   judge(answers: ArrayLike<number>, asked: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** One right answer, or two, to each question. */
+/** Each question has one correct answer, or two. */
 function drawChain(random: RandomGenerator, states: number, actions: number): Rules {
   const share = actions > 2 && chance(random, 0.4) ? 2 : 1;
   const right = Array.from({ length: states }, () => permutation(random, actions).slice(0, share));
@@ -78,8 +79,8 @@ class Questions implements Task<number> {
   #random!: RandomGenerator;
 
   /**
-   * @param order the number that each question is known by
-   * @param noise the share of answers that are replaced by others, divided by the number of questions
+   * @param order maps each question to the number that is observed
+   * @param noise expected number of answers per episode that are replaced by random ones
    */
   constructor(actions: number, order: readonly number[], noise: number, rules: Rules) {
     this.observationSpace = { kind: 'discrete', n: order.length };

@@ -8,21 +8,21 @@ interface Move {
 }
 
 interface Rules {
-  /** Largest number of sticks on each heap. */
+  /** Maximum number of sticks on each heap. */
   readonly sizes: readonly [number, number];
   readonly moves: readonly Move[];
   /** Whether whoever takes the last stick loses. */
   readonly misere: boolean;
   /** The probability that the opponent plays at random. */
   readonly errors: number;
-  /** Whether episodes begin with any heaps, not with the largest. */
+  /** Whether episodes start with random heaps instead of full ones. */
   readonly anywhere: boolean;
 }
 
 /**
- * Two heaps of sticks, from one of which each player in turn takes one to three, at most 64 positions. Who takes the last
- * stick wins, or loses; a move that can't be made loses. The opponent plays well but for some random moves.
- * Observation: the number of the position.
+ * Two heaps of sticks, at most 64 positions. Players alternately take up to two or three sticks from one
+ * heap. Whoever takes the last stick wins or, in misère play, loses; an impossible move loses. The opponent
+ * plays optimally except for random moves. Observation: the number of the position.
  */
 export const drawHeaps: Draw<object> = (random) => {
   const sizes = [integerBetween(random, 4, 7), integerBetween(random, 2, 7)] as const;
@@ -45,7 +45,7 @@ class TwoHeaps implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
   readonly #rules: Rules;
-  /** For each position a move that wins, or undefined. */
+  /** For each position, a winning move or undefined. */
   readonly #winning: readonly (Move | undefined)[];
   readonly #heaps: [number, number] = [0, 0];
   #random!: RandomGenerator;
@@ -96,7 +96,7 @@ class TwoHeaps implements Task<number> {
 function winningMoves({ misere, moves, sizes }: Rules): readonly (Move | undefined)[] {
   const columns = sizes[1] + 1;
   const winning: (Move | undefined)[] = [];
-  // Nobody moves from the empty position: whoever would have to has won in misère play, and has lost otherwise.
+  // The player to move in the empty position has won in misère play, and lost otherwise.
   const wins: boolean[] = [];
   for (let a = 0; a <= sizes[0]; a++) {
     for (let b = 0; b < columns; b++) {

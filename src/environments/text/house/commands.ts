@@ -1,4 +1,4 @@
-/** All that a player may ever say in a house. What is possible depends on the state. */
+/** All commands that can ever occur in a house; the state decides which are possible. */
 import { type Cut, cuts, type Direction, directions, type HousePlan } from './plan.js';
 
 export type Deed =
@@ -16,7 +16,7 @@ export interface Command {
 
 export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
 
-/** For each room, the commands that may be possible there, sorted by their texts. */
+/** For each room, the commands that may be possible there, sorted by text. */
 export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
   const everywhere = [...plainCommands(plan), ...commandsOfThings(plan)];
   return plan.rooms.map((_, room) =>

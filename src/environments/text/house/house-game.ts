@@ -1,4 +1,4 @@
-/** A house with a task: goals that count once they are reached, and mistakes that end the game. */
+/** A house with a task: goals that count once reached, and mistakes that end the game. */
 import type { TextGame, TextTurn } from '../text-game.js';
 import type { Deed } from './commands.js';
 import { House } from './house.js';
@@ -7,15 +7,15 @@ import { deedText, roomText } from './words.js';
 
 export interface HouseTask {
   readonly plan: HousePlan;
-  /** What the player is told to do. */
+  /** The player's task. */
   readonly objective: string;
-  /** Each counts for the same share of the score, from when it first holds. */
+  /** Each goal earns the same share of the score once it first holds. */
   readonly goals: readonly ((house: House) => boolean)[];
-  /** Why the game is lost, with what holds then. */
+  /** Conditions under which the game is lost, each with the text that says why. */
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
-  /** Why the task refuses a deed that the house allows; undefined where it does not. */
+  /** Why the task refuses a deed that the house allows; undefined if it doesn't. */
   refuses?(house: House, deed: Deed): string | undefined;
-  /** What a deed changes beyond what it changes in any house. */
+  /** Task-specific effects of a deed. */
   after?(house: House, deed: Deed): void;
 }
 
@@ -30,7 +30,7 @@ export class HouseGame implements TextGame {
   #moves = 0;
   #admissible: readonly string[] | undefined;
 
-  /** @param gold commands that win */
+  /** @param gold commands that win the game */
   constructor(task: HouseTask, gold: readonly string[]) {
     this.#task = task;
     this.gold = gold;

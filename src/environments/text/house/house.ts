@@ -1,11 +1,11 @@
-/** The state of a house that a player walks through: what is possible, and what it changes. */
+/** The state of a house while the player walks through it: which deeds are possible, and their effects. */
 import { type Command, commandsOf, type Deed } from './commands.js';
 import type { Cut, Heat, HousePlan, Whereabouts } from './plan.js';
 
 const carried: Whereabouts = { kind: 'carried' };
 const gone: Whereabouts = { kind: 'gone' };
 
-/** What may become of an appliance's food beside being cooked. */
+/** How food has been cooked. */
 export type Cooked = 'raw' | Heat | 'burned';
 
 export class House {
@@ -44,19 +44,19 @@ export class House {
     this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
   }
 
-  /** The furniture of the player's room. */
+  /** The furniture in the player's room. */
   get placesHere(): readonly number[] {
     return this.#placesOf[this.room]!;
   }
 
-  /** Sorted by their texts. */
+  /** Sorted by text. */
   possible(): readonly Command[] {
     return this.#commands[this.room]!.filter(({ deed }) => this.can(deed));
   }
 
-  /** The deed of a command that is possible now. */
+  /** The deed of a command, if it is currently possible. */
   deedOf(text: string): Deed | undefined {
-    // Two commands have one text where a thing and a place share a name: the one that is possible is meant.
+    // If a thing and a place share a name, two commands have the same text; at most one is possible.
     return this.#byText[this.room]!.get(text)?.find((deed) => this.can(deed));
   }
 
@@ -118,7 +118,7 @@ export class House {
     return exit.door !== undefined && open === (kind === 'close-door');
   }
 
-  /** Whether the thing lies open to view in the player's room. */
+  /** Whether the thing is visible in the player's room. */
   sees(thing: number): boolean {
     const at = this.things[thing]!;
     if (at.kind === 'floor') return at.room === this.room;
@@ -126,7 +126,7 @@ export class House {
     return this.plan.places[at.place]!.room === this.room && this.places[at.place] === 'open';
   }
 
-  /** Does what is possible. */
+  /** Executes a deed, which must be possible. */
   do(deed: Deed): void {
     switch (deed.kind) {
       case 'look':
@@ -173,7 +173,7 @@ export class House {
     }
   }
 
-  /** What is used up in a meal. */
+  /** Removes a thing used up in a meal. */
   useUp(thing: number): void {
     this.#move(thing, gone);
   }

@@ -1,4 +1,4 @@
-/** Draws rooms on a grid, the ways between them, their doors and furniture. */
+/** Draws rooms on a grid, with connections, doors and furniture. */
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import {
   type Direction,
@@ -21,7 +21,7 @@ export interface LayoutOptions {
   readonly rooms: number;
   /** Whether there may be closed doors. */
   readonly doors: boolean;
-  /** A room that must be among them. */
+  /** A room that must be included. */
   readonly with?: string;
 }
 
@@ -32,12 +32,15 @@ const stepOf: Readonly<Record<Direction, readonly [number, number]>> = {
   west: [-1, 0],
 };
 
-/** Share of the ways that have a door, of the doors that are closed, and of further ways between neighbours. */
+/**
+ * Share of connections with a door, of doors that are closed, and of additional connections between
+ * neighbours.
+ */
 const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;
 
-/** A room with its place on the grid. */
+/** A room with its position on the grid. */
 interface Cell {
   readonly x: number;
   readonly y: number;
@@ -89,5 +92,5 @@ function chosenNames({ rooms, with: needed }: LayoutOptions, random: RandomGener
   return shuffled(chosen, random);
 }
 
-/** What makes two layouts the same: rooms, ways, doors. */
+/** Two layouts are the same if rooms, connections and doors are. */
 export const describeLayout = ({ rooms, doors }: Layout): string => JSON.stringify({ rooms, doors });

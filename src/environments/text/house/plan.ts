@@ -1,4 +1,4 @@
-/** What a house is made of, and where everything lies at the start. */
+/** The parts of a house and where everything is at the start. */
 
 export const directions = ['north', 'east', 'south', 'west'] as const;
 export type Direction = (typeof directions)[number];
@@ -14,14 +14,14 @@ export const opposite: Readonly<Record<Direction, Direction>> = {
 export const cuts = ['sliced', 'diced', 'chopped'] as const;
 export type Cut = (typeof cuts)[number];
 
-/** Ways to cook food, each by an appliance of its own. */
+/** Ways to cook food, each with its own appliance. */
 export const heats = ['fried', 'roasted', 'grilled'] as const;
 export type Heat = (typeof heats)[number];
 
 export interface Exit {
   /** Index of the room it leads to. */
   readonly room: number;
-  /** Index of the door in it; absent: an open way. */
+  /** Index of its door; absent for an open passage. */
   readonly door?: number;
 }
 
@@ -35,20 +35,20 @@ export interface DoorPlan {
   readonly open: boolean;
 }
 
-/** Furniture: things lie on a surface or in a container. */
+/** Furniture: things are on a surface or in a container. */
 export interface PlacePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
-  /** The state of a container at the start. */
+  /** Initial state of a container. */
   readonly state?: 'open' | 'closed' | 'locked';
   /** Index of the thing that unlocks it. */
   readonly key?: number;
-  /** What happens to food that is cooked with it. */
+  /** How it cooks food. */
   readonly heat?: Heat;
 }
 
-/** Where a thing is: carried, no longer there, on the floor of a room, or on or in a place. */
+/** Where a thing is: carried, gone, on the floor of a room, or on or in a place. */
 export type Whereabouts =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
@@ -60,11 +60,11 @@ export interface ThingPlan {
   readonly at: Whereabouts;
   /** Food can be cut, cooked and eaten. */
   readonly food?: boolean;
-  /** Food is cut with it. */
+  /** Can cut food. */
   readonly sharp?: boolean;
   /** Can be eaten as it is, but neither cut nor cooked. */
   readonly dish?: boolean;
-  /** What it says to who reads it. */
+  /** Text shown when it is read. */
   readonly text?: string;
 }
 
@@ -75,6 +75,6 @@ export interface HousePlan {
   readonly things: readonly ThingPlan[];
   /** Room in which the player starts. */
   readonly start: number;
-  /** Most things carried at once; Infinity: any number. */
+  /** Maximum number of things carried at once; Infinity for no limit. */
   readonly capacity: number;
 }

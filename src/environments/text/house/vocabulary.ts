@@ -1,4 +1,4 @@
-/** The words of the houses. All folds share them. */
+/** The vocabulary of the houses, shared by all folds. */
 import type { PlacePlan } from './plan.js';
 
 type Furniture = Omit<PlacePlan, 'room'>;
@@ -7,7 +7,7 @@ const surface = (name: string): Furniture => ({ name, kind: 'surface' });
 const closed = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
 const open = (name: string): Furniture => ({ name, kind: 'container', state: 'open' });
 
-/** What stands in a room of that name. The kitchen has all that a cook needs. */
+/** Furniture by name of the room. The kitchen has everything a cook needs. */
 export const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
   kitchen: [
     closed('fridge'),
@@ -85,7 +85,7 @@ export const foods: readonly string[] = [
   'parsnip',
 ];
 
-/** Things that lie about and serve nothing. */
+/** Things without a purpose. */
 export const clutter: readonly string[] = [
   'candle',
   'umbrella',
@@ -105,7 +105,7 @@ export const clutter: readonly string[] = [
   'pinecone',
 ];
 
-/** Where a thing of the household belongs. */
+/** Where each household item belongs. */
 export const homes: Readonly<Record<string, { readonly room: string; readonly place: string }>> = {
   'milk bottle': { room: 'kitchen', place: 'fridge' },
   'butter dish': { room: 'kitchen', place: 'fridge' },

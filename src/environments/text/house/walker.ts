@@ -1,4 +1,4 @@
-/** Walks through a house with full knowledge of it, to find commands that win. */
+/** Walks through a house with full knowledge of it to find commands that win. */
 import { House } from './house.js';
 import { type Direction, directions, type HousePlan } from './plan.js';
 
@@ -14,7 +14,7 @@ export class Walker {
     return this.#house.room;
   }
 
-  /** Goes the shortest way; doors on it are opened. */
+  /** Takes the shortest route, opening doors on the way. */
   goTo(room: number): void {
     for (const direction of this.#way(room)) {
       const door = this.#house.plan.rooms[this.#house.room]!.exits[direction]!.door;
@@ -24,7 +24,7 @@ export class Walker {
     }
   }
 
-  /** Goes to the place, unlocks and opens it. */
+  /** Goes to the place, unlocking and opening it if necessary. */
   open(place: number): void {
     const { name, room, key } = this.#house.plan.places[place]!;
     if (this.#house.places[place] === 'locked') {
@@ -56,7 +56,7 @@ export class Walker {
     this.say(`put ${this.#house.plan.things[thing]!.name} ${kind === 'surface' ? 'on' : 'in'} ${name}`);
   }
 
-  /** Does what the command says. @throws Error for a command that is not possible, which is a mistake of the world */
+  /** Executes a command. @throws Error if it is not possible, which is a bug in the world */
   say(command: string): void {
     const deed = this.#house.deedOf(command);
     if (deed === undefined)

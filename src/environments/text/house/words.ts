@@ -1,4 +1,5 @@
-/** What the player is told of a house. */
+/** Texts that describe a house to the player. */
+import { append } from '../../../base/append.js';
 import type { Deed } from './commands.js';
 import type { House } from './house.js';
 import { directions, type Whereabouts } from './plan.js';
@@ -9,7 +10,7 @@ function inWords(names: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
-/** Its name with how it is prepared. */
+/** The thing's name, with how it was cut and cooked. */
 function thingName({ plan, cuts, cooked }: House, thing: number): string {
   const { name } = plan.things[thing]!;
   const cut = cuts[thing]! === 'uncut' ? '' : `${cuts[thing]!} `;
@@ -17,7 +18,7 @@ function thingName({ plan, cuts, cooked }: House, thing: number): string {
   return cut + heat + name;
 }
 
-/** The room with everything in view. */
+/** Describes the room with everything in view. */
 export function roomText(house: House): string {
   const { plan, room } = house;
   const sentences = [`You are in the ${plan.rooms[room]!.name}.`];
@@ -26,7 +27,7 @@ export function roomText(house: House): string {
     const verb = inRoom.length > 1 ? 'are' : 'is';
     sentences.push(`Here ${verb} ${inWords(inRoom.map((place) => placeName(house, place)))}.`);
   }
-  for (const place of inRoom) sentences.push(...contentsText(house, place));
+  for (const place of inRoom) append(sentences, contentsText(house, place));
   const floor = thingsOf(house, (at) => at.kind === 'floor' && at.room === room);
   if (floor.length > 0) sentences.push(`On the floor ${lies(house, floor)}.`);
   return [...sentences, ...exitTexts(house)].join(' ');
@@ -71,7 +72,7 @@ function inventoryText(house: House): string {
   return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;
 }
 
-/** The answer to a deed that was done. */
+/** The response to a deed. */
 export function deedText(house: House, deed: Deed): string {
   const { plan } = house;
   const thing = 'thing' in deed ? plan.things[deed.thing]!.name : '';

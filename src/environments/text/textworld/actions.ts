@@ -1,17 +1,17 @@
-/** Which actions the rules of a game allow in a state. */
+/** Finds the actions that a game's rules allow in a state. */
 import { type Fact, type Facts, predicateOf, type Vocabulary } from './facts.js';
 import type { Logic, Pattern, Rule } from './logic.js';
 
-/** A rule with an object for each placeholder. */
+/** A rule with an object bound to each placeholder. */
 export interface Action {
   readonly rule: string;
-  /** The facts that it needs, in the rule's order. */
+  /** The facts it requires, in the rule's order. */
   readonly before: readonly Fact[];
-  /** The facts that hold after it, with those that it keeps. */
+  /** The facts that hold afterwards, including those that it keeps. */
   readonly after: readonly Fact[];
   /** What a player types. */
   readonly command: string;
-  /** How the compiled game names it. */
+  /** The compiled game's name for it. */
   readonly event: string;
 }
 
@@ -22,35 +22,35 @@ interface CompiledPattern {
   readonly slots: readonly number[];
 }
 
-/** A template in pieces: texts, and slots whose names are said. */
+/** A template in pieces: texts, and slots to be replaced by names. */
 type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
-  /** For each slot, which objects may stand there. */
+  /** For each slot, which objects may fill it. */
   readonly allowed: readonly (readonly boolean[])[];
-  /** Objects of the constants, -1 for the other slots; constants are bound before anything is matched. */
+  /** Objects of the constants, -1 for other slots; constants are bound before matching. */
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
-  /** Slots that only the postconditions have: any unused object of the type. */
+  /** Slots that occur only in postconditions: any unused object of the type. */
   readonly free: readonly number[];
   readonly command: Template;
   readonly event: Template;
-  /** The predicates of the preconditions: without a change of these, its actions stay. */
+  /** The predicates of the preconditions; while their facts don't change, neither do the rule's actions. */
   readonly reads: ReadonlySet<string>;
-  /** Actions found before, by the objects bound. */
+  /** Actions found before, by their bound objects. */
   readonly actions: Map<string, Action>;
 }
 
-/** Finds actions; rules that a step did not touch keep theirs. */
+/** Finds actions; rules not affected by a step keep theirs. */
 export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
   readonly #names: readonly string[];
   #found: Action[][] = [];
 
-  /** @param names of the objects, as commands say them */
+  /** @param names of the objects, as used in commands */
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
     this.#vocabulary = vocabulary;
     this.#names = names;
@@ -58,8 +58,8 @@ export class ActionFinder {
   }
 
   /**
-   * The actions of each rule, by name of the rule; within a rule by the order of its facts.
-   * @param changed predicates whose facts are others than at the last call; undefined: all
+   * The actions of each rule, by name of the rule; within a rule, in the order of its facts.
+   * @param changed predicates whose facts have changed since the last call; undefined means all
    */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
     this.#found = this.#rules.map((rule, i) => {
@@ -69,7 +69,7 @@ export class ActionFinder {
     return this.#found;
   }
 
-  /** What the last `find` found. */
+  /** Result of the last `find`. */
   found(): readonly Action[] {
     return this.#found.flat();
   }
@@ -80,7 +80,7 @@ export class ActionFinder {
     return actions.length < 2 ? actions : actions.sort(byFacts);
   }
 
-  /** Adds the actions in which the preconditions from the one at `next` on hold. */
+  /** Adds the actions in which all preconditions starting at `next` hold. */
   #match(rule: CompiledRule, next: number, bound: number[], facts: Facts, actions: Action[]): void {
     const pattern = rule.before[next];
     if (pattern === undefined) {
@@ -148,7 +148,7 @@ function byFacts(a: Action, b: Action): number {
   return 0;
 }
 
-/** The facts that can match: those with a bound object where there is one. */
+/** The facts that can match: those with a bound object if there is one. */
 function candidates(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],
@@ -164,7 +164,9 @@ function candidates(
   return fewest ?? facts.of(predicate);
 }
 
-/** Binds the placeholders to the objects of the fact. @returns the slots newly bound; undefined where they don't fit */
+/**
+ * Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if they don't fit
+ */
 function bind(
   rule: CompiledRule,
   { slots }: CompiledPattern,
@@ -176,7 +178,7 @@ function bind(
     const slot = slots[place]!;
     const object = objects[place]!;
     if (bound[slot] === object) continue;
-    // Two placeholders never stand for one object.
+    // Different placeholders never stand for the same object.
     const fits = bound[slot]! < 0 && rule.allowed[slot]![object]! && !bound.includes(object);
     if (!fits) {
       for (const one of fresh) bound[one] = -1;
@@ -190,7 +192,10 @@ function bind(
 
 const isConstant = (type: string) => /^[A-Z]/.test(type);
 
-/** @returns no rule where nothing can ask for it, or a constant that it speaks of is not in the game */
+/**
+ * @returns an empty list if no command triggers the rule, or if it refers to a constant that isn't in the
+ * game
+ */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;

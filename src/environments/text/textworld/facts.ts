@@ -1,22 +1,22 @@
-/** What is true in a game: facts about objects, found by predicate and object. */
+/** What is true in a game: facts about objects, indexed by predicate and object. */
 
-/** Facts are interned: equal facts are one object. */
+/** Facts are interned: equal facts are the same object. */
 export interface Fact {
   /** Name and arity, such as `in/2`. */
   readonly predicate: string;
-  /** Numbers of objects. */
+  /** Numbers of the objects. */
   readonly objects: readonly number[];
-  /** Orders facts: by name, then by the ids and types of the arguments, as text. */
+  /** Sort key: the name, then the ids and types of the arguments, as text. */
   readonly key: string;
 }
 
-/** An object as the file names it. */
+/** An object as named in the file. */
 export interface WorldObject {
   readonly id: string;
   readonly type: string;
 }
 
-/** The objects of a game and all facts about them that were ever spoken of. */
+/** The objects of a game, and all facts about them that have occurred. */
 export class Vocabulary {
   readonly objects: readonly WorldObject[];
   readonly #numbers: ReadonlyMap<string, number>;
@@ -52,13 +52,13 @@ export const predicateOf = (name: string, arity: number): string => `${name}/${a
 
 interface Index {
   readonly all: Set<Fact>;
-  /** At each place of the arguments, the facts by the object that stands there. */
+  /** For each argument position, the facts by their object at that position. */
   readonly places: readonly Map<number, Set<Fact>>[];
 }
 
 const none: ReadonlySet<Fact> = new Set();
 
-/** The facts that hold now. */
+/** The facts that currently hold. */
 export class Facts {
   readonly #index = new Map<string, Index>();
 
@@ -70,17 +70,17 @@ export class Facts {
     return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
   }
 
-  /** All facts of the predicate. */
+  /** All facts with this predicate. */
   of(predicate: string): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.all ?? none;
   }
 
-  /** Those that have the object at that place. */
+  /** Those with the object at that position. */
   with(predicate: string, place: number, object: number): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
   }
 
-  /** @returns whether it was new */
+  /** @returns true if it was new */
   add(fact: Fact): boolean {
     let index = this.#index.get(fact.predicate);
     if (index === undefined) {
@@ -97,7 +97,7 @@ export class Facts {
     return true;
   }
 
-  /** @returns whether it held */
+  /** @returns true if it was present */
   delete(fact: Fact): boolean {
     const index = this.#index.get(fact.predicate);
     if (index === undefined || !index.all.delete(fact)) return false;

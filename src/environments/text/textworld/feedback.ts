@@ -1,4 +1,4 @@
-/** What the game answers to a command. */
+/** The game's response to a command. */
 import type { Action } from './actions.js';
 import type { Fact } from './facts.js';
 import { contents, expanded, holds, list, nameOf, preparation, roomText, type Scene } from './wording.js';
@@ -60,7 +60,7 @@ function changed(scene: Scene, action: Action, verb: string): string {
   }
 }
 
-/** What the command is about: the object whose name comes first in it. */
+/** The object of the command: the one whose name comes first in it. */
 function subject(scene: Scene, { command, before, after }: Action): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
@@ -68,7 +68,7 @@ function subject(scene: Scene, { command, before, after }: Action): number {
     const name = nameOf(scene, object);
     return name !== '' && said.startsWith(name);
   });
-  // The longest name is meant: `red apple` before `red`.
+  // The longest name wins: `red apple` before `red`.
   return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
 }
 

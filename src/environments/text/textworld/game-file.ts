@@ -24,6 +24,7 @@ const gameSchema = z.object({
   world: z.array(proposition).min(1),
   quests: z.array(
     z.object({
+      desc: z.string().nullish(),
       reward: z.number(),
       win_events: z.array(event),
       fail_events: z.array(event),
@@ -33,7 +34,7 @@ const gameSchema = z.object({
   ),
   infos: z.array(z.tuple([z.string(), info])),
   KB: z.object({ logic: z.string() }),
-  objective: z.string().default(''),
+  objective: z.string().nullish(),
   metadata: z.object({ walkthrough: z.array(z.string()).nullish() }).default({}),
 });
 
@@ -43,7 +44,7 @@ export type FileAction = z.output<typeof action>;
 export type FileInfo = z.output<typeof info>;
 export type FileQuest = GameFile['quests'][number];
 
-/** @throws UserError for a file that is no game of TextWorld, with the place of what is wrong */
+/** @throws UserError if the file isn't a TextWorld game, with the location of the problem */
 export function readGame(file: string): GameFile {
   const content = readJson(file);
   if (content === undefined)
@@ -53,4 +54,9 @@ export function readGame(file: string): GameFile {
       remedy: 'name the .json that tw-make writes beside the .z8',
     });
   return checkedValue(gameSchema, content, file);
+}
+
+/** TextWorld makes an objective of the quests' descriptions where the game states none. */
+export function objectiveOf({ objective, quests }: GameFile): string {
+  return objective ?? quests.flatMap(({ desc }) => desc || []).join('\nAND\n');
 }

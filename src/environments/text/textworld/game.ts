@@ -1,17 +1,23 @@
-/** Plays a TextWorld game from its `.json` file alone: rules, quests and texts are in it. */
+/** Plays a TextWorld game from its `.json` file alone, which contains its rules, quests and texts. */
 
 import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
 import { endText, feedback, inventoryText, scoreText } from './feedback.js';
-import type { FileInfo, FileProposition, FileQuest, GameFile } from './game-file.js';
+import {
+  type FileInfo,
+  type FileProposition,
+  type FileQuest,
+  type GameFile,
+  objectiveOf,
+} from './game-file.js';
 import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
 import { missingForMeal } from './recipe.js';
 import { inQuotes, roomText, type Scene } from './wording.js';
 
-/** A game that is ready to be played, any number of times. */
+/** A loaded game that can be played any number of times. */
 export interface TextWorldGame {
   readonly dialect: Dialect;
   readonly vocabulary: Vocabulary;
@@ -20,13 +26,13 @@ export interface TextWorldGame {
   readonly start: readonly Fact[];
   readonly quests: readonly Quest[];
   readonly objective: string;
-  /** The score of all quests; infinite where one can be won again and again. */
+  /** The score of all quests; infinite if one can be won repeatedly. */
   readonly maxScore: number;
-  /** Commands that win, where the file has them. */
+  /** Commands that win, if the file contains them. */
   readonly walkthrough: readonly string[] | undefined;
 }
 
-/** @throws UserError for rules that can't be read */
+/** @throws UserError for rules that can't be parsed */
 export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
   const logic = parseLogic(file.KB.logic);
   const infos = file.infos.map(([, info]) => info);
@@ -48,7 +54,7 @@ export function loadGame(file: GameFile, dialect: Dialect): TextWorldGame {
     logic,
     start: file.world.map(factOf),
     quests,
-    objective: inQuotes(file.objective),
+    objective: inQuotes(objectiveOf(file)),
     maxScore: maximumScore(quests),
     walkthrough: file.metadata.walkthrough ?? undefined,
   };
@@ -91,7 +97,7 @@ export class TextWorldPlay implements TextGame {
   #moved = new Map<number, number>();
   #moves = 0;
   #commands = 0;
-  /** By command, the action that it does. */
+  /** Possible actions by command. */
   #actions = new Map<string, Action>();
   #admissible: readonly string[] = [];
 
@@ -107,7 +113,7 @@ export class TextWorldPlay implements TextGame {
     );
   }
 
-  /** Sorted, each once. */
+  /** Sorted, without duplicates. */
   get admissible(): readonly string[] {
     return this.#admissible;
   }
@@ -120,7 +126,7 @@ export class TextWorldPlay implements TextGame {
   get lost(): boolean {
     return this.#quests.lost;
   }
-  /** Commands that were understood. */
+  /** Number of commands that were understood. */
   get moves(): number {
     return this.#moves;
   }
@@ -134,7 +140,6 @@ export class TextWorldPlay implements TextGame {
     return inventoryText(this.#scene);
   }
 
-  /** Starts anew. */
   start(): string {
     this.#facts = new Facts(this.#game.start);
     this.#quests = new QuestLog(this.#game.quests, this.#game.dialect, this.#facts);
@@ -146,7 +151,7 @@ export class TextWorldPlay implements TextGame {
     return (objective === '' ? '' : `${objective}\n\n`) + this.description;
   }
 
-  /** Does what the command says; one that is not admissible changes nothing. */
+  /** Executes a command; an inadmissible one changes nothing. */
   step(command: string): TextTurn {
     this.#commands++;
     const action = this.#actions.get(command.trim());
@@ -161,8 +166,8 @@ export class TextWorldPlay implements TextGame {
   }
 
   /**
-   * Does what the compiled game says that it has done, such as `opening the trunk`.
-   * @returns false where no action is named so: then nothing changes
+   * Executes the action that the compiled game reports having done, such as `opening the trunk`.
+   * @returns false if no action has that name; then nothing changes
    */
   follow(event: string): boolean {
     const named = this.#finder.found().filter((action) => action.event === event);
@@ -215,7 +220,8 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // The compiled game does the one that asks for most; TextWorld itself the first.
+      // If several actions share a command, the compiled game takes the one with the most preconditions,
+      // TextWorld itself the first.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);

@@ -1,18 +1,18 @@
-/** The words of `KB.logic`. */
+/** Tokeniser for `KB.logic`. */
 import { UserError } from '../../../base/errors.js';
 
 export interface LogicToken {
   readonly kind: 'name' | 'mark' | 'text';
   /** Without the quotes. */
   readonly text: string;
-  /** 1-based, within the text. */
+  /** 1-based line within the text. */
   readonly line: number;
 }
 
 const token =
   /(?<space>\s+|#[^\n]*)|"""(?<long>[\s\S]*?)"""|"(?<text>[^"\n]*)"|(?<name>\w[\w/]*'*)|(?<mark>::|->|[{}(),;:&$!=])/y;
 
-/** @throws UserError for a sign that the language doesn't have */
+/** @throws UserError for a character that isn't part of the language */
 export function tokensOfLogic(source: string): LogicToken[] {
   const tokens: LogicToken[] = [];
   let line = 1;

@@ -1,11 +1,11 @@
 /**
- * The rules of a TextWorld game, read from the text `KB.logic` of its file. Rules whose effects games differ in (10 to 43
- * of them) are data: nothing here knows what a command does.
+ * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games have 10 to 43 rules with different
+ * effects, so rules are data: nothing here knows what a command does.
  */
 import { UserError } from '../../../base/errors.js';
 import { type LogicToken, tokensOfLogic } from './logic-tokens.js';
 
-/** Stands for one object in a rule; the same name stands for the same object. */
+/** Stands for an object in a rule; equal names stand for the same object. */
 interface Placeholder {
   readonly name: string;
   readonly type: string;
@@ -18,19 +18,19 @@ export interface Pattern {
 
 export interface Rule {
   readonly name: string;
-  /** In written order, aliases expanded. */
+  /** In written order, with aliases expanded. */
   readonly preconditions: readonly Pattern[];
-  /** Holds the preconditions that are kept, too. */
+  /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
-  /** Undefined for a rule that no command is for. */
+  /** Undefined for a rule that no command triggers. */
   readonly said: Said | undefined;
 }
 
-/** Templates of what is said about an action. */
+/** Templates for describing an action. */
 interface Said {
   /** What a player types, such as `insert {o} into {c}`. */
   readonly command: string;
-  /** How the compiled game names it, such as `inserting the {o} into the {c}`. */
+  /** The compiled game's name for it, such as `inserting the {o} into the {c}`. */
   readonly event: string;
 }
 
@@ -39,11 +39,11 @@ export interface Logic {
   readonly parents: ReadonlyMap<string, readonly string[]>;
   /** Sorted by name, in code units. */
   readonly rules: readonly Rule[];
-  /** The rule that undoes another, both ways. */
+  /** Maps each rule to the one that undoes it, in both directions. */
   readonly reverse: ReadonlyMap<string, string>;
 }
 
-/** A rule as it is written: `$` marks what is kept. */
+/** A rule as written; `$` marks what is kept. */
 interface WrittenRule {
   readonly name: string;
   readonly before: readonly { readonly kept: boolean; readonly pattern: Pattern }[];
@@ -55,10 +55,10 @@ interface Alias {
   readonly patterns: readonly Pattern[];
 }
 
-/** Aliases may name aliases; more levels than these are a circle. */
+/** Aliases may refer to aliases; deeper nesting than this is a cycle. */
 const deepestAlias = 16;
 
-/** @throws UserError for text that is not in the language, with its line */
+/** @throws UserError with the line of the first syntax error */
 export function parseLogic(text: string): Logic {
   const reader = new LogicReader(tokensOfLogic(text));
   reader.read();
@@ -191,13 +191,13 @@ class LogicReader {
     return items;
   }
 
-  /** `{ … }` of parts that begin with a name. */
+  /** `{ … }` with parts that start with a name. */
   #parts(read: (name: string) => void): void {
     this.#expect('{');
     while (!this.#accept('}')) read(this.#name());
   }
 
-  /** `{ … }` of entries that end in `;`. */
+  /** `{ … }` with entries that end in `;`. */
   #entries(read: () => void): void {
     this.#expect('{');
     while (!this.#accept('}')) {
@@ -271,7 +271,7 @@ function expanded(
   return { name, preconditions, postconditions: [...kept, ...gained], said };
 }
 
-/** A placeholder has the type that it is given anywhere in its rule. */
+/** A placeholder has the type declared anywhere in its rule. */
 function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
   const types = new Map<string, string>();
   for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))

@@ -1,6 +1,7 @@
 /**
- * Follows a stored plan as TextWorld does when it plays a `.json` itself: a tree in which an action hangs below the one
- * that needs its effect. Where the player undoes for good what a step of the plan needs, its quest can't be won any more.
+ * Follows a stored plan as TextWorld does when it plays a `.json` itself: a tree in which each action is a
+ * child of the one that needs its effect. If the player irreversibly undoes what a step of the plan needs,
+ * the quest can no longer be won.
  */
 import type { Fact, Facts } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
@@ -13,13 +14,13 @@ interface PlannedAction {
 }
 
 export interface Plan {
-  /** A plan of its own for one more play. */
+  /** An independent plan for another play. */
   copy(): Plan;
   /** @param action that led to the facts; undefined at the start */
   follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible';
 }
 
-/** @param reverse names of the rules that undo others */
+/** @param reverse maps rules to the rules that undo them */
 export function makePlan(
   stored: readonly FileAction[],
   factOf: (proposition: FileProposition) => Fact,
@@ -51,9 +52,9 @@ class FollowedPlan implements Plan {
     return changed && undo === undefined ? 'out-of-reach' : 'possible';
   }
 
-  /** Leaves out stretches of the plan that the facts make needless. @returns whether there was one */
+  /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
   #shorten(facts: Facts, action: PlannedAction | undefined): boolean {
-    // Neither the facts nor the plan are others than at the last look.
+    // Neither the facts nor the plan have changed since the last check.
     if (action !== undefined && isIdle(action) && this.#tree.isOrdered) return false;
     let shorter = shorterPlan(this.#tree.inOrder(), facts);
     const found = shorter !== undefined;
@@ -97,7 +98,7 @@ class Ahead {
     return before.every((fact) => this.#changes.get(fact) ?? this.#facts.has(fact));
   }
 
-  /** @returns whether the action is possible; only then it is done */
+  /** Executes the action if it is possible. @returns whether it was */
   do(action: PlannedAction): boolean {
     if (!this.can(action)) return false;
     const { before, after } = action;
@@ -113,7 +114,7 @@ function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, str
   return tree;
 }
 
-/** An action in the tree. Copies of a node share it, and with it the parent that was set last. */
+/** An action in the tree. Copies of a node share it, including the parent that was set last. */
 interface Element {
   readonly action: PlannedAction;
   readonly id: string;
@@ -139,7 +140,7 @@ class PlanTree {
     return this.#roots.length === 0;
   }
 
-  /** Whether nothing changed since the last call of `inOrder`. */
+  /** True if nothing has changed since the last call of `inOrder`. */
   get isOrdered(): boolean {
     return this.#order !== undefined;
   }
@@ -150,7 +151,10 @@ class PlanTree {
     return tree;
   }
 
-  /** Hangs the action below all that need it; the first one becomes the root. @returns whether it was added */
+  /**
+   * Adds the action as a child of all that need it; the first one becomes the root. @returns whether it was
+   * added
+   */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
@@ -160,7 +164,7 @@ class PlanTree {
   }
 
   /**
-   * Takes an action that was done out of the tree, or hangs in what must undo it.
+   * Removes an executed action from the tree, or adds the action that must undo it.
    * @returns whether the tree changed, and the action that undoes this one, if there is one
    */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
@@ -214,7 +218,7 @@ class PlanTree {
     this.#order = undefined;
     const without = (nodes: Node[]): void => {
       for (const { children } of nodes) without(children);
-      nodes.splice(0, nodes.length, ...nodes.filter(({ element }) => element.id !== id));
+      for (let i = nodes.length - 1; i >= 0; i--) if (nodes[i]!.element.id === id) nodes.splice(i, 1);
     };
     without(this.#roots);
     return true;
@@ -232,7 +236,7 @@ function pushBelow(node: Node, added: Node): boolean {
   return true;
 }
 
-/** Whether the children bring already what the action would. */
+/** Whether the children already provide what the action would. */
 function bringsNothing(action: PlannedAction, children: readonly Node[]): boolean {
   const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
   return gainOf(action).every((fact) => brought.has(fact));
@@ -257,7 +261,7 @@ function idOf(action: PlannedAction): string {
   return id;
 }
 
-/** What must hold before the action and all that follow it up to the root. */
+/** What must hold before the action and all later ones up to the root. */
 function requiredBy(element: Element): ReadonlySet<Fact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {
@@ -267,7 +271,7 @@ function requiredBy(element: Element): ReadonlySet<Fact> {
   return required;
 }
 
-/** Whether `b` takes more from `a` than `a` takes from `b`. No true order: two may take from each other. */
+/** Whether `b` destroys more of what `a` requires than the other way round. This is not an order relation. */
 function comesBefore(a: Element, b: Element): boolean {
   const taken = (from: Element, by: Element) => {
     const required = requiredBy(from);
@@ -276,7 +280,10 @@ function comesBefore(a: Element, b: Element): boolean {
   return taken(a, b) > taken(b, a);
 }
 
-/** Sorts as Python does up to 63 items: the outcome depends on the way, since `comesBefore` is no order. */
+/**
+ * Sorts like Python does for up to 63 items. The algorithm matters because `comesBefore` is not an order
+ * relation.
+ */
 function insertionSorted(elements: readonly Element[]): Element[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);

@@ -1,16 +1,19 @@
-/** Which quests of a game are won and lost, and what they pay. */
+/** Tracks which quests of a game are won or lost, and their rewards. */
 import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** `z8`: as the compiled game counts. `json`: as TextWorld counts when it plays the `.json` itself. */
+/** `z8`: counts like the compiled game. `json`: counts like TextWorld when it plays the `.json` itself. */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
-  /** A stored way to get there. In the dialect `json` a quest fails with the plan of an event that wins it. */
+  /**
+   * A stored plan to reach the event. In the `json` dialect, a quest fails when such a plan of a winning
+   * event can't be completed.
+   */
   readonly plan: Plan | undefined;
 }
 
@@ -22,19 +25,19 @@ export interface Quest {
   readonly failures: readonly QuestEvent[];
 }
 
-/** Where a quest stands. */
+/** Progress of a quest. */
 interface Progress {
   completions: number;
   won: boolean;
   failed: boolean;
 }
 
-/** The state of all quests of one game that is played. */
+/** The state of all quests during one play of a game. */
 export class QuestLog {
   readonly #quests: readonly Quest[];
   readonly #dialect: Dialect;
   readonly #progress: Progress[];
-  /** Plans of the events that win, in their order. */
+  /** Plans of each quest's winning events, in order. */
   readonly #plans: readonly (readonly (Plan | undefined)[])[];
 
   constructor(quests: readonly Quest[], dialect: Dialect, facts: Facts) {
@@ -42,7 +45,7 @@ export class QuestLog {
     this.#dialect = dialect;
     this.#progress = quests.map(() => ({ completions: 0, won: false, failed: false }));
     this.#plans = quests.map(({ wins }) => wins.map(({ plan }) => plan?.copy()));
-    // The compiled game looks at nothing before the first turn.
+    // The compiled game checks nothing before the first turn.
     if (dialect === 'json') this.update(facts, undefined);
   }
 
@@ -60,7 +63,7 @@ export class QuestLog {
     return this.#quests.some(({ optional }, i) => !optional && this.#progress[i]!.failed);
   }
 
-  /** @param action that was just done */
+  /** @param action that was just executed */
   update(facts: Facts, action: Action | undefined): void {
     for (const [i, quest] of this.#quests.entries()) {
       const progress = this.#progress[i]!;
@@ -77,7 +80,7 @@ export class QuestLog {
   }
 }
 
-/** @returns the sum of the rewards; infinite where a quest can be won again and again */
+/** @returns the sum of the rewards; infinite if a quest can be won repeatedly */
 export function maximumScore(quests: readonly Quest[]): number {
   return quests
     .filter(({ optional, reward }) => !optional || reward > 0)

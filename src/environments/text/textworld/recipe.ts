@@ -1,7 +1,10 @@
-/** Cooking games: what the compiled game asks before a meal is prepared, beyond what the rules in the file ask. */
+/**
+ * Cooking games: requirements for preparing a meal that the compiled game checks in addition to the file's
+ * rules.
+ */
 import { holds, preparation, type Scene } from './wording.js';
 
-/** @returns why the meal can't be prepared yet; undefined where nothing is missing */
+/** @returns why the meal can't be prepared yet; undefined if nothing is missing */
 export function missingForMeal(scene: Scene): string | undefined {
   const { vocabulary, facts } = scene;
   const recipe = vocabulary.number('RECIPE');

@@ -1,4 +1,7 @@
-/** Plays a compiled game (`.z8`): its texts are the story's own; what its `.json` knows of its state goes with it. */
+/**
+ * Plays a compiled game (`.z8`): its texts come from the story, and its state is tracked with the `.json` if
+ * there is one.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { UserError } from '../../../base/errors.js';
 import type { TextGame, TextTurn } from '../text-game.js';
@@ -6,12 +9,12 @@ import { loadGame, TextWorldPlay } from './game.js';
 import { readGame } from './game-file.js';
 import { loadInterpreter, Story } from './story.js';
 
-/** Versions of the Z-machine that ifvms plays, as the ends of their files name them. */
+/** Whether the file extension names a Z-machine version that ifvms supports. */
 export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 
 /**
- * @returns a function that gives a new play of the story; with the `.json` of the same name beside it, where there is one
- * @throws UserError for a file that is no story, or where ifvms is not installed
+ * @returns a function that starts a new play of the story, using the `.json` of the same name if there is one
+ * @throws UserError if the file isn't a story, or ifvms isn't installed
  */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
@@ -22,17 +25,17 @@ export function loadStory(file: string): () => TextGame {
   const interpreter = loadInterpreter();
   const json = file.replace(/\.z\d$/i, '.json');
   const game = existsSync(json) ? loadGame(readGame(json), 'z8') : undefined;
-  // The machine writes into what it is given.
+  // The machine writes into the array that it is given.
   const start = () => new Story(file, Uint8Array.from(bytes), interpreter);
   return () => new StoryPlay(start, game && new TextWorldPlay(game));
 }
 
-/** These would take the story elsewhere than the steps of an episode go. */
+/** Commands that would take the story outside the steps of an episode. */
 const outside = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
 
 class StoryPlay implements TextGame {
   readonly #begin: () => Story;
-  /** The same game by its rules, which follows what the story says that it has done. */
+  /** The same game played by its rules, following the actions that the story reports. */
   readonly #tracked: TextWorldPlay | undefined;
   #story!: Story;
   #end: string | undefined;
@@ -45,7 +48,7 @@ class StoryPlay implements TextGame {
   get admissible(): readonly string[] | null {
     return this.#tracked?.admissible ?? null;
   }
-  /** That of the line above the text, `Kitchen 2/7`, where no `.json` tells it. */
+  /** Without a `.json`, the score comes from the status line, such as `Kitchen 2/7`. */
   get score(): number {
     const [, shown = '0'] = /(-?\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
     return this.#tracked?.score ?? Number(shown);
@@ -77,13 +80,13 @@ class StoryPlay implements TextGame {
       this.#tracked.start();
       this.#story.send('tw-trace-actions');
     }
-    // TextWorld's banner ends so.
+    // TextWorld's banner ends with this.
     const banner = text.lastIndexOf(bannerEnd);
     return banner < 0 ? text : text.slice(banner + bannerEnd.length).trimStart();
   }
 
   step(command: string): TextTurn {
-    // A line break would be a second command.
+    // A line break would start a second command.
     const line = command.replaceAll(/\s+/g, ' ').trim();
     if (outside.test(line)) return { text: 'That is not part of the game.', understood: false };
     const { text, events } = withoutEvents(this.#story.send(line));
@@ -97,7 +100,10 @@ class StoryPlay implements TextGame {
 const winning = /the end|won|victory/i;
 const bannerEnd = '$$$$$$$ ';
 
-/** Cuts what `tw-trace-actions` prints around each action: `[opening the trunk]` and `[opening the trunk - succeeded]`. */
+/**
+ * Cuts out what `tw-trace-actions` prints around each action: `[opening the trunk]` and `[opening the trunk -
+ * succeeded]`.
+ */
 function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;

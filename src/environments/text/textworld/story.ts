@@ -1,15 +1,20 @@
-/** Runs a story file (`.z8`) by ifvms, an optional dependency: what is typed goes in, what is printed comes out. */
+/**
+ * Runs a story file (`.z8`) with ifvms, an optional dependency: takes input lines and returns the printed
+ * text.
+ */
 import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { EnvironmentError } from '../../remote/remote-environment.js';
 
-/** What ifvms gives: a Z-machine, and a library of windows and input, which holds the state of one story. */
+/**
+ * What ifvms provides: a Z-machine, and a library for windows and input that holds the state of one story.
+ */
 interface Interpreter {
   machine(): { prepare(story: Uint8Array, options: object): void };
   library(): { init(options: object): void };
 }
 
-/** @throws UserError where ifvms is not installed */
+/** @throws UserError if ifvms isn't installed */
 export function loadInterpreter(): Interpreter {
   const require = createRequire(import.meta.url);
   try {
@@ -32,10 +37,13 @@ export function loadInterpreter(): Interpreter {
   }
 }
 
-/** A text in runs: a style and a text in turns, or both in one object. */
+/** Text runs: alternating styles and texts, or objects that contain both. */
 type Runs = readonly (string | { readonly text: string })[];
 
-/** What the library tells of the screen: GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
+/**
+ * What the library reports about the screen: GlkOte's protocol
+ * (https://eblong.com/zarf/glk/glkote/docs.html).
+ */
 interface Update {
   readonly type: string;
   readonly gen?: number;
@@ -45,7 +53,7 @@ interface Update {
     readonly lines?: readonly { readonly content?: Runs }[];
   }[];
   readonly input?: readonly { readonly id: number; readonly type: 'line' | 'char' }[];
-  /** It asks for the name of a file. */
+  /** Present if the story asks for a file name. */
   readonly specialinput?: object;
 }
 
@@ -70,7 +78,7 @@ const spaces = {
   outspacingy: 0,
 };
 
-/** A story that runs: it stands where it waits for a line. */
+/** A running story, paused where it waits for a line. */
 export class Story {
   readonly #name: string;
   #library!: Library;
@@ -80,7 +88,7 @@ export class Story {
   #input: Update['input'] = [];
   #asksForFile = false;
 
-  /** @throws EnvironmentError where the story stops with an error */
+  /** @throws EnvironmentError if the story stops with an error */
   constructor(name: string, story: Uint8Array, interpreter: Interpreter) {
     this.#name = name;
     const library = interpreter.library();
@@ -93,7 +101,7 @@ export class Story {
     });
   }
 
-  /** What was printed since the last command, without its echo and the prompt. */
+  /** The text printed since the last command, without its echo and the prompt. */
   take(command = ''): string {
     const text = this.#printed.trimStart();
     this.#printed = '';
@@ -102,17 +110,17 @@ export class Story {
       .trimStart();
   }
 
-  /** The line above the text. */
+  /** The status line above the text. */
   get status(): string {
     return this.#status;
   }
 
-  /** Whether it waits for no more lines. */
+  /** True if the story no longer waits for input. */
   get ended(): boolean {
     return this.#input?.length === 0;
   }
 
-  /** @returns what is printed. @throws EnvironmentError where the story stops with an error */
+  /** @returns the printed text. @throws EnvironmentError if the story stops with an error */
   send(command: string): string {
     this.#guarded(() => {
       const { id } = this.#input![0]!;
@@ -122,7 +130,7 @@ export class Story {
     return this.take(command);
   }
 
-  /** Answers what asks for a key or a file, which players have none of. */
+  /** Answers requests for a key or a file, which players can't give. */
   #toLine(): void {
     while (this.#asksForFile || this.#input?.[0]?.type === 'char') {
       const gen = this.#generation;
@@ -176,7 +184,7 @@ function textOf(runs: Runs = []): string {
   let text = '';
   for (let i = 0; i < runs.length; i++) {
     const run = runs[i]!;
-    // A style comes before its text.
+    // A style precedes its text.
     if (typeof run !== 'string') text += run.text;
     else text += String(runs[++i]);
   }

@@ -1,14 +1,14 @@
-/** The words of a game: names in lists, room texts and their substitutions. */
+/** The texts of a game: names in lists, room descriptions and their substitutions. */
 import type { Facts, Vocabulary } from './facts.js';
 import type { FileInfo } from './game-file.js';
 
-/** What the words of a game need to know of its state. */
+/** What the texts of a game need to know about its state. */
 export interface Scene {
   readonly vocabulary: Vocabulary;
-  /** One an object, in its number's place. */
+  /** One per object, indexed by its number. */
   readonly infos: readonly FileInfo[];
   readonly facts: Facts;
-  /** When each object was last moved, greater is later; those that weren't are absent. */
+  /** When each object was last moved; larger is later. Objects that were never moved are absent. */
   readonly moved: ReadonlyMap<number, number>;
 }
 
@@ -19,7 +19,7 @@ export function holds({ vocabulary, facts }: Scene, name: string, ...objects: re
   return facts.has(vocabulary.fact(name, objects));
 }
 
-/** How the object is cut and cooked, by the facts about it; `uncut` and `raw` where none tells. */
+/** How the object is cut and cooked, according to the facts; `uncut` and `raw` if there are none. */
 export function preparation(
   scene: Scene,
   object: number,
@@ -28,10 +28,10 @@ export function preparation(
   return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
 }
 
-/** The name that commands say. */
+/** The name used in commands. */
 export const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
-/** Objects of `fact(object, place)`: those moved last come first, then by type and by place in the file. */
+/** Objects of `fact(object, place)`: those moved last come first, then by type and order in the file. */
 export function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
   const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
@@ -67,7 +67,7 @@ function describedName(scene: Scene, object: number): string {
   return [cut === 'uncut' ? '' : cut, heat, nameOf(scene, object)].filter((word) => word !== '').join(' ');
 }
 
-/** The room with what is in it. */
+/** Describes the room and its contents. */
 export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
@@ -78,18 +78,18 @@ export function roomText(scene: Scene, room: number): string {
   return paragraphs.join('\n\n');
 }
 
-/** What can lie on the floor: neither fixed furniture nor the player. */
+/** Whether it can be on the floor: neither fixed furniture nor the player. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
   return !fixed.has(vocabulary.objects[object]!.type);
 }
 
-/** Types that stay where they are; those of cooking games that descend from them as well. */
+/** Types that can't be moved, including the cooking games' subtypes of these. */
 const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
 
 const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
-/** The description of an object, its substitutions made. */
+/** The description of an object with its substitutions expanded. */
 export function expanded(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
@@ -115,7 +115,7 @@ function substitution(scene: Scene, object: number, piece: string): string {
   if (piece === 'noun') return describedName(scene, object);
   const [, word, id] = /^a list of things (in|on) the (.*)$/.exec(piece) ?? [];
   const place = id === undefined ? undefined : scene.vocabulary.number(id);
-  // What is no substitution is text in brackets.
+  // Brackets that aren't a substitution are plain text.
   return word === undefined || place === undefined ? `[${piece}]` : list(scene, contents(scene, word, place));
 }
 
@@ -129,7 +129,7 @@ function isTrue(scene: Scene, self: number, condition: string): boolean {
     if (state === undefined) return false;
     const object = id === undefined ? self : scene.vocabulary.number(id);
     if (object === undefined) return false;
-    // A locked thing is closed, too.
+    // A locked thing is also closed.
     return state === 'closed' ? !holds(scene, 'open', object) : holds(scene, state, object);
   });
 }
@@ -140,5 +140,5 @@ function isEmpty(scene: Scene, id: string): boolean {
   return contents(scene, 'in', place).length + contents(scene, 'on', place).length === 0;
 }
 
-/** A single quote that is not within a word is a double one. */
+/** Turns single quotes that aren't within a word into double quotes. */
 export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');

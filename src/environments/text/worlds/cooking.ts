@@ -1,4 +1,4 @@
-/** Find the recipe, gather what it asks for, prepare it as it says, make the meal and eat it. */
+/** Find the recipe, gather its ingredients, prepare them as it says, make the meal and eat it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
@@ -41,7 +41,7 @@ interface Ingredient {
   readonly heat: Heat | 'raw';
 }
 
-/** Things of every kitchen come before the foods; the first is the cookbook. */
+/** Fixed things of every kitchen come before the foods; thing 0 is the cookbook. */
 const knife = 1;
 const meal = 2;
 const firstFood = 3;
@@ -72,7 +72,7 @@ function drawRecipe({ ingredients }: CookingOptions, random: RandomGenerator): r
     }));
 }
 
-/** The order of the ingredients makes no other recipe. */
+/** Independent of the order of the ingredients. */
 const describeRecipe = (recipe: readonly Ingredient[]): string =>
   recipe
     .map(({ food, cut, heat }) => `${food} ${cut} ${heat}`)
@@ -106,7 +106,7 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   return { layout, things };
 }
 
-/** In or on any furniture, and seldom on the floor. */
+/** In or on any furniture, rarely on the floor. */
 function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Whereabouts {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };
@@ -166,7 +166,7 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
   };
 }
 
-/** All ingredients went into the meal: eating one alone loses the game at once. */
+/** All ingredients are used up in the meal: eating one on its own loses the game at once. */
 const isMade = (house: House, indices: readonly number[]) =>
   indices.every((thing) => house.things[thing]!.kind === 'gone');
 

@@ -58,7 +58,7 @@ class GuessTheNumber implements TextGame {
   }
 }
 
-/** Half of what is left each time: at most ⌈log₂(largest + 1)⌉ guesses. */
+/** Binary search: at most ⌈log₂(largest + 1)⌉ guesses. */
 function halving(largest: number, hidden: number): readonly string[] {
   const guesses: string[] = [];
   let [low, high] = [1, largest];

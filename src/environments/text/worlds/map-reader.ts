@@ -1,4 +1,7 @@
-/** A map tells the ways of the house: fetch the coin from the room that is named, and bring it to the box at the start. */
+/**
+ * A map shows the connections of the house: fetch the coin from the named room and bring it to the box at the
+ * start.
+ */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
@@ -49,7 +52,7 @@ export function mapReaderGame(options: MapReaderOptions, random: RandomGenerator
   return new HouseGame(task, walker.commands);
 }
 
-/** Rooms other than the start, at most so many steps away. */
+/** Rooms other than the start that are at most `most` steps away. */
 function withinDistance({ rooms }: Layout, start: number, most: number): number[] {
   const steps = new Map([[start, 0]]);
   for (const [room, step] of steps)

@@ -1,4 +1,4 @@
-/** Things of the household lie in wrong places: put each where it belongs. */
+/** Household items are in the wrong places: put each where it belongs. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
@@ -25,7 +25,7 @@ export const putAwayOptions = z.strictObject({
 
 type PutAwayOptions = z.output<typeof putAwayOptions>;
 
-/** A thing with the index of the place where it belongs. */
+/** A thing, with the index of the place where it belongs. */
 interface Misplaced {
   readonly name: string;
   readonly home: number;
@@ -58,7 +58,7 @@ export function putAwayGame(options: PutAwayOptions, random: RandomGenerator): T
   return new HouseGame(task, walker.commands);
 }
 
-/** At least one room is the home of something. */
+/** Draws a layout in which at least one item has its home. */
 function drawWithHomes(options: PutAwayOptions, random: RandomGenerator): Layout {
   for (;;) {
     const layout = drawLayout(options, random);

@@ -1,4 +1,4 @@
-/** Push all boxes onto the goals; a box can't be pulled. */
+/** Push all boxes onto the goals; boxes can't be pulled. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
@@ -19,7 +19,7 @@ const moveNames = Object.keys(moves) as Move[];
 
 interface Board {
   readonly width: number;
-  /** By cell, row after row. */
+  /** By cell, row by row. */
   readonly walls: readonly boolean[];
   readonly goals: ReadonlySet<number>;
 }
@@ -74,7 +74,7 @@ class Sokoban implements TextGame {
   get won(): boolean {
     return this.score === 1;
   }
-  /** A box in a corner without a goal never leaves it. */
+  /** A box in a corner without a goal can never be moved again. */
   get lost(): boolean {
     return this.#position.boxes.some((box) => !this.#board.goals.has(box) && isCorner(this.#board, box));
   }
@@ -100,7 +100,7 @@ class Sokoban implements TextGame {
   }
 }
 
-/** @returns undefined where a wall or a second box is in the way */
+/** @returns undefined if a wall or a second box is in the way */
 function moved({ width, walls }: Board, { player, boxes }: Position, move: Move): Position | undefined {
   const [dx, dy] = moves[move];
   const step = dx + dy * width;
@@ -130,7 +130,7 @@ function picture({ width, walls, goals }: Board, { player, boxes }: Position): s
   ).join('\n');
 }
 
-/** Draws boards until one has a solution that a search finds, and is not solved at the start. */
+/** Draws boards until one isn't solved at the start and the search finds a solution. */
 function drawPuzzle(options: SokobanOptions, random: RandomGenerator): Puzzle {
   for (;;) {
     const { board, start } = drawBoard(options, random);
@@ -156,10 +156,10 @@ function drawBoard({ width, height, boxes }: SokobanOptions, random: RandomGener
   };
 }
 
-/** Positions that the search for a solution looks at. */
+/** Maximum number of positions that the search visits. */
 const mostPositions = 50_000;
 
-/** Breadth first, so the solution is a shortest one. @returns undefined where none was found */
+/** Breadth-first search, so the solution is a shortest one. @returns undefined if none was found */
 function solve(board: Board, start: Position): readonly Move[] | undefined {
   const keyOf = ({ player, boxes }: Position) => `${player}:${boxes.join()}`;
   const isSolved = ({ boxes }: Position) => boxes.every((box) => board.goals.has(box));

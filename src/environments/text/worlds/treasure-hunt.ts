@@ -1,4 +1,4 @@
-/** Get one thing out of a locked container, and no other treasure: the wrong one loses. */
+/** Get one thing out of a locked container and touch no other treasure: the wrong one loses. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import { drawIn, folds } from '../folds.js';
@@ -50,7 +50,9 @@ export function treasureHuntGame(options: TreasureHuntOptions, random: RandomGen
   return new HouseGame(task, walker.commands);
 }
 
-/** Things: the keys in their order, the treasure, the decoys. Key i opens the i-th chest, in which the next thing lies. */
+/**
+ * Things: the keys in order, the treasure, the decoys. Key i opens chest i, which contains the next thing.
+ */
 function planOf(
   { keys }: TreasureHuntOptions,
   layout: Layout,

@@ -1,4 +1,4 @@
-/** The text worlds: a name, options, and a game for each seed. */
+/** The text worlds: each has a name, options, and a game for each seed. */
 import type { z } from 'zod';
 import type { RandomGenerator } from '../../../random/generator.js';
 import type { TextGame } from '../text-game.js';
@@ -11,12 +11,12 @@ import { sokobanGame, sokobanOptions } from './sokoban.js';
 import { treasureHuntGame, treasureHuntOptions } from './treasure-hunt.js';
 
 export interface TextWorld {
-  /** Its id is `text:` and this. */
+  /** The world's id is `text:` followed by this. */
   readonly name: string;
   /** Steps after which an episode is truncated. */
   readonly maxSteps: number;
   readonly options: z.ZodObject;
-  /** @throws ZodError for options that are not of the schema */
+  /** @throws ZodError for options that don't match the schema */
   game(options: Readonly<Record<string, unknown>>, random: RandomGenerator): TextGame;
 }
 

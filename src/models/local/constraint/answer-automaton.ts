@@ -1,13 +1,15 @@
 import type { AnswerGrammar } from '../../language-model.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
-/** One step of a pattern matcher. State 0 is the start; `role` is that of a pattern which ends with this byte. */
+/**
+ * One step of a pattern matcher. State 0 is the start; `role` is that of a pattern that ends with this byte.
+ */
 type MatcherStep<Role> = (
   state: number,
   byte: number,
 ) => { readonly next: number; readonly role: Role | undefined };
 
-/** Finds several ASCII patterns at once, byte by byte, without regard to case (Aho & Corasick 1975). */
+/** Finds several ASCII patterns at once, byte by byte and ignoring case (Aho & Corasick 1975). */
 function patternMatcher<Role>(
   patterns: readonly { readonly text: string; readonly role: Role }[],
 ): MatcherStep<Role> {
@@ -27,7 +29,7 @@ function patternMatcher<Role>(
     }
     roles[state] = role;
   }
-  // Breadth first: the longest proper suffix of a state is shorter, hence already complete.
+  // Breadth first: the longest proper suffix of a state is shorter, so it has already been processed.
   const suffix: number[] = new Array(children.length).fill(0);
   const table = new Int32Array(children.length * 256);
   const queue = [0];
@@ -59,41 +61,42 @@ export type AnswerState =
       /** State of the pattern matcher. */
       readonly matcher: number;
       readonly thinking: boolean;
-      /** Place after the grammar's `mention`: none, within the rest of its word, or behind it. */
+      /** Position relative to the grammar's `mention`: none, within the rest of its word, or after it. */
       readonly mention: 'none' | 'word' | 'behind';
-      /** Bytes of the opener matched at a place where the answer may start. */
+      /** Number of bytes of the opener matched where the answer may start. */
       readonly matched: number;
       /** Whether the answer may start here: at the start of a line, or after a colon. */
       readonly anchored: boolean;
     }
-  /** Before an answer that is the whole reply; `offset` bytes of `<think>` are there. */
+  /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
-  /** Within a label, or the closing text after the last one; `offset` bytes of it are there. */
+  /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
-  /** Within a value, the space before it included. */
+  /** Inside a value, including the space before it. */
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
   | { readonly kind: 'after'; readonly matcher: number }
   /** After the closing text. */
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (thinking included), then `a[0]: v, a[1]: v, …`, then free text; of a grammar
- * with a closing text only thinking, then the answer. It refuses a byte after which the reply can no longer be read as one
- * valid answer: free text may open no other list, nor, after the answer, mention one or open a block of thinking.
+ * Reads an answer byte by byte: free text (including thinking), then `a[0]: v, a[1]: v, …`, then free text.
+ * With a closing text, only thinking may precede the answer. Rejects any byte after which the reply could no
+ * longer be parsed as one valid answer: free text may not open another list nor, after the answer, mention
+ * one or open a thinking block.
  */
 export interface AnswerAutomaton {
-  /** @param thinking `open`: within a block of thinking; `may`: the answer may begin with one */
+  /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
-  /** Undefined where the byte is refused. */
+  /** Undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
   /** Whether the reply may end here. */
   canEnd(state: AnswerState): boolean;
-  /** Labels without the space before the number, then the closing text. */
+  /** Labels without the space before the number, followed by the closing text. */
   readonly literals: readonly string[];
   readonly values: NumberGrammar;
 }
 
-/** How models open a block of thinking that their chat template does not open for them. */
+/** How models open a thinking block if their chat template doesn't. */
 export const thinkingStart = '<think>';
 const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
 const thinkingPatterns = [
@@ -106,21 +109,24 @@ const thinkingPatterns = [
   ),
 ];
 
-/** How the first label begins, up to its first sign: from there on the answer has started. */
+/**
+ * The start of the first label, up to its first punctuation mark: once that is written, the answer has
+ * started.
+ */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
-/** Last characters, in either case, of the patterns that are refused after the answer. */
+/** Last characters, in either case, of the patterns that are rejected after the answer. */
 export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
 const code = (character: string) => character.charCodeAt(0);
 const [newline, colon] = [code('\n'), code(':')];
-/** Decoration that may stand between the start of a line and the answer. */
+/** Markup allowed between the start of a line and the answer. */
 const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
-  // A space belongs to the number after it: many vocabularies have tokens such as ` -`.
+  // A space belongs to the following number: many vocabularies have tokens such as ` -`.
   const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
   const values = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);

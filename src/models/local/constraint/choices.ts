@@ -1,23 +1,24 @@
-/** Answers that are one of several given ones: each token goes on as at least one of them does. */
+/** Restricts an answer to one of several given ones: each token must continue at least one of them. */
+import { largest } from '../../../statistics/descriptive.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { TokenMask } from './sampling.js';
 
-/** What several answers have in common up to a token, and how each goes on. */
+/** A common prefix of several answers, and how each continues. */
 interface Branch {
   readonly next: Map<number, Branch>;
   readonly mask: TokenMask;
 }
 
 /**
- * @param answers token ids of each, that of its end last, so that none begins another
- * @throws RangeError without answers
+ * @param answers token ids of each, including the end token, so that none is a prefix of another
+ * @throws RangeError if there are no answers
  */
 export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
   if (answers.length === 0) throw new RangeError('an answer is chosen from at least one');
   const root = branchOf(answers);
   return {
-    // The end is no part of the text.
-    answerTokens: Math.max(...answers.map(({ length }) => length - 1)),
+    // The end token isn't part of the text.
+    answerTokens: largest(answers.map(({ length }) => length - 1)),
     start: () => new Choosing(root),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Constrained decoding: which tokens keep a reply on its way to one valid answer. The automaton reads bytes, so any
- * tokenizer whose tokens are byte strings will do, however it cuts numbers and punctuation.
+ * Constrained decoding: which tokens keep a reply on course for a valid answer. The automaton reads bytes, so
+ * it works with any tokenizer whose tokens are byte strings, however it splits numbers and punctuation.
  */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
@@ -16,30 +16,30 @@ import {
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
-  /** Fewest tokens that an answer is sure to fit in, free text apart. */
+  /** Number of tokens that is always enough for an answer without free text. */
   readonly answerTokens: number;
   start(): ConstraintState;
 }
 
-/** The position of one reply in its format. */
+/** The position of one reply within its format. */
 export interface ConstraintState {
-  /** @param remaining tokens that may still be generated, the next one included */
+  /** @param remaining tokens that may still be generated, including the next one */
   mask(remaining: number): TokenMask;
-  /** Takes the token that was chosen. */
+  /** Accepts the chosen token. */
   take(id: number): void;
-  /** Offset in the text of the reply at which the answer ends; -1 before its end. */
+  /** Offset in the reply's text where the answer ends; -1 if it hasn't ended yet. */
   answerEnd(text: string): number;
 }
 
-/** The vocabulary as constraints need it: made once for a model. */
+/** The vocabulary in the form that constraints need; built once per model. */
 export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
-  /** Ids of tokens that start with a byte. */
+  /** Token ids by their first byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids that are never chosen: control tokens, rows of the embedding that no token uses, raw bytes beyond ASCII. */
+  /** Ids that are never chosen: control tokens, unused embedding rows, raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
-  /** Tokens whose bytes are exactly these. */
+  /** Tokens whose bytes spell exactly this text. */
   spell(text: string): readonly number[];
 }
 
@@ -50,7 +50,8 @@ export function constraintVocabulary(
 ): ConstraintVocabulary {
   const bytes = Array.from({ length: size }, (_, id) => {
     const token = tokenizer.bytes.of(id);
-    // A run of raw bytes decodes as a whole or not at all: a stray one would spoil the answer's own bytes.
+    // A run of raw bytes decodes as a whole or not at all, so a stray one would corrupt the answer's own
+    // bytes.
     const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
@@ -67,14 +68,17 @@ export function constraintVocabulary(
   };
 }
 
-/** The tokenizer's own tokens where they spell the text exactly (SentencePiece adds a space), else the longest ones that fit. */
+/**
+ * Uses the tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), otherwise the
+ * longest ones that fit.
+ */
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
   byFirst: readonly (readonly number[])[],
 ): (text: string) => readonly number[] {
   const known = new Map<string, readonly number[]>();
-  // Among tokens of one length a raw byte comes last: models write the ordinary token.
+  // Among tokens of the same length, a raw byte comes last: models write the ordinary token.
   const rank = (id: number) => bytes[id]!.length - (tokenizer.bytes.isByte(id) ? 0.5 : 0);
   const spell = (text: string) => {
     const wanted = Buffer.from(text);
@@ -105,13 +109,13 @@ interface Rules {
   readonly costs: Costs;
   /** Masks of states seen so far. */
   readonly masks: Map<string, TokenMask>;
-  /** Ids of tokens that may open another list before the answer, and that may be refused after it. */
+  /** Ids of tokens that might open another list before the answer, and that might be rejected after it. */
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
 }
 
 /**
- * @param thinking whether the prompt ends inside a block of thinking
- * @throws UserError when the tokenizer lacks one of the characters that an answer is made of
+ * @param thinking whether the prompt ends inside a thinking block
+ * @throws UserError if the tokenizer lacks a character that answers need
  */
 export function createConstraint(
   grammar: AnswerGrammar,
@@ -140,7 +144,7 @@ export function createConstraint(
   };
 }
 
-/** Whether the model has a token of its own that opens a block of thinking. */
+/** Whether the model has a single token that opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
@@ -157,18 +161,21 @@ function requireCharacters(characters: string, { bytes, byFirst }: ConstraintVoc
   });
 }
 
-/** Ids of tokens that hold one of the characters. */
+/** Ids of tokens that contain any of the characters. */
 function holding(characters: string, { bytes }: ConstraintVocabulary): readonly number[] {
   const wanted = Buffer.from(characters);
   return [...bytes.keys()].filter((id) => bytes[id]!.some((byte) => wanted.includes(byte)));
 }
 
 interface Costs {
-  /** Fewest tokens that an answer alone is sure to fit in. */
+  /** Number of tokens that is always enough for the answer alone. */
   readonly answer: number;
-  /** Enough tokens to reach the end of the answer from any free text, with every value written out in full. */
+  /**
+   * Number of tokens that is always enough to reach the end of the answer from free text, with every value
+   * written in full.
+   */
   readonly start: number;
-  /** Enough tokens to reach the end of the answer from within it. */
+  /** Number of tokens that is always enough to reach the end of the answer from within it. */
   from(state: AnswerState): number;
 }
 
@@ -177,7 +184,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
-  /** Tokens of everything from the comma before value `index` to the end. */
+  /** Tokens from the comma before value `index` to the end. */
   const tails: number[] = [];
   // The last value ends with the closing text, the end token or a line break.
   tails[count] = 1 + spell(literals[count]!).length;
@@ -205,13 +212,13 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   };
 }
 
-/** Masks remembered for one grammar; states recur from candidate to candidate and from call to call. */
+/** Maximum number of cached masks per grammar; states recur across candidates and calls. */
 const masksKept = 4096;
 
 class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
-  /** Tokens that follow without choice: the fixed parts of the answer, in the tokenizer's own spelling. */
+  /** Tokens that must follow: the fixed parts of the answer, in the tokenizer's own spelling. */
   #forced: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
@@ -223,7 +230,8 @@ class Reply implements ConstraintState {
   mask(remaining: number): TokenMask {
     const state = this.#state;
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
-      // The rest of the budget is needed for the answer: it starts now, while no value must be cut short.
+      // The remaining budget is needed for the answer, so it must start now, before a value would be cut
+      // short.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
       this.#forced = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
@@ -244,7 +252,7 @@ class Reply implements ConstraintState {
     this.#spellOut();
   }
 
-  /** The rest of a label or of the closing text follows without choice. */
+  /** The rest of a label or of the closing text must follow. */
   #spellOut(): void {
     if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
     const { index, offset } = this.#state;
@@ -252,7 +260,7 @@ class Reply implements ConstraintState {
   }
 
   answerEnd(text: string): number {
-    // No label follows the answer, so that the last one is the last value's, which ends with its line.
+    // No label follows the answer, so the last one belongs to the last value, which ends with its line.
     return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#literals.at(-2)!)) : -1;
   }
 
@@ -269,9 +277,10 @@ class Reply implements ConstraintState {
     return state;
   }
 
-  /** Leaves out tokens after which the answer could no longer be completed with `budget` tokens. */
+  /** Removes tokens after which the answer could no longer be completed within `budget` tokens. */
   #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
-    // A value takes at most this many characters; only near the end of the budget must each token be looked at.
+    // A value takes at most this many characters; tokens must be checked individually only near the end of
+    // the budget.
     if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;
     const { eosTokens } = this.#rules.vocabulary;
     const ids = mask.ids.filter((id) => {

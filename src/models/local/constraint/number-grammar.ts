@@ -1,15 +1,15 @@
-import { smallest } from '../../../statistics/descriptive.js';
+import { largest, smallest } from '../../../statistics/descriptive.js';
 import type { NumberKind } from '../../language-model.js';
 
-/** Which texts are, or can become, one allowed value. */
+/** Which texts are an allowed value or can become one. */
 export interface NumberGrammar {
   /** Whether some allowed value starts with this text. */
   feasible(text: string): boolean;
   /** Whether this text is an allowed value. */
   complete(text: string): boolean;
-  /** Fewest characters that make a feasible text complete. */
+  /** Minimum number of characters that complete a feasible text. */
   shortfall(text: string): number;
-  /** Characters of the longest value: the one that is written out most fully. */
+  /** Number of characters of the longest value. */
   readonly longest: number;
 }
 
@@ -30,15 +30,13 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
       if (!Number.isFinite(length)) throw new Error(`no allowed value starts with '${text}'`);
       return length;
     },
-    longest: Math.max(
-      ...(kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length),
-    ),
+    longest: largest((kind.choices ?? [kind.low, kind.high]).map((end) => end.toFixed(kind.decimals).length)),
   };
 }
 
 /**
- * Smallest and largest whole number n for which n / 10^decimals lies between low and high, both inclusive; there is
- * none where `lowest > highest`. Exact as long as n is a safe integer.
+ * The smallest and largest integer n for which n / 10^decimals is between low and high, inclusive; if there
+ * is none, `lowest > highest`. Exact as long as n is a safe integer.
  */
 export function multiplesBetween(
   low: number,
@@ -46,7 +44,7 @@ export function multiplesBetween(
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance undoes the rounding of the product; the text of a multiple is read as the quotient.
+  // The tolerance compensates for the rounding of the product; the text of a multiple parses as the quotient.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {
@@ -57,10 +55,13 @@ export function multiplesBetween(
 
 const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
-/** Fewest characters that make a text an allowed value; Infinity where none starts with it. */
+/** Minimum number of characters that turn a text into an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/** Offers each choice in the texts that are read as exactly it: with all decimals, and as short as possible. */
+/**
+ * Allows each choice in every spelling that parses to exactly it: with all decimals, and as short as
+ * possible.
+ */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
@@ -69,19 +70,19 @@ function choiceShortfall(choices: readonly number[], decimals: number): Shortfal
     smallest(texts.filter((choice) => choice.startsWith(text)).map((choice) => choice.length - text.length));
 }
 
-/** Works on multiples of 10^-decimals, which are whole numbers. */
+/** Works on multiples of 10^-decimals, which are integers. */
 function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   const longest = String(Math.floor(Math.max(Math.abs(low), Math.abs(high)))).length;
-  /** Whether a multiple of `step` lies between, -0 apart. */
+  /** Whether there is a multiple of `step` in the range, treating -0 separately. */
   const anyMultiple = (negative: boolean, from: number, to: number, step: number) => {
     const [least, most] = negative
       ? [Math.max(from, 1, -highest), -lowest]
       : [Math.max(from, lowest), highest];
     return Math.ceil(least / step) * step <= Math.min(to, most);
   };
-  /** Fewest digits after the point with which some number between can be written. */
+  /** Minimum number of decimals with which some number in the range can be written. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
       if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;

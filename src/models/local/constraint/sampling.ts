@@ -1,14 +1,14 @@
 import type { RandomGenerator } from '../../../random/generator.js';
 import type { Sampling } from '../../language-model.js';
 
-/** Which tokens may come next: only these, or all but these. */
+/** Which tokens may come next: only these, or all except these. */
 export type TokenMask =
   | { readonly kind: 'only'; readonly ids: Int32Array }
   | { readonly kind: 'except'; readonly ids: Int32Array };
 
 /**
- * Chooses one token. One number is drawn from `random` for each token that is sampled, none for greedy choice.
- * @param logits of the whole vocabulary; changed by the call
+ * Samples one token. Draws one number from `random` per sampled token, none for greedy choice.
+ * @param logits of the whole vocabulary; modified
  * @param occurred tokens of the prompt and the answer so far, for the repetition penalty
  */
 export function sampleToken(
@@ -30,7 +30,7 @@ export function sampleToken(
     ids = nucleus(ids, weights, topP);
     weights = softmaxWeights(logits, ids, temperature, logits[best]!);
   }
-  // The likeliest token has weight 1.
+  // The most likely token has weight 1.
   if (minP > 0) for (let i = 0; i < weights.length; i++) if (weights[i]! < minP) weights[i] = 0;
   let rest = random.random() * total(weights);
   for (let i = 0; i < weights.length; i++) {
@@ -41,8 +41,8 @@ export function sampleToken(
 }
 
 /**
- * Natural logarithm of the probability that the model itself (temperature 1, nothing filtered) gives a token.
- * @param ids of which it is one: the probability among these; left out, among all
+ * Natural log-probability that the model itself (temperature 1, unfiltered) gives a token.
+ * @param ids normalises over these tokens only; defaults to all
  */
 export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
   return logits[id]! - logNormaliser(logits, ids);
@@ -57,7 +57,7 @@ export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   return largest + Math.log(sum);
 }
 
-/** Index of the largest logit; the first of equal ones. */
+/** Index of the largest logit, the first if tied. */
 export function argmax(logits: Float32Array, ids?: Int32Array): number {
   if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
   let best = 0;
@@ -92,7 +92,7 @@ function total(weights: Float64Array): number {
   return sum;
 }
 
-/** The k tokens with the largest logits, ties with the last included, by ascending id. */
+/** The k tokens with the largest logits, including ties with the last, by ascending id. */
 function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number): Int32Array {
   const threshold = kthLargest(logits, ids, k);
   const kept: number[] = [];
@@ -103,7 +103,9 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
   return Int32Array.from(kept);
 }
 
-/** The largest logits so far are a heap with the least of them on top: most of a vocabulary is compared once, not sorted. */
+/**
+ * Keeps the largest logits so far in a min-heap, so most of a vocabulary is compared once rather than sorted.
+ */
 function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
   const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
   for (let i = 0; i < (ids ?? logits).length; i++) {
@@ -113,7 +115,7 @@ function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number
   return heap[0]!;
 }
 
-/** Lets a value sink from the top, past all that are less. */
+/** Replaces the top of a min-heap and sifts the value down. */
 function replaceLeast(heap: Float32Array, value: number): void {
   let at = 0;
   while (2 * at + 1 < heap.length) {
@@ -126,10 +128,10 @@ function replaceLeast(heap: Float32Array, value: number): void {
   heap[at] = value;
 }
 
-/** The fewest tokens that hold `share` of the weight, by ascending id. */
+/** The smallest set of tokens that contains `share` of the weight, by ascending id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
   const whole = total(weights);
-  // Tokens below this weight hold less than 1 − share together, so they need no sorting.
+  // Tokens below this weight add up to less than 1 − share, so they don't need sorting.
   const negligible = ((1 - share) * whole) / weights.length;
   const order: number[] = [];
   for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);

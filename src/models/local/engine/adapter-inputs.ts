@@ -1,7 +1,8 @@
 /**
- * Adapters as inputs of the graph: one loaded base serves them all, and itself. Each module that some adapter changes has
- * its factors as inputs, of any rank; an adapter that leaves such a module alone, and the base itself, feed zeros of
- * rank 1. A module whose rows some adapter scales (DoRA) has the scales as an input; the others feed ones.
+ * Adapters as inputs of the graph, so that one loaded base serves itself and all adapters. Each module that
+ * some adapter changes takes its factors as inputs, with any rank. For an adapter that doesn't change the
+ * module, and for the base itself, these are zeros of rank 1. A module whose rows some adapter scales (DoRA)
+ * takes the scales as an input, which is ones for the others.
  */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
@@ -12,18 +13,18 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, and the widths of its input and output. */
+/** A linear module that an adapter changes, with its input and output widths. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
-  /** Whether some adapter scales its rows. */
+  /** True if some adapter scales its rows. */
   readonly scaled: boolean;
 }
 
-/** Factors of all adapted modules, by the names of the graph's inputs. Made once, fed at every run. */
+/** Factors of all adapted modules, by name of the graph input. Created once and fed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
-/** Modules that any of the adapters changes. */
+/** The modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   const changed = new Map(adapters.flatMap((adapter) => [...adapter.modules]));
   return [...changed].map(([name, { a, b }]) => ({
@@ -33,7 +34,7 @@ export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   }));
 }
 
-/** All modules of a model with these names: the last parts of their paths. */
+/** All modules of a model with these names, matched against the end of their paths. */
 export function modulesNamed(names: readonly string[], config: DecoderConfig): AdaptedModule[] {
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
@@ -53,7 +54,10 @@ const inputNames = (module: string) => ({
   rowScale: `${module}.row_scale`,
 });
 
-/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, the scale being part of B. */
+/**
+ * Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, with the scale included
+ * in B.
+ */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],
@@ -84,7 +88,7 @@ export function fedAdapterParameters(
 
 /**
  * The inputs of a run: an adapter's factors, read into memory, or zeros.
- * @param weights of the base, which the scales of rows depend on
+ * @param weights of the base, which the row scales depend on
  */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
@@ -105,7 +109,7 @@ export async function adapterInputs(
   return Object.fromEntries(inputs);
 }
 
-/** The scales of an adapter's rows, by the names of the inputs. They are computed once, from the whole weights. */
+/** An adapter's row scales, by name of the input. Computed once, from the full weights. */
 async function rowScales(
   { modules }: Adapter,
   weights: StoredTensors,
@@ -118,7 +122,7 @@ async function rowScales(
   const { model, folder, graph } = g.build('row scales');
   if (graph.outputs.length === 0 || folder === undefined) return {};
   const session = await ort.InferenceSession.create(model, {
-    // Everything here is constant, so that optimising the graph would compute it one operator at a time.
+    // Everything here is constant, so graph optimisation would compute it one operator at a time.
     graphOptimizationLevel: 'disabled',
     enableMemPattern: false,
     logSeverityLevel: 3,
@@ -140,7 +144,7 @@ function zeros(shape: readonly [number, number]): ort.Tensor {
   return new ort.Tensor('float32', new Float32Array(shape[0] * shape[1]), shape);
 }
 
-/** Products of one row, which decoding consists of, are quicker with the factors stored the other way round. */
+/** Single-row products, of which decoding consists, are faster with the factors stored transposed. */
 function transposed(tensor: StoredTensor, scale: number): ort.Tensor {
   const [rows, columns] = tensor.shape as [number, number];
   const stored = toFloat32(readTensorBytes(tensor), tensor.dtype);

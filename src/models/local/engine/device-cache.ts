@@ -1,36 +1,40 @@
 /**
- * Keys and values in the memory of the device. The tensors that a session leaves there are inputs of the next run, so
- * that no token's keys and values pass through this process. Slots come in blocks: within one, no shape changes.
+ * Keys and values in device memory. Tensors that a session leaves there are inputs of the next run, so keys
+ * and values never pass through this process. Slots are allocated in blocks; within a block, shapes don't
+ * change.
  */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
-/** Slots by which a cache grows. */
+/** Number of slots by which a cache grows. */
 const slotBlock = 64;
 
 /**
- * Lines [headDim] that are written in place. The runtime compares each line's place with every other one, so that more
- * of them are slower than a copy of the whole cache.
+ * Maximum number of lines [headDim] written in place. The runtime compares the positions of all pairs of
+ * lines, so with more, copying the whole cache is faster.
  */
 const linesInPlace = 64;
 
-/** Changes of the tensors of one cache, all in one run. */
+/** Operations on the tensors of one cache, each in a single run. */
 interface CacheGraphs {
-  /** `new` is written to the lines `places` of `cache`, which must be an output too: it is changed where it is. */
+  /**
+   * Writes `new` to the lines `places` of `cache`. The cache must also be passed as the output, because it is
+   * modified in place.
+   */
   readonly write: ort.InferenceSession;
-  /** `rows` and `slots` are taken from `cache` and `new` one after the other along the slots. */
+  /** Takes `rows` and `slots` from `cache` and `new`, concatenated along the slots. */
   readonly rearrange: ort.InferenceSession;
 }
 
 interface DeviceCaches {
   /** @returns an empty cache for one row */
   make(): TokenCache;
-  /** To be called when no cache is used any more. */
+  /** Call when no cache is in use any more. */
   close(): Promise<void>;
 }
 
-/** @throws Error when the device can't be used */
+/** @throws Error if the device can't be used */
 export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
   const graphs = {
     write: await openGraph(shape, write, false),
@@ -49,7 +53,8 @@ type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
 /**
  * A graph with an output for each of the 2 × layers tensors.
- * @param located whether outputs are new tensors on the device; the runtime then ignores those that a run is given
+ * @param located whether outputs are new tensors on the device; the runtime then ignores any passed to the
+ * run
  */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
@@ -88,7 +93,7 @@ const rearrange: Emit = (g, { kvHeads, headDim }) => {
 class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
-  /** Undefined while nothing was ever held: the device is then given a masked slot of zeros. */
+  /** Undefined until anything is stored; the device is then given a masked slot of zeros. */
   #held: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;
@@ -124,7 +129,7 @@ class DeviceCache implements TokenCache {
     this.#length = 0;
   }
 
-  /** What was dropped stays until it is written over. */
+  /** Dropped tokens stay in memory until overwritten. */
   truncate(length: number): void {
     this.#length = Math.min(length, this.#length);
   }
@@ -174,7 +179,7 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: 2 * layers }, slot);
   }
 
-  /** New tensors of some rows and slots. */
+  /** New tensors with a selection of rows and slots. */
   #taken(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
     return this.#rearranged(
       this.#zeros(this.#rows),
@@ -218,7 +223,7 @@ class DeviceCache implements TokenCache {
         ...named('new', lines(added, tokens)),
         places: new ort.Tensor('int64', places, [places.length, 1]),
       },
-      // An output that is given as the input it comes from is changed in place.
+      // An output that is the same tensor as its input is modified in place.
       named('changed', cache),
     );
   }

@@ -1,4 +1,4 @@
-/** Looks for devices in a process of its own: drivers write to the terminal, and a broken one may crash. */
+/** Probes devices in a separate process: drivers write to the terminal, and a broken one may crash. */
 import { chooseDevice, findDevicesHere } from './device.js';
 
 process.send?.({ ...(await findDevicesHere()), auto: await chooseDevice('auto') });

@@ -1,4 +1,4 @@
-/** Why a device can't be used, and what helps: the runtime's own messages name neither. */
+/** Explains why a device can't be used and what helps; the runtime's own messages say neither. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -24,7 +24,7 @@ const remedies: Readonly<Record<Device, string>> = {
   coreml: 'take webgpu, which is Metal on a Mac, or cpu',
 };
 
-/** @param cause what the runtime threw as it tried; undefined where it has no such device */
+/** @param cause what the runtime threw; undefined if it doesn't include the device */
 export function unusable(device: Device, cause?: unknown): UnusableDevice {
   const reason =
     cause === undefined
@@ -35,7 +35,7 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
 
 function reasonOf(device: Device, message: string): string {
   if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
-  // The runtime says no more than that a library could not be loaded.
+  // The runtime only says that a library could not be loaded.
   if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
   return message.split('\n')[0]!;
 }
@@ -44,10 +44,10 @@ const noAdapter = `no graphics card with a ${
   { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan'
 } driver was found`;
 
-/** Places that show an NVIDIA driver: of Linux itself, and of Linux in Windows. */
+/** Paths that exist if there is an NVIDIA driver: on Linux itself, and on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** The first thing that CUDA lacks; undefined where nothing shows. */
+/** The first thing that CUDA lacks; undefined if nothing is found. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,
@@ -67,7 +67,7 @@ export function cudaLack(
   return undefined;
 }
 
-/** Where the runtime's libraries lie. */
+/** The folder of the runtime's libraries. */
 function runtimeFolder(): string {
   const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
   return path.join(path.dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch);

@@ -7,7 +7,10 @@ import { quantizations } from '../weights/quantization.js';
 import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 
-/** Devices that `auto` tries before the processor. WebGPU on Linux may be a software renderer, slower than the processor. */
+/**
+ * Devices that `auto` tries before the CPU. WebGPU on Linux may be a software renderer that is slower than
+ * the CPU.
+ */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
@@ -16,16 +19,16 @@ const preferred: readonly Device[] =
       : ['cuda'];
 
 /**
- * The device to run on.
- * @param field that names the wanted one
- * @throws UserError when the wanted one can't be used, naming those that can
+ * Selects the device to run on.
+ * @param field config field that names it
+ * @throws UserError if that device can't be used; lists those that can
  */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
     for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
     return 'cpu';
   }
-  // The processor is always there.
+  // The CPU is always available.
   const failure = wanted === 'cpu' ? undefined : await tryDevice(wanted);
   if (failure === undefined) return wanted;
   const { usable } = await findDevicesHere();
@@ -39,9 +42,9 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
 }
 
 export interface DevicesHere {
-  /** Devices that a model can run on here and now. */
+  /** Devices on which a model can run here. */
   readonly usable: readonly Device[];
-  /** The others that the runtime knows on this system. */
+  /** The others that the runtime supports on this system. */
   readonly unusable: readonly UnusableDevice[];
 }
 
@@ -61,8 +64,8 @@ function hasProvider(device: Device): boolean {
 }
 
 /**
- * Multiplying in float16 is what graphics cards may offer; a processor would convert each number to and fro.
- * @throws UserError where the device doesn't
+ * Some GPUs can multiply in float16; a CPU would convert each number back and forth.
+ * @throws UserError if the device can't
  */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
@@ -92,7 +95,7 @@ const runs = (device: Device, type: 'float16') =>
     () => false,
   );
 
-/** Runs the smallest model there is. */
+/** Runs a minimal model. */
 async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   const g = new GraphBuilder();
   const x = g.cast(g.input('x', 'float32', [1, 1]), type);
@@ -109,16 +112,16 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
 }
 
 /**
- * Threads that the model should use: the physical cores that are free. More threads than free cores wait for each
- * other and are slower than one (measured: 2 threads on a busy machine a third as fast as 1).
+ * Number of threads for the model: the physical cores that are idle. More threads than idle cores wait for
+ * each other and are slower than one (measured on a busy machine: 2 threads were a third as fast as 1).
  */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
-  // On Windows the load is always 0.
+  // On Windows, the load is always 0.
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 
-/** Hardware threads that share a core count once, where the system tells. */
+/** Hardware threads that share a core count once, if the system reports them. */
 function physicalCores(): number {
   const logical = cpus().length;
   try {

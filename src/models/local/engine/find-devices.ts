@@ -4,12 +4,12 @@ import type { Device } from '../settings.js';
 import type { DevicesHere } from './device.js';
 import { requireRuntime } from './require-runtime.js';
 
-/** Devices that a model can run on here, why others can't be used, and the one that `auto` takes. */
+/** Devices on which a model can run here, why others can't be used, and the one that `auto` selects. */
 export interface Devices extends DevicesHere {
   readonly auto: Device;
 }
 
-/** @throws UserError without the runtime, and when a driver crashes as it is tried */
+/** @throws UserError if the runtime is missing, or a driver crashes while being probed */
 export async function findDevices(): Promise<Devices> {
   requireRuntime();
   const child = startProcess(new URL('./device-child', import.meta.url), {

@@ -1,4 +1,5 @@
 /** Inspects a model directory without loading the model. */
+import { append } from '../../../base/append.js';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
 import { readDecoderConfig } from '../families/hf-config.js';
@@ -16,43 +17,43 @@ export interface ModelReport {
   readonly weights?: {
     readonly parameters: number;
     readonly bytes: number;
-    /** E.g. `BF16`, most frequent first. */
+    /** For example `BF16`; most frequent first. */
     readonly dtypes: readonly string[];
     readonly files: number;
   };
   readonly tokenizer?: {
     readonly file: string;
     readonly templateFile: string;
-    /** Whether the model reads system messages. */
+    /** Whether the model accepts system messages. */
     readonly takesSystem: boolean;
     /** What the chat template does with a system message. */
     readonly system: SystemMessages;
     readonly eosTokens: readonly number[];
   };
-  /** Reasons why the model can't be run; empty when it can. */
+  /** Why the model can't be run; empty if it can. */
   readonly problems: readonly Problem[];
 }
 
-/** The result of `read`; where it throws, undefined, and the list gains its problems. */
+/** Returns the result of `read`; if it throws, returns undefined and adds its problems to the list. */
 export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   try {
     return read();
   } catch (error) {
-    problems.push(...problemsOf(error));
+    append(problems, problemsOf(error));
     return undefined;
   }
 }
 
-/** Reads everything but the weights' values; reports what is wrong under `problems` and never throws it. */
+/** Reads everything but the values of the weights. Reports errors as `problems` and never throws. */
 export function inspectModel(directory: string, ignoredKeys: readonly string[] = []): ModelReport {
   const problems: Problem[] = [];
   const config = attempt(() => readDecoderConfig(directory, ignoredKeys), problems);
   const weights = config && attempt(() => openWeights(directory), problems);
-  if (config !== undefined && weights !== undefined) problems.push(...tensorProblems(config, weights));
+  if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
   if (config !== undefined && tokenizer !== undefined)
-    problems.push(...vocabularyProblems(config, tokenizer));
+    append(problems, vocabularyProblems(config, tokenizer));
   return {
     directory,
     ...(config && { config }),
@@ -70,7 +71,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   };
 }
 
-/** A token that the embedding has no row for would end a generation. */
+/** A token without a row in the embedding would end a generation with an error. */
 function vocabularyProblems(
   config: DecoderConfig,
   { file: tokenizerPath, largestId }: ChatTokenizer,
@@ -87,14 +88,14 @@ function vocabularyProblems(
   ];
 }
 
-/** @throws UserError naming what keeps the model from being run, as far as files alone can tell; reads no tokenizer */
+/** @throws UserError if the model can't be run, as far as its files show without reading the tokenizer */
 export function checkModel(directory: string, ignoredKeys: readonly string[] = []): void {
   const config = readDecoderConfig(directory, ignoredKeys);
   const problems = tensorProblems(config, openWeights(directory));
   if (problems.length > 0) throw new UserError(problems);
 }
 
-/** Tensors that the config calls for and the weights lack, or hold in another shape. */
+/** Tensors that the config requires but the weights lack or have with a different shape. */
 function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[] {
   const problems: Problem[] = [];
   for (const { name, shape } of decoderTensors(config)) {
@@ -110,14 +111,14 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
         });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problems.push(...error.problems);
+      append(problems, error.problems);
     }
     if (problems.length >= 5) break;
   }
   return problems;
 }
 
-/** What all tensors together are. */
+/** Totals over all tensors. */
 export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();

@@ -1,15 +1,16 @@
+import { largest } from '../../../statistics/descriptive.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { ort } from './onnx-runtime.js';
 
-/** Shape of the keys (and of the values) of one token: layers × kvHeads × headDim float32 numbers. */
+/** Shape of one token's keys (and of its values): layers × kvHeads × headDim float32 numbers. */
 export interface CacheShape {
-  /** Those that attend. */
+  /** Number of layers with attention. */
   readonly layers: number;
   readonly kvHeads: number;
   readonly headDim: number;
 }
 
-/** Bytes of the keys and values of one token. */
+/** Bytes of one token's keys and values. */
 export const tokenBytes = ({ layers, kvHeads, headDim }: CacheShape): number =>
   8 * layers * kvHeads * headDim;
 
@@ -19,7 +20,10 @@ export const cacheShape = (config: DecoderConfig): CacheShape => ({
   headDim: config.headDim,
 });
 
-/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left them. */
+/**
+ * Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left
+ * them.
+ */
 export interface NewEntries {
   readonly keys: readonly ort.Tensor[];
   readonly values: readonly ort.Tensor[];
@@ -29,40 +33,48 @@ export interface NewEntries {
 /** Keys and values of a batch of sequences, in the memory of the device that reads them. */
 export interface TokenCache {
   readonly rows: number;
-  /** Tokens held for each row. */
+  /** Number of tokens in each row. */
   readonly lengths: readonly number[];
-  /** The largest of them. */
+  /** The largest of these. */
   readonly length: number;
-  /** Slots for each row, at least 1. Those beyond `length` are spare. */
+  /** Slots per row, at least 1. Those beyond `length` are spare. */
   readonly capacity: number;
-  /** 2 × layers tensors [kvHeads, rows, capacity, headDim]: keys of each layer, then values. Valid until the next change. */
+  /**
+   * 2 × layers tensors [kvHeads, rows, capacity, headDim]: the keys of each layer, then the values. Valid
+   * until the next modification.
+   */
   tensors(): readonly ort.Tensor[];
-  /** Empties the cache for `rows` sequences. */
+  /** Clears the cache for `rows` sequences. */
   reset(rows: number): void;
   /** Drops all tokens from `length` on. */
   truncate(length: number): void;
-  /** Adds tokens to every row, which takes the entries' memory. Capacity becomes a multiple of `block`, or of more. */
+  /**
+   * Adds tokens to every row, taking over the entries' memory. The capacity becomes a multiple of `block` or
+   * larger.
+   */
   append(entries: NewEntries, block?: number): void | Promise<void>;
-  /** Adds sequences, each with so many tokens as it has entries. Absent where all rows must have the same length. */
+  /**
+   * Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length.
+   */
   join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
-  /** Tokens `from` to `to` of one row, by default all, in the form that `append` takes. */
+  /** Tokens `from` to `to` of one row (default: all), in the form that `append` takes. */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
 /**
- * A cache in the memory of this process, in buffers laid out so that the runtime reads them where they are. Buffers only
- * ever grow, which keeps memory flat over many calls.
+ * A cache in this process's memory, laid out so that the runtime reads the buffers in place. Buffers never
+ * shrink, which keeps memory constant over many calls.
  */
 export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
-  /** 2 × layers buffers: keys of each layer, then values of each layer. */
+  /** 2 × layers buffers: the keys of each layer, then the values of each layer. */
   readonly #buffers: Float32Array[];
-  /** Tokens of each row. */
+  /** Number of tokens in each row. */
   #lengths: number[] = [0];
   #capacity = 1;
-  /** Made anew when a shape or a buffer changes. */
+  /** Recreated when a shape or a buffer changes. */
   #tensors: readonly ort.Tensor[] | undefined;
 
   constructor(shape: CacheShape) {
@@ -82,7 +94,7 @@ export class KeyValueCache implements TokenCache {
   }
 
   get length(): number {
-    return Math.max(0, ...this.#lengths);
+    return largest([0, ...this.#lengths]);
   }
 
   get capacity(): number {
@@ -106,10 +118,10 @@ export class KeyValueCache implements TokenCache {
 
   truncate(length: number): void {
     const lengths = this.#lengths.map((held) => Math.min(length, held));
-    this.#layOut(lengths, Math.max(1, ...lengths), [...lengths.keys()]);
+    this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
-  /** With a longer `block` most single tokens move nothing. */
+  /** With a larger `block`, appending a single token usually moves no data. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
@@ -132,7 +144,7 @@ export class KeyValueCache implements TokenCache {
     const { kvHeads, headDim } = this.shape;
     const before = [...this.#lengths.keys()];
     const lengths = [...this.#lengths, ...sequences.map(({ tokens }) => tokens)];
-    const capacity = Math.ceil(Math.max(...lengths) / block) * block;
+    const capacity = Math.ceil(largest(lengths) / block) * block;
     this.#layOut(lengths, Math.max(this.#capacity, capacity), before);
     for (const [i, { keys, values, tokens }] of sequences.entries()) {
       const row = before.length + i;
@@ -170,10 +182,10 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves the held tokens to where other rows and another capacity put them. Rows and capacity may not change in
-   * opposite directions.
-   * @param lengths tokens of the rows to come
-   * @param kept the row that each of the first ones was
+   * Moves the stored tokens to their positions for a different number of rows and capacity. These two may not
+   * change in opposite directions.
+   * @param lengths number of tokens in each of the new rows
+   * @param kept old index of each of the first rows
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -184,8 +196,8 @@ export class KeyValueCache implements TokenCache {
         size: lengths[i]! * headDim,
       })),
     ).flat();
-    // Lines move apart from the last to the first, and together from the first to the last: none is overwritten before
-    // it has moved.
+    // When lines move apart, the last one moves first; when they move together, the first one does. This way
+    // none is overwritten before it has moved.
     if (moves.some(({ from, to }) => to > from)) moves.reverse();
     const needed = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {
@@ -199,7 +211,7 @@ export class KeyValueCache implements TokenCache {
   }
 }
 
-/** Numbers up to which a view of the source costs more than copying one by one. */
+/** Up to this many numbers, copying one by one is faster than creating a view. */
 const fewNumbers = 256;
 
 function copyNumbers(

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 
 /**
- * Makes sure that the runtime of local models is installed. It is an optional dependency: the installation goes on
- * without it where its own script fails, or where it is left out.
- * @throws UserError that says how to get it
+ * Ensures that the runtime of local models is installed. It is an optional dependency: installation succeeds
+ * even if its own script fails or it is omitted.
+ * @throws UserError that says how to install it
  */
 export function requireRuntime(
   resolve: (name: string) => string = createRequire(import.meta.url).resolve,

@@ -20,25 +20,25 @@ export interface SessionSettings {
 }
 
 interface ForwardInput {
-  /** Token ids, row after row: rows × tokens. */
+  /** Token ids, row by row: rows × tokens. */
   readonly ids: ArrayLike<number>;
   readonly rows: number;
-  /** Place of the first new token in its sequence; of each row where they differ. */
+  /** Position of the first new token in its sequence; one per row if they differ. */
   readonly position: number | readonly number[];
   /**
-   * Tokens that the sequences (each of them, where their positions differ) may grow to, where that changes their
-   * rotation (longrope); else those so far.
+   * Maximum number of tokens that the sequences may reach, if that changes their rotation (longrope); per row
+   * if positions differ. Defaults to the current length.
    */
   readonly sequenceTokens?: number | readonly number[];
-  /** For a graph that has such inputs. */
+  /** For a graph with such inputs. */
   readonly adapter?: AdapterInputs;
-  /** Shared by all rows (one row itself). */
+  /** Shared by all rows; has a single row. */
   readonly prompt: TokenCache;
-  /** As many rows as the batch. */
+  /** Has as many rows as the batch. */
   readonly own: TokenCache;
-  /** States of layers that carry one, before the new tokens; none: the sequences begin here. */
+  /** States of recurrent layers before the new tokens; if absent, the sequences start here. */
   readonly states?: States;
-  /** Rows of the flattened [rows × tokens] whose logits are wanted. */
+  /** Rows of the flattened [rows × tokens] whose logits to return. */
   readonly logitsOf: readonly number[];
 }
 
@@ -46,21 +46,21 @@ interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
-  /** Behind the new tokens. */
+  /** After the new tokens. */
   readonly states: States;
 }
 
 export interface DecoderSession {
-  /** A cache for one row, empty, where this session wants it. */
+  /** An empty cache for one row, in the memory this session uses. */
   newCache(): TokenCache;
   forward(input: ForwardInput): Promise<ForwardOutput>;
   close(): Promise<void>;
 }
 
-/** No query stands this late, so a spare slot of a cache is always masked. */
+/** No query has such a late position, so a spare cache slot is always masked. */
 const beyondAnyContext = 2 ** 30;
 
-/** Loads the inference graph. Weights are mapped from their files; nothing is written. */
+/** Loads the inference graph. Weights are memory-mapped from their files; nothing is written. */
 export async function openSession(
   graph: BuiltGraph,
   config: DecoderConfig,
@@ -87,7 +87,7 @@ export async function openSession(
   };
 }
 
-/** Keys, then values of each layer: outputs of their own, or parts of one. */
+/** Keys, then values of each layer: either separate outputs, or slices of a single one. */
 function newEntries(
   results: Readonly<Record<string, ort.Tensor>>,
   layers: number,
@@ -105,7 +105,7 @@ function newEntries(
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** In Node, the runtime lets tensors stay on the device for WebGPU alone. */
+/** In Node, the runtime can keep tensors on the device only for WebGPU. */
 async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return deviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };
@@ -116,11 +116,11 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: 'all',
-    // Shapes differ from call to call; patterns would be kept for each of them.
+    // Shapes differ from call to call, and patterns would be cached for each of them.
     enableMemPattern: false,
     logSeverityLevel: 3,
     ...(settings.device === shaderDevice && {
-      // Only these stay on the device: to read one there would end the process.
+      // Only these stay on the device: reading one from there would crash the process.
       preferredOutputLocation: Object.fromEntries(
         graph.graph.outputs.map(({ name }) => [name, name.startsWith('entries.') ? 'gpu-buffer' : 'cpu']),
       ),
@@ -169,7 +169,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-/** @param distinct rows whose places differ, or 1 */
+/** @param distinct number of rows with different positions, or 1 */
 function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
   const positions = new Int32Array(distinct * slots).fill(beyondAnyContext);

@@ -1,9 +1,13 @@
-/** States of layers that carry one: unlike keys and values they can't be cut to fewer tokens, so copies are kept. */
+/**
+ * States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are
+ * kept.
+ */
+import { largest } from '../../../statistics/descriptive.js';
 
-/** In the order of `stateShapes`, each [rows, …]. Never changed in place. */
+/** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
 export type States = readonly Float32Array[];
 
-/** One row for each of so many sequences that go on from it. */
+/** Repeats a single row for `rows` sequences that continue from it. */
 export function tiledStates(states: States, rows: number): States {
   if (rows === 1) return states;
   return states.map((state) => {
@@ -13,7 +17,7 @@ export function tiledStates(states: States, rows: number): States {
   });
 }
 
-/** Those of more sequences behind others. */
+/** Concatenates the states of two groups of sequences. */
 export function joinedStates(states: States, more: States): States {
   if (states.length === 0) return more;
   return states.map((state, i) => {
@@ -24,7 +28,7 @@ export function joinedStates(states: States, more: States): States {
   });
 }
 
-/** @param rows that there are */
+/** @param rows current number of rows */
 export function keptStates(states: States, rows: number, kept: readonly number[]): States {
   return states.map((state) => {
     const size = state.length / rows;
@@ -36,12 +40,15 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
   });
 }
 
-/** Places of one prompt whose states stay, besides its end: 8 places of a model of 0.8 billion weights take 150 MB. */
+/**
+ * Maximum number of positions of a prompt whose states are kept, besides its end: 8 positions of a model with
+ * 0.8 billion weights take 150 MB.
+ */
 const mostPlaces = 8;
 
-/** States of one sequence at some of its places, the latest of them. */
+/** States of one sequence at some of its positions, the most recent ones. */
 export class StatePlaces {
-  /** By the tokens before them, in rising order. */
+  /** By the number of preceding tokens, ascending. */
   readonly #places: Map<number, States>;
 
   constructor(places: ReadonlyMap<number, States> = new Map()) {
@@ -52,13 +59,13 @@ export class StatePlaces {
     return new StatePlaces(this.#places);
   }
 
-  /** The last place that is no later than `tokens`; 0 where there is none. Later ones are dropped. */
+  /** The last position at or before `tokens`, or 0 if there is none. Drops later ones. */
   cut(tokens: number): number {
     for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
-    return Math.max(0, ...this.#places.keys());
+    return largest([0, ...this.#places.keys()]);
   }
 
-  /** Empty at the beginning, where all are zero. */
+  /** Empty at the start, where all states are zero. */
   at(tokens: number): States {
     return this.#places.get(tokens) ?? [];
   }

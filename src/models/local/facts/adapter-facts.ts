@@ -1,4 +1,4 @@
-/** The facts of a LoRA adapter's directory that `policyloop models check` prints. */
+/** A summary of a LoRA adapter's directory, printed by `policyloop models check`. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Problem } from '../../../base/errors.js';
@@ -13,26 +13,26 @@ import { loraScale } from '../weights/adapter-config.js';
 export interface AdapterFacts {
   readonly kind: 'adapter';
   readonly directory: string;
-  /** Path or name of the model that it was trained on, as the adapter has it. */
+  /** Path or name of the model that it was trained on, as stated in the adapter. */
   readonly base?: string;
   readonly adapter?: {
     readonly rank: number;
     readonly alpha: number;
     /** Factor of the product of A and B. */
     readonly scale: number;
-    /** Scales of the modules for which rank_pattern or alpha_pattern has others. */
+    /** Scales of modules for which rank_pattern or alpha_pattern gives other values. */
     readonly otherScales: readonly number[];
     /** Whether the changed rows have lengths of their own (DoRA). */
     readonly decomposed: boolean;
-    /** Changed modules by their last name, and in how many layers each is. */
+    /** Changed modules by the last part of their path, with the number of layers. */
     readonly modules: Readonly<Record<string, number>>;
     readonly parameters: number;
     readonly bytes: number;
     readonly dtypes: readonly string[];
   };
-  /** Directory of the model that it was compared with, and whether it fits. */
+  /** Directory of the model that it was checked against, and whether it fits. */
   readonly fit?: { readonly model: string; readonly fits: boolean };
-  /** Empty when nothing keeps it from being used. */
+  /** Empty if the adapter can be used. */
   readonly problems: readonly Problem[];
 }
 
@@ -41,8 +41,8 @@ export function isAdapter(directory: string): boolean {
 }
 
 /**
- * Collects what is wrong with the adapter or the model under `problems`, and never throws it.
- * @param model that the adapter should fit; the one that it names, where that is a directory, when undefined
+ * Collects errors in the adapter or the model as `problems`; never throws.
+ * @param model that the adapter should fit; if undefined, the one that it names, if that is a directory
  */
 export function adapterFacts(
   directory: string,
@@ -100,7 +100,7 @@ function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
 
 const short = (value: number) => Number(value.toPrecision(4));
 
-/** Lines of the screen. */
+/** Lines to print. */
 export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (readonly [string, string])[] {
   const rows: (readonly [string, string])[] = [];
   if (adapter !== undefined) {

@@ -1,4 +1,5 @@
-/** The facts of a model directory that `policyloop models check` prints. */
+/** A summary of a model directory, printed by `policyloop models check`. */
+import { append } from '../../../base/append.js';
 import { type Problem, problemsOf } from '../../../base/errors.js';
 import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
@@ -18,26 +19,26 @@ import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelFacts extends ModelReport {
   readonly memory?: MemoryNeed;
-  /** The publisher's recommendation for sampling, and the tokens that end an answer. */
+  /** The publisher's recommended sampling settings, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
-  /** How it samples where a config says nothing else. */
+  /** How it samples unless a config overrides it. */
   readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
-  /** Measured, when it was asked for. */
+  /** Present if measuring it was requested. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
 /** In bytes. */
 export interface MemoryNeed {
-  /** Weights in memory, by the quantizations that are possible. */
+  /** Memory of the weights, for each available quantization. */
   readonly weights: Readonly<Partial<Record<Quantization, number>>>;
   /** Keys and values of one token. */
   readonly contextToken: number;
 }
 
 /**
- * @param quantization whose loss of quality is to be measured, which takes a minute for half a billion parameters
- * @param reference by which the model was named, where that is a store's
+ * @param quantization whose quality loss to measure; takes a minute for half a billion parameters
+ * @param reference by which the model was named, if it is in a store
  */
 export async function modelFacts(
   directory: string,
@@ -49,7 +50,7 @@ export async function modelFacts(
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
-    problems.push(...problemsOf(error));
+    append(problems, problemsOf(error));
   });
   const loss =
     quantization && problems.length === 0
@@ -93,9 +94,9 @@ function templateProblems({ tokenizer }: ModelReport): Problem[] {
 }
 
 /**
- * The memory that a model needs. An embedding that is not also the output layer stays on disk, as its rows are looked up
- * one by one; vectors are always float32.
- * @param stored weights, whose blocks of codes stay as they are
+ * Memory that a model needs. An embedding that isn't also the output layer stays on disk, because its rows
+ * are looked up individually; vectors are always float32.
+ * @param stored weights, whose blocks of codes are kept as they are
  */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
@@ -128,5 +129,5 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   };
 }
 
-/** Bits that a weight takes, with its share of the block's scale and offset. */
+/** Bits per weight, including its share of the block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;

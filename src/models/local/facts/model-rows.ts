@@ -1,5 +1,7 @@
-/** The facts of a model directory as lines of the screen. */
+/** Formats the summary of a model directory for the terminal. */
+
 import { basename } from 'node:path';
+import { append } from '../../../base/append.js';
 import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import type { SystemMessages } from '../engine/inspect.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
@@ -47,10 +49,10 @@ export function modelRows(facts: ModelFacts): (readonly [string, string])[] {
       ['constrained', 'temperature 1, the whole distribution (model.format: auto or constrained)'],
     );
   if (devices !== undefined)
-    rows.push(
+    append(rows, [
       ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
       ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
-    );
+    ]);
   if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   return rows;

@@ -1,4 +1,4 @@
-/** A model in a line: what `policyloop models list` tells of each. */
+/** One-line summary of a model, for `policyloop models list`. */
 import { problemsOf } from '../../../base/errors.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';
@@ -7,14 +7,14 @@ import { openWeights } from '../weights/open-weights.js';
 export interface ModelSummary {
   readonly parameters?: number;
   readonly bytes?: number;
-  /** E.g. `Q4_K`, most frequent first. */
+  /** For example `Q4_K`; most frequent first. */
   readonly dtypes?: readonly string[];
   readonly contextTokens?: number;
-  /** The first reason why it can't be run, as far as config and weights tell. */
+  /** The first reason why it can't be run, as far as config and weights show. */
   readonly problem?: string;
 }
 
-/** @param model its directory, or a GGUF file; its tokenizer is not read, which takes seconds */
+/** @param model its directory, or a GGUF file; its tokenizer is not read, because that takes seconds */
 export function summariseModel(model: string): ModelSummary {
   try {
     const { contextTokens } = readDecoderConfig(model);
@@ -36,7 +36,7 @@ function problemOf(check: () => void): string | undefined {
   }
 }
 
-/** One line: the field, what it is, and why that can't be. */
+/** One line: the field, its value, and the problem. */
 function textOf(error: unknown): string {
   const [problem] = problemsOf(error);
   if (problem === undefined) return String(error);

@@ -1,11 +1,11 @@
-/** The keys of `config.json` that are read, and what a family of models says of its own. */
+/** The keys of `config.json` that are read, and the family-specific rules for interpreting them. */
 import { z } from 'zod';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
 import { type Rope, ropeShape } from '../weights/rope.js';
 
 const whole = z.int().positive();
-/** Ten times what the largest published decoders have, and more. */
+/** At least ten times the values of the largest published decoders. */
 const largest = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
 export const largestContext = 2 ** 30;
 
@@ -76,16 +76,16 @@ export type HfConfig = z.output<typeof configSchema>;
 
 export type LayerType = 'full_attention' | 'sliding_attention';
 
-/** Layers that carry a state in place of attention. */
+/** Layers that carry a state instead of using attention. */
 interface RecurrentLayers {
   /** Their name in `layer_types`. */
   readonly type: string;
-  /** Whether a layer is one where `layer_types` is absent. */
+  /** Whether a layer is of this type, if `layer_types` is absent. */
   readonly at: (config: HfConfig, layer: number) => boolean;
   readonly of: (config: HfConfig, file: string) => Recurrence;
 }
 
-/** What the decoder does other than Llama's. */
+/** How the decoder differs from Llama's. */
 export type Options = Partial<
   Pick<
     DecoderConfig,
@@ -109,34 +109,37 @@ export type Options = Partial<
 >;
 
 export interface Family {
-  /** Names of keys that it spells otherwise than Llama. */
+  /** Keys whose spelling differs from Llama's. */
   readonly spelling?: Readonly<Record<string, string>>;
-  /** Keys, spelled as Llama's, that follow from others where they are absent or null. */
+  /** Keys, in Llama's spelling, that are derived from others if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** Keys of its own. */
+  /** The family's own keys. */
   readonly keys: readonly OwnKey[];
-  /** Keys that change nothing in this family. */
+  /** Keys that have no effect in this family. */
   readonly harmless?: readonly string[];
-  /** Values at which keys change nothing in this family. */
+  /** Values at which keys have no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
-  /** What absent keys mean, not what null means. */
+  /** Defaults of absent keys; they don't apply to null. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly activation: 'silu' | 'gelu-tanh';
-  /** Which biases the family can have. */
+  /** Which biases the family may have. */
   readonly biases: 'all' | 'attention' | 'queries, keys and values' | 'none';
   readonly theta?: number;
   readonly ropes?: readonly Exclude<Rope['scaling'], 'divided'>[];
   readonly ropeAliases?: Readonly<Record<string, 'longrope'>>;
-  /** Keys of the rope's section that `options` reads. */
+  /** Keys of the rope section that `options` reads. */
   readonly ropeKeys?: readonly string[];
   readonly partialRotation?: boolean;
-  /** The type of a layer that `layer_types` leaves open; undefined where that key isn't read, and no layer has a window. */
+  /**
+   * The default type of a layer that `layer_types` doesn't specify; undefined if that key isn't read and no
+   * layer has a window.
+   */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
-  /** Whether `layer_types` may say otherwise. */
+  /** Whether `layer_types` may override this. */
   readonly typed?: boolean;
-  /** Whether layers have windows at all. */
+  /** Whether any layers have windows. */
   readonly windowed?: (config: HfConfig) => boolean;
-  /** Keys of the rope of a layer, in place of the config's own; null: no rotation. */
+  /** Rope keys of a layer, replacing the config's own; null for no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => Options;

@@ -1,6 +1,6 @@
 /**
- * What each family of models makes of its `config.json`: the keys that it reads beside those of all, what holds where a
- * key is absent (as in Transformers 5), and the options of the decoder.
+ * How each model family interprets its `config.json`: keys read in addition to the common ones, defaults (as
+ * in Transformers 5), and options of the decoder.
  */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
@@ -11,7 +11,7 @@ import { lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
-/** Windows but for every n-th layer. */
+/** Every n-th layer has full attention, the others a window. */
 const allBut =
   (n: number) =>
   (_: HfConfig, layer: number): LayerType =>
@@ -90,7 +90,7 @@ const olmo = {
   }),
 } as const satisfies Partial<Family>;
 
-/** The old spelling gives one scaling, which is not that of layers with a window. */
+/** The old spelling gives a single scaling, which doesn't apply to layers with a window. */
 const plainInWindows =
   (theta: (config: HfConfig, type: LayerType) => number) =>
   (config: HfConfig, _: number, type: LayerType): Partial<HfConfig> => ({
@@ -214,7 +214,7 @@ export const families: Readonly<Record<string, Family>> = {
       'normalization_function',
       'init_method',
     ],
-    // Absent keys of experts and layers mean a model with Mamba and experts.
+    // If the keys for experts and layer types are absent, the model has Mamba layers and experts.
     defaults: { num_local_experts: 8, shared_intermediate_size: 1024 },
     activation: 'silu',
     biases: 'attention',
@@ -260,7 +260,7 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
   ]);
 }
 
-/** @throws UserError where some layers are of another kind than attention and one feed-forward part */
+/** @throws UserError if some layers are anything other than attention plus a single feed-forward part */
 function hybridLayers(config: HfConfig, file: string): object {
   const experts = config.num_local_experts;
   if (experts !== 0) throw unsupported(file, 'num_local_experts', experts, ['0']);

@@ -1,7 +1,7 @@
 import { llamaModules } from '../weights/decoder-config.js';
 import type { Family } from './config-schema.js';
 
-/** GPT-2: learned positions, LayerNorm, no gate, keys and modules with names of its own. */
+/** GPT-2: learned positions, LayerNorm, no gate, and its own names for keys and modules. */
 export const gpt2: Family = {
   spelling: {
     n_embd: 'hidden_size',
@@ -12,7 +12,7 @@ export const gpt2: Family = {
     activation_function: 'hidden_act',
     layer_norm_epsilon: 'rms_norm_eps',
   },
-  // Without a width of its own, the feed-forward part is four times as wide as the stream.
+  // By default, the feed-forward part is four times as wide as the residual stream.
   derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
   keys: [],
   harmless: [

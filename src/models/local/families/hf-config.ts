@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { largest } from '../../../statistics/descriptive.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { harmlessModelKeys, type KnownKeys, refuseUnknownKeys, withoutKeys } from '../weights/config-keys.js';
 import {
@@ -28,8 +29,8 @@ import { families } from './families.js';
 
 /**
  * @param directory of a Hugging Face model, or a GGUF file
- * @param ignoredKeys of config.json or of the file's metadata, which are read as if they were not there
- * @throws UserError naming the field of config.json that is missing or that the decoder does not support
+ * @param ignoredKeys keys of config.json or of the file's metadata to treat as absent
+ * @throws UserError naming the field of config.json that is missing or unsupported
  */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
@@ -46,14 +47,17 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
-/** Whether the weights hold an output layer other than the embedding: as in Transformers 5, it then counts. */
+/**
+ * Whether the weights have an output layer that differs from the embedding; as in Transformers 5, it is then
+ * used.
+ */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   try {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
   } catch (error) {
-    // Whoever opens the weights says what is wrong with them.
+    // Opening the weights will report the problem.
     if (error instanceof UserError) return false;
     throw error;
   }
@@ -78,18 +82,18 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
-/** GGUF files hold the rates of decays as they are, and heads of values that share a key apart from each other. */
+/** GGUF files store decay rates directly, and interleave value heads that share a key. */
 function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence?.kind !== 'gated delta') return recurrence === undefined ? layer : { ...layer, recurrence };
-  // Ollama's own files say whether they moved the heads.
+  // Ollama's own files say whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
 /**
- * Reads `config.json` into what the decoder graph needs. Takes old and new spellings: `torch_dtype` and `dtype`;
- * `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer type). Refuses by name what the decoder
- * cannot compute.
+ * Parses `config.json` into what the decoder graph needs. Accepts old and new spellings: `torch_dtype` and
+ * `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer type). Rejects by
+ * name what the decoder doesn't support.
  * @param file named in errors
  */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
@@ -147,19 +151,19 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   };
 }
 
-/** YaRN is often added to a config whose `max_position_embeddings` tells what it was trained with. */
+/** YaRN is often added to a config whose `max_position_embeddings` still has the value from training. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     largestContext,
-    Math.max(
+    largest([
       stated,
       ...layers.map(({ rope }) =>
         rope?.scaling === 'yarn' ? Math.floor(rope.factor * rope.originalContext) : 0,
       ),
-    ),
+    ]),
   );
 
-/** Models with pictures have the part for text in `text_config`. */
+/** Vision-language models have the text part in `text_config`. */
 const withText: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
@@ -206,7 +210,7 @@ function readFamily(
   });
 }
 
-/** Keys by Llama's names. One of the family's own counts before Llama's. */
+/** Renames keys to Llama's names. If both are present, the family's own takes precedence. */
 function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);
@@ -264,7 +268,8 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)
     throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
-  // Only some have such biases; Transformers leaves the key of others out, whatever the weights hold.
+  // Only some families have such biases; Transformers ignores the key for the others, whatever the weights
+  // contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw unsupported(file, 'mlp_bias', true, [`false, as ${name} has it`]);
   if (config.attention_bias === true && family.biases === 'none')

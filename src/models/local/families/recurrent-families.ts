@@ -1,9 +1,9 @@
-/** Families in which only some layers attend, and the others carry a state. */
+/** Families in which only some layers use attention and the others carry a state. */
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';
 
-/** Three of four layers by the gated delta rule, the fourth with gated attention. */
+/** Three of every four layers use the gated delta rule, the fourth gated attention. */
 export const qwen35: Family = {
   keys: [
     'full_attention_interval',
@@ -30,7 +30,7 @@ export const qwen35: Family = {
   activation: 'silu',
   biases: 'attention',
   partialRotation: true,
-  // Text has the same position along each of the three axes.
+  // Text has the same position along all three axes.
   ropeKeys: ['mrope_section', 'mrope_interleaved'],
   typed: true,
   recurrent: {
@@ -57,7 +57,7 @@ function gatedDelta(config: HfConfig, file: string) {
   } as const;
 }
 
-/** Gated convolutions over a few tokens between layers with attention. */
+/** Gated convolutions over a few tokens, with attention layers in between. */
 export const lfm2: Family = {
   spelling: {
     norm_eps: 'rms_norm_eps',
@@ -128,7 +128,7 @@ const lfm2Modules: DecoderConfig['modules'] = {
   norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
 };
 
-/** Two thirds of the stated width, which is that of a part without a gate, up to a round number. */
+/** Two thirds of the stated width (which assumes no gate), rounded up to a multiple. */
 function adjustedWidth(config: HfConfig): number {
   if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
   const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];

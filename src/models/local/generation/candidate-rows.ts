@@ -1,3 +1,5 @@
+import { append } from '../../../base/append.js';
+import { smallest } from '../../../statistics/descriptive.js';
 import type { NewEntries, TokenCache } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
 import { joinedStates, keptStates, type States, tiledStates } from '../engine/states.js';
@@ -6,10 +8,13 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/** Slots by which the cache of the candidates grows: with whole blocks, spare slots don't change a sum's last bits. */
+/**
+ * Number of slots by which the candidates' cache grows: in whole blocks, so that spare slots don't change the
+ * last bits of a sum.
+ */
 const ownBlock = 32;
 
-/** A request from when it came to its last answer. */
+/** A request, from arrival to its last answer. */
 export interface Work {
   readonly request: GenerationRequest;
   readonly hooks: GenerationHooks;
@@ -17,12 +22,12 @@ export interface Work {
   reject(error: unknown): void;
 }
 
-/** A request whose prompt is read, or was. */
+/** A request whose prompt is being read or has been read. */
 export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** Tokens of `held` when its prompt was read: the same list while no other request uses it. */
+  /** The tokens of `held` when its prompt was read; the same list as long as no other request uses it. */
   read?: readonly number[];
 }
 
@@ -32,22 +37,26 @@ export interface Row {
 }
 
 /**
- * The candidates under way: each step of the model decodes a token of all of them. They answer one prompt, whose keys they
- * share, or several: then each row holds its own, so that others can join between two steps.
+ * The candidates in flight: each step of the model decodes one token of all of them. They either answer a
+ * single prompt and share its keys, or several prompts; each row then has its own keys, so that others can
+ * join between steps.
  */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #vocabulary: number;
-  /** Holds nothing. */
+  /** Always empty. */
   readonly #none: TokenCache;
-  /** What the candidates have generated; where prompts are several, those, too. */
+  /** What the candidates have generated; with several prompts, these as well. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
-  /** The last rows as long as they are not in the cache: all that join before a step move the others once. */
+  /**
+   * Rows not yet in the cache: all that join before a step are added together, so that the others move only
+   * once.
+   */
   #arrived: NewEntries[] = [];
-  /** Those of the rows. */
+  /** States of the rows. */
   #states: States = [];
   #several = false;
 
@@ -68,17 +77,17 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Tokens that a row has room for. */
+  /** Number of tokens for which a row has room. */
   get capacity(): number {
     return this.#own.capacity;
   }
 
-  /** Whether rows of different lengths are possible. */
+  /** Whether rows may have different lengths. */
   get canJoin(): boolean {
     return this.#own.join !== undefined;
   }
 
-  /** To be called while there are no rows. */
+  /** Call only while there are no rows. */
   begin(several: boolean): void {
     this.#several = several;
     this.#own.reset(0);
@@ -86,13 +95,16 @@ export class CandidateRows {
     this.#states = [];
   }
 
-  /** Candidates that begin at the end of their prompt. */
+  /** Adds candidates that start at the end of their prompt. */
   async join(work: Begun, running: readonly Candidate[]): Promise<void> {
     if (running.length === 0) return;
     const { held } = work;
     if (this.#several) {
       const entries = await held.cache.entries(0);
-      this.#arrived.push(...running.map(() => entries));
+      append(
+        this.#arrived,
+        running.map(() => entries),
+      );
     } else this.#own.reset(running.length);
     const states = tiledStates(held.states.at(held.cache.length), running.length);
     this.#states = joinedStates(this.#states, states);
@@ -108,9 +120,9 @@ export class CandidateRows {
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Tokens that a constraint leaves no choice about are read together with the one before them. In a batch of
-    // requests, they would make the rounding of one depend on the others.
-    const tokens = this.#several ? 1 : Math.min(...rows.map(({ candidate }) => candidate.unread.length));
+    // Tokens forced by a constraint are read together with the one before them. In a batch of requests, this
+    // would make the rounding of one depend on the others.
+    const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>
       Array.from({ length: tokens }, (_, place) => ({ row, place, next: chosen[row]![place + 1] })).filter(
@@ -149,7 +161,7 @@ export class CandidateRows {
     return failed;
   }
 
-  /** Rows that don't stay leave. */
+  /** Removes the rows that don't stay. */
   async keep(stays: (row: Row) => boolean): Promise<void> {
     const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
     if (kept.length === this.#rows.length) return;
@@ -166,7 +178,7 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** A conversation that goes on after a single answer finds its keys and values there. */
+  /** Keeps a single answer's keys and values for a conversation that continues from it. */
   async #keepAnswers(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;

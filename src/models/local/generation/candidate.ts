@@ -8,35 +8,37 @@ import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'conversation'> {
-  /** Factors of the adapter; the same object each time, as prompts are kept by it. */
+  /** Factors of the adapter; always the same object, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** Its system message: a prompt goes on from one that has the same. */
+  /** Its system message; a prompt only continues one with the same system message. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  /** Whether log-probabilities at the temperature of the sampling are wanted. */
+  /** Whether to return log-probabilities at the sampling temperature. */
   readonly sampledLogProbabilities?: boolean;
   /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
-  /** Stop texts count only once its answer is complete. */
+  /** With a constraint, stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
-  /** Token ids of texts that are scored as answers, in place of answering; `maxTokens` is the length of the longest. */
+  /**
+   * Token ids of texts to score as answers instead of generating; `maxTokens` is the length of the longest.
+   */
   readonly texts?: readonly (readonly number[])[];
 }
 
 export interface GenerationHooks {
-  /** Receives more text of a candidate, as soon as it is certain. */
+  /** Receives new text of a candidate as soon as it is final. */
   onText?(candidate: number, text: string): void;
-  /** Asked before every run of the model; true ends the generation with `AbortedError`. */
+  /** Called before every run of the model; returning true ends the generation with `AbortedError`. */
   aborted(): boolean;
 }
 
-/** An unfinished answer. It has its own random numbers, so the candidates beside it don't change it. */
+/** An unfinished answer. It has its own random stream, so other candidates don't affect it. */
 export class Candidate {
   readonly ids: number[] = [];
-  /** Chosen tokens that the model has yet to read, at least one until the answer is finished. */
+  /** Chosen tokens that the model hasn't read yet; at least one until the answer is finished. */
   readonly unread: number[] = [];
-  /** Whether tokens without choice need their log-probabilities. */
+  /** Whether forced tokens need log-probabilities. */
   readonly scored: boolean;
   readonly #index: number;
   readonly #request: GenerationRequest;
@@ -50,7 +52,7 @@ export class Candidate {
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  /** Whether stop strings count from here on. */
+  /** Whether stop texts count from now on. */
   #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
@@ -75,17 +77,20 @@ export class Candidate {
     this.#mask = this.#nextMask();
   }
 
-  /** Whether no more tokens come. */
+  /** True if no more tokens will be chosen. */
   get ended(): boolean {
     return this.#finish !== undefined;
   }
 
-  /** Whether nothing is left to read: all but the first of the unread tokens of an ended answer lack their score. */
+  /**
+   * True if nothing is left to read. In an ended answer, all unread tokens but the first still lack their
+   * score.
+   */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }
 
-  /** Chooses the next token from its logits, which are changed, and those that follow without choice. */
+  /** Chooses the next token from its logits, which are modified, plus any forced tokens after it. */
   take(logits: Float32Array): void {
     const { logProbabilities, sampledLogProbabilities, sampling } = this.#request;
     const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
@@ -108,7 +113,7 @@ export class Candidate {
     }
   }
 
-  /** Notes the log-probability of a token that was chosen, under the model itself. */
+  /** Records the log-probability of a chosen token under the model itself. */
   score(logits: Float32Array, id: number): void {
     this.#logProbabilities.push(logProbability(logits, id));
   }

@@ -1,4 +1,5 @@
-/** A loaded model: messages in, answers out. Lives in the model's own process. */
+/** A loaded model: messages in, answers out. Runs in the model's own process. */
+import { largest } from '../../../statistics/descriptive.js';
 import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
@@ -43,24 +44,24 @@ export interface Engine {
   readonly report: LoadReport;
   /**
    * Calls may overlap.
-   * @throws RequestError when the prompt or the answer doesn't fit
-   * @throws AbortedError when `hooks.aborted()` turns true
+   * @throws RequestError if the prompt or the answer doesn't fit
+   * @throws AbortedError when `hooks.aborted()` returns true
    */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   /**
-   * Answers jobs that name no adapter with this one, of the modules that are `adaptable`.
-   * @throws UserError when it is no adapter of this model
+   * From now on, jobs that name no adapter use this one, which changes only `adaptable` modules.
+   * @throws UserError if it isn't an adapter of this model
    */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A request that can never be met as it is. */
+/** A request that can't be fulfilled as it is. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 }
 
-/** @throws UserError when the directory or the device can't be used */
+/** @throws UserError if the directory or the device can't be used */
 export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const config = readDecoderConfig(settings.path, settings.ignoreKeys);
   const tokenizer = openTokenizer(settings.path, settings.template);
@@ -76,7 +77,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are kept by this object: a copy has none. Read anew, tokens have the same numbers in a run that goes on.
+  // Prompts are cached by this object, so a copy starts with none. This makes a resumed run read the same
+  // tokens with the same rounding.
   const adapterOf = ({ adapter }: GenerateJob) =>
     adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
@@ -124,7 +126,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's choice counts, then the publisher's recommendation, then plain sampling.
+      // The caller's settings take precedence over the publisher's recommendation, and that over plain
+      // sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -134,8 +137,8 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
 }
 
 /**
- * Token ids of texts as whole answers: each ends with the token that the chat template ends one with, so that no text has
- * an advantage over a longer one that begins with it.
+ * Token ids of texts as complete answers. Each ends with the chat template's end token, so that no text has
+ * an advantage over a longer one that starts with it.
  */
 function answersOf(
   texts: readonly string[],
@@ -151,7 +154,7 @@ function answersOf(
 
 /** @returns the length of the longest text */
 function requireRoom(texts: readonly (readonly number[])[], room: number): number {
-  const longest = Math.max(...texts.map(({ length }) => length));
+  const longest = largest(texts.map(({ length }) => length));
   if (texts.length === 0 || texts.some(({ length }) => length === 0))
     throw new RequestError('there is nothing to score: each text needs a token, and there must be one');
   if (longest > room)
@@ -161,7 +164,9 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/** Graph inputs for the adapter of a directory, and for the base (undefined) or the adapter that it has adopted. */
+/**
+ * Graph inputs for each adapter directory, and for the base (undefined) or the adapter that it has adopted.
+ */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -183,8 +188,7 @@ async function loadAdapters(
 }
 
 /**
- * The inference graph with weights as they are stored, or quantised (made now, where they are not there yet). An adapter
- * is added as it is.
+ * The inference graph, with weights as stored or quantised (now, if not cached). Adapters aren't quantised.
  * @param fed modules whose adapters are inputs
  */
 export function buildGraph(
@@ -212,7 +216,10 @@ export function buildGraph(
   return buildInferenceGraph(config, parametersOf, device);
 }
 
-/** Ids by generation_config.json, else by config.json; the chat template's own end token is always one. */
+/**
+ * End tokens from generation_config.json, otherwise from config.json; always includes the chat template's
+ * own.
+ */
 export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
@@ -222,19 +229,19 @@ export function endTokens(
   return new Set([...stated, ...tokenizer.eosTokens]);
 }
 
-/** Whether the prompt ends inside a block of thinking, as some templates have it. */
+/** Whether the prompt ends inside a thinking block, as with some templates. */
 export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatMessage[]): boolean {
   const text = tokenizer.promptText(messages);
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Choices that are remembered: those of a text world change from step to step. */
+/** Maximum number of cached choice constraints; in a text world the choices change every step. */
 const choicesKept = 4096;
 
-/** Constraints of the grammars and choices seen so far, with the masks that they have computed. */
+/** Constraints of the grammars and choices seen so far, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
-  /** Answers that are one of the texts. */
+  /** Restricts answers to one of the texts. */
   among(texts: readonly string[]): Constraint;
 }
 

@@ -1,3 +1,5 @@
+import { append } from '../../../base/append.js';
+import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
@@ -16,11 +18,13 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-/** Tokens prefilled in one run: enough to use the processor well, few enough for quick aborts. */
+/** Tokens prefilled per run: enough to use the processor well, few enough to abort quickly. */
 const longestChunk = 256;
 const shortestChunk = 32;
 
-/** Attention scores held at once, in float32 numbers (64 MB): far into a long prompt the chunks get shorter. */
+/**
+ * Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter.
+ */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -28,14 +32,14 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Memory of the rows of a batch, and of the prompts that are held. */
+/** Memory of a batch's rows, and of the cached prompts. */
 const batchBytes = 2 ** 29;
 
 /**
- * Generates answers. The prompt is prefilled once, whatever the number of candidates, and its keys and values stay for
- * later calls, which compute only what their prompts add. Calls may overlap: they are met one after the other, or `most`
- * at the same time. Then each step of the model decodes a token of all of them; others join between two steps, and those
- * that have ended leave.
+ * Generates answers. A prompt is prefilled once for all its candidates, and its keys and values are kept for
+ * later calls, which compute only what their prompts add. Calls may overlap: they are processed one after
+ * another, or up to `most` at a time. In that case each step of the model decodes one token of all of them;
+ * others join between steps, and finished ones leave.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
@@ -43,25 +47,26 @@ export class TextGenerator {
   /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #bytes: TokenBytes;
-  /** Requests at the same time. */
+  /** Maximum number of concurrent requests. */
   readonly #most: number;
-  /** Tokens that the rows of a batch may hold. */
+  /** Maximum number of tokens in the rows of a batch. */
   readonly #tokens: number;
   readonly #prompts: PromptCaches;
-  /** Holds nothing. */
+  /** Always empty. */
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
-  /** Where texts are scored; empty between. */
+  /** Used for scoring texts; empty otherwise. */
   #scored: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   #entering: Begun | undefined;
-  /** Requests that joined since there were no rows. */
+  /** Number of requests that have joined since there were no rows. */
   #joined = 0;
   #working = false;
 
   /**
-   * @param most requests at the same time, where the session's caches allow for rows of different lengths
-   * @param memory of the keys and values of all rows of a batch, in bytes, and that of the prompts that are held
+   * @param most maximum number of concurrent requests, if the session's caches support rows of different
+   * lengths
+   * @param memory in bytes for the keys and values of a batch's rows, and separately for the cached prompts
    */
   constructor(
     session: DecoderSession,
@@ -86,8 +91,9 @@ export class TextGenerator {
   }
 
   /**
-   * With `texts`, their scores instead of answers.
-   * @throws AbortedError once `hooks.aborted()` is true; tokens prefilled by then stay for later calls.
+   * With `texts`, returns their scores instead of answers.
+   * @throws AbortedError once `hooks.aborted()` returns true; tokens prefilled by then are kept for later
+   * calls
    */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
@@ -96,12 +102,12 @@ export class TextGenerator {
     });
   }
 
-  /** Drops the prompts that are kept. */
+  /** Drops the cached prompts. */
   forget(): void {
     this.#prompts.clear();
   }
 
-  /** Prompts come first: the more rows a step has, the less a token costs. */
+  /** Prefills prompts first: the more rows a step has, the less each token costs. */
   async #work(): Promise<void> {
     this.#working = true;
     for (;;) {
@@ -115,7 +121,10 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /** A request that can be met now, beside those that are. Who waits for another adapter waits for one batch at most. */
+  /**
+   * The next request that can join the current ones. A request for another adapter waits for at most one
+   * batch.
+   */
   #next(): Work | undefined {
     const [row] = this.#rows.all;
     if (row === undefined) {
@@ -133,13 +142,13 @@ export class TextGenerator {
     return this.#waiting.take(adapter);
   }
 
-  /** Whether the batch stays within its memory with the longest answers that there may be. */
+  /** Whether the batch stays within its memory even if all answers reach their maximum length. */
   #fits({ request }: Work): boolean {
     const rows = this.#rows.all.length + request.seeds.length;
     const lengths = [request, ...this.#rows.all.map(({ work }) => work.request)].map(
       ({ prompt, maxTokens }) => prompt.length + maxTokens,
     );
-    return rows * Math.max(this.#rows.capacity, ...lengths) <= this.#tokens;
+    return rows * largest([this.#rows.capacity, ...lengths]) <= this.#tokens;
   }
 
   async #begin(work: Work): Promise<void> {
@@ -154,7 +163,7 @@ export class TextGenerator {
     }
   }
 
-  /** Reads a part of the prompt; its candidates begin at its end. */
+  /** Reads a part of the prompt; at its end, its candidates start. */
   async #prefill(work: Begun): Promise<void> {
     const { held, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
@@ -210,8 +219,9 @@ export class TextGenerator {
   async #join(work: Begun, logits: Float32Array): Promise<void> {
     const { candidates, held, hooks, request } = work;
     work.read = held.tokens;
-    candidates.push(
-      ...request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
+    append(
+      candidates,
+      request.seeds.map((seed, index) => new Candidate(index, seed, request, this.#bytes, hooks)),
     );
     for (const candidate of candidates) candidate.take(logits.slice());
     await this.#rows.join(

@@ -2,46 +2,48 @@ import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import type { TokenCache } from '../engine/key-value-cache.js';
 import { StatePlaces } from '../engine/states.js';
 
-/** A prompt whose keys and values are there. */
+/** A prompt with cached keys and values. */
 export interface HeldPrompt {
   readonly cache: TokenCache;
   states: StatePlaces;
-  /** Tokens that `cache` holds the keys and values of. Another list as soon as another request uses it. */
+  /**
+   * Tokens whose keys and values are in `cache`. Replaced by another list as soon as another request uses it.
+   */
   tokens: readonly number[];
 }
 
-/** What must be the same for a prompt to be of use. */
+/** What must match for a cached prompt to be reusable. */
 export interface PromptKind {
   readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
-  /** Who proposes and who revises take turns: neither loses what it has read to the other. */
+  /** The proposer and the critic alternate, and this keeps them from evicting each other's prompts. */
   readonly system?: string | undefined;
-  /** Whether keys are turned as longrope does for long sequences. */
+  /** Whether keys are rotated for long sequences (longrope). */
   readonly long: boolean;
 }
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Tokens of the prompt that was asked for; those of an answer may follow. */
+  /** Number of tokens in the requested prompt; those of an answer may follow. */
   asked: number;
 }
 
 interface PromptLimits {
-  /** Requests that are met at the same time. */
+  /** Maximum number of concurrent requests. */
   readonly requests: number;
-  /** Tokens of all prompts, where there are several requests at the same time. */
+  /** Maximum number of tokens in all prompts, for concurrent requests. */
   readonly tokens: number;
   /** Whether some layers carry a state. */
   readonly carries: boolean;
 }
 
-/** Adapters and system messages whose last prompt stays in memory. */
+/** Maximum number of adapters and system messages whose last prompt is cached. */
 const mostPrompts = 4;
 
 /**
- * The last prompt of each adapter (and of the base), whose keys and values are wrong for any other, and of each system
- * message. With several requests at the same time there are more, as each goes on from its own. When there are too many,
- * the one that was not used for longest gives its memory to the next.
+ * Caches the last prompt of each adapter (and of the base), because keys and values are valid for that
+ * adapter only, and of each system message. With concurrent requests there are more, because each continues
+ * its own prompt. When the cache is full, the least recently used prompt gives its memory to the next.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
@@ -56,8 +58,8 @@ export class PromptCaches {
   }
 
   /**
-   * The place of a prompt, which holds what one before has in common with it.
-   * @param prompt but for its last token
+   * Returns a cache for the prompt, containing the longest prefix that it shares with a cached one.
+   * @param prompt without its last token
    */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
@@ -82,7 +84,7 @@ export class PromptCaches {
     return held;
   }
 
-  /** Drops all prompts, and keeps their memory for others. */
+  /** Drops all prompts but keeps their memory for reuse. */
   clear(): void {
     while (this.#prompts.length > 0) this.#spare.push(this.#drop().cache);
   }
@@ -94,7 +96,7 @@ export class PromptCaches {
     return held;
   }
 
-  /** A new place that begins like another one, which stays as it is for those who go on from it. */
+  /** Copies the common prefix of a cached prompt, which stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
     const states = from?.states.copy() ?? new StatePlaces();
     const kept = this.#limits.carries ? states.cut(common) : common;

@@ -3,7 +3,7 @@ import type { Problem } from '../../../base/errors.js';
 import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
-/** Settings of a process. An `adapter` is part of the model, and applies to every answer that names none. */
+/** Settings of a process. `adapter` is part of the model and applies to every job that names none. */
 export interface LoadSettings
   extends Pick<
     LocalConfig,
@@ -17,60 +17,66 @@ export interface LoadSettings
     | 'template'
     | 'ignoreKeys'
   > {
-  /** Directories of adapters that jobs choose from. */
+  /** Directories of adapters that jobs can select. */
   readonly adapters?: readonly string[];
-  /** Modules, by the last parts of their paths, of which another adapter may be adopted; `adapter` is the first one. */
+  /**
+   * Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial
+   * one.
+   */
   readonly adaptable?: readonly string[];
 }
 
-/** One prompt, one answer a seed. */
+/** One prompt, with one answer per seed. */
 export interface GenerateJob {
-  /** One of the `adapters` that were loaded; absent, the base answers. */
+  /** One of the loaded `adapters`; if absent, the base answers. */
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
-  /** Longest answer in tokens. */
+  /** Maximum length of an answer in tokens. */
   readonly maxTokens: number;
-  /** The model's own recommendation completes it. */
+  /** Completed by the model's own recommendation. */
   readonly sampling: SamplingChoice;
   /** Texts that end an answer. */
   readonly stop: readonly string[];
-  /** Whether the log-probability of each token is wanted. */
+  /** Whether to return the log-probability of each token. */
   readonly logProbabilities: boolean;
-  /** Whether `sampledLogProbabilities` are wanted. */
+  /** Whether to return `sampledLogProbabilities`. */
   readonly sampledLogProbabilities?: boolean;
-  /** The form that answers must have, if any. */
+  /** Grammar that answers must follow. */
   readonly grammar?: AnswerGrammar;
-  /** Texts of which the answer is to be one. */
+  /** The answer must be one of these texts. */
   readonly choices?: readonly string[];
-  /** Texts to score in place of answering. */
+  /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[];
-  /** Jobs go on from prompts of jobs with the same name, never of others. */
+  /** Jobs only continue prompts of jobs with the same name. */
   readonly conversation?: string;
 }
 
 export interface GeneratedAnswer {
   readonly text: string;
-  /** Tokens of the answer, the one that ended it included. */
+  /** Tokens of the answer, including the one that ended it. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Natural logarithms, one a token, under the model itself. */
+  /** Natural log-probabilities, one per token, under the model itself. */
   readonly logProbabilities?: readonly number[];
   /**
-   * The same at the temperature of the sampling, among the tokens that a constraint allows, before anything is filtered;
-   * where they were asked for.
+   * The same at the sampling temperature, normalised over the tokens that a constraint allows, before any
+   * filtering; present if requested.
    */
   readonly sampledLogProbabilities?: readonly number[];
-  /** The tokens that each one was chosen from where a constraint left only some; beside `sampledLogProbabilities`. */
+  /**
+   * For each token, the set it was chosen from if a constraint allowed only some; accompanies
+   * `sampledLogProbabilities`.
+   */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
-  /** The log-probability of each token of each text that was to be scored, that of the end included. */
+  /** For each text to be scored, the log-probability of each of its tokens, including the end token. */
   readonly scores?: readonly (readonly number[])[];
   readonly promptTokens: number;
-  /** Part of the prompt whose keys and values an earlier call computed. */
+  /** Number of prompt tokens whose keys and values came from an earlier call. */
   readonly cachedTokens: number;
 }
 

@@ -1,4 +1,4 @@
-/** How much quantised weights change a model's predictions, measured on a fixed text. */
+/** Measures how much quantisation changes a model's predictions on a fixed text. */
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
 import { freeCores } from '../engine/device.js';
@@ -11,17 +11,17 @@ import type { Quantization } from '../weights/quantization.js';
 import { buildGraph } from './engine.js';
 
 export interface QuantizationLoss {
-  /** Tokens of the text that were predicted. */
+  /** Number of tokens predicted. */
   readonly tokens: number;
   /** exp of the mean negative log-probability of the text's tokens. */
   readonly perplexity: { readonly exact: number; readonly quantized: number };
-  /** Mean Kullback-Leibler divergence of the quantised prediction from the exact one, in nats a token. */
+  /** Mean Kullback-Leibler divergence of the quantised from the exact prediction, in nats per token. */
   readonly divergence: number;
-  /** Share of places where both think the same token likeliest. */
+  /** Share of positions at which both predict the same most likely token. */
   readonly agreement: number;
 }
 
-/** Prose and an answer, as the model will read and write them. */
+/** Prose and an answer, similar to what the model will read and write. */
 const text = `The policy is a linear map from the observation to a score for each action, and the action with the
 highest score is taken. Twenty episodes give the mean return of a candidate. Small steps around the best parameters
 found so far are usually safe, but when several evaluations in a row bring nothing new it pays to look further away.
@@ -30,10 +30,10 @@ params[0]: 1.4, params[1]: -0.7, params[2]: 2.9, params[3]: 0.2; f(params): 203.
 The second candidate was better than the first, so the next one moves a little further in the same direction:
 params[0]: 1.6, params[1]: -0.9, params[2]: 2.7, params[3]: 0.4`;
 
-/** Rows of logits held at once. */
+/** Maximum number of logit rows at a time. */
 const rowsAtOnce = 32;
 
-/** @throws UserError when the directory can't be used */
+/** @throws UserError if the directory can't be used */
 export async function measureQuantizationLoss(
   directory: string,
   quantization: Exclude<Quantization, 'none'>,
@@ -78,7 +78,7 @@ export async function measureQuantizationLoss(
   }
 }
 
-/** Reads the text on, giving the logits after each token. */
+/** Reads the text sequentially and returns the logits after each token. */
 function reader(session: DecoderSession, ids: readonly number[]) {
   const [prompt, own] = [session.newCache(), session.newCache()];
   let states: States = [];
@@ -98,7 +98,7 @@ function reader(session: DecoderSession, ids: readonly number[]) {
   };
 }
 
-/** Σ p·ln(p / q) of the distributions that two rows of logits stand for. */
+/** Σ p·ln(p / q) of the distributions given by two rows of logits. */
 function klDivergence(p: Float32Array, q: Float32Array): number {
   const normaliserP = logNormaliser(p);
   const normaliserQ = logNormaliser(q);

@@ -1,4 +1,4 @@
-/** Log-probabilities of given texts, were they the answer: many at once behind one prompt. */
+/** Log-probabilities of given texts as answers: scores many after the same prompt at once. */
 import { logProbability } from '../constraint/sampling.js';
 
 interface ScoringRequest {
@@ -8,21 +8,21 @@ interface ScoringRequest {
   readonly first: Float32Array;
   readonly vocabulary: number;
   /**
-   * Runs the model behind the prompt on `rows` sequences of equal length.
-   * @param logitsOf places in the flattened [rows × tokens]
+   * Runs the model after the prompt on `rows` sequences of equal length.
+   * @param logitsOf indices into the flattened [rows × tokens]
    * @returns their logits
    */
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 
-/** Logits held at once, in numbers (256 MB). */
+/** Maximum number of logits at a time (256 MB). */
 const logitsAtOnce = 2 ** 26;
 
 /** The log-probability of each token of each text. */
 export async function scoreTexts(request: ScoringRequest): Promise<readonly (readonly number[])[]> {
   const { first, run, texts, vocabulary } = request;
   const scores = texts.map((ids) => [logProbability(first, ids[0]!)]);
-  // Texts of like length share a batch, so that little is padded.
+  // Texts of similar length share a batch to minimise padding.
   const longer = [...texts.keys()]
     .filter((text) => texts[text]!.length > 1)
     .toSorted((a, b) => texts[a]!.length - texts[b]!.length);

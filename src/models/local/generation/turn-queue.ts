@@ -1,6 +1,6 @@
 /**
- * Takes turns between lanes, first come, first served within each: many jobs of one adapter do not delay those of
- * another.
+ * Alternates between lanes, first come, first served within each, so that many jobs for one adapter don't
+ * delay those for another.
  */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
@@ -10,17 +10,17 @@ export class TurnQueue<Lane, T> {
     this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
   }
 
-  /** The item that `take` would give. */
+  /** The item that `take` would return. */
   first(lane: Lane): T | undefined {
     return this.#lanes.get(lane)?.[0];
   }
 
-  /** Whether items wait in other lanes. */
+  /** Whether items are waiting in other lanes. */
   othersThan(lane: Lane): boolean {
     return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
   }
 
-  /** The next item, by default of the lane whose turn it is; undefined when none waits. */
+  /** Takes the next item, by default from the lane whose turn it is; undefined if none is waiting. */
   take(lane: Lane | undefined = this.#next()): T | undefined {
     const waiting = this.#lanes.get(lane!);
     const item = waiting?.shift();

@@ -21,7 +21,10 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** The same with what other families call them: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
+/**
+ * Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of
+ * GPT-2's, …
+ */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   'qkv_proj',
@@ -45,7 +48,10 @@ export const linearModules: readonly string[] = [
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/** What an adapter does to one module: W becomes W + scale·B·A, with rows of the lengths in `magnitude` where it is there. */
+/**
+ * An adapter's change to one module: W becomes W + scale·B·A. If `magnitude` is present, it gives the lengths
+ * of the resulting rows.
+ */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -59,23 +65,22 @@ export interface ModuleChange {
 
 export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly directory: string;
-  /** By the paths of the modules, e.g. `model.layers.0.self_attn.q_proj`. */
+  /** By module path, e.g. `model.layers.0.self_attn.q_proj`. */
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
 /**
- * @param directory holding `adapter_config.json` and `adapter_model.safetensors`
- * @param ignoredKeys of adapter_config.json, which are read as if they were not there
- * @throws UserError when it holds no LoRA adapter, one of a variant that is not supported, or one with numbers that are
- * missing or not finite
+ * @param directory with `adapter_config.json` and `adapter_model.safetensors`
+ * @param ignoredKeys keys of adapter_config.json to treat as absent
+ * @throws UserError if it contains no LoRA adapter, an unsupported variant, or missing or non-finite numbers
  */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }
 
 /**
- * An adapter of the given model.
- * @throws UserError also when it does not fit the model
+ * Opens an adapter for the given model.
+ * @throws UserError like `readAdapter`, and if it doesn't fit the model
  */
 export function openAdapter(
   directory: string,
@@ -176,12 +181,12 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
   );
 }
 
-/** The module that a tensor changes, by the model's own names, and what of the change it is. */
+/** The module that a tensor changes, by the model's own names, and the tensor's role in the change. */
 function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
   const name = textName(
     tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
   );
-  // PEFT leaves the end `.weight` out for magnitudes, as its first versions did.
+  // For magnitudes the suffix `.weight` is optional, because PEFT omits it.
   const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
   const part = (found?.[3] ?? found?.[4]) as Part | undefined;
   const known = linearModules.includes(found?.[2] ?? '');
@@ -223,7 +228,7 @@ function changeOf(
   return { a, b, rank, scale, ...(magnitude && { magnitude }) };
 }
 
-/** @throws UserError when the tensor has a dtype that can't be computed with, or numbers that are not finite */
+/** @throws UserError if the tensor has an unsupported dtype or non-finite numbers */
 function checkedTensor(given: StoredTensor): StoredTensor {
   const tensor = requireTensor(new Map([[given.name, given]]), given.name);
   if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return tensor;

@@ -3,17 +3,20 @@ import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
 import { projectionWidths } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
-/** Keys and values that were computed before, for one layer. */
+/** Previously computed keys and values of one layer. */
 export interface CachedSegment {
-  /** [kvHeads, B, T, headDim]; shared: [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F rows each. */
+  /**
+   * [kvHeads, B, T, headDim]; if shared, [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F
+   * rows each.
+   */
   readonly keys: Value;
   readonly values: Value;
   readonly shared: boolean;
-  /** int64 scalar-in-a-list [1]: T. */
+  /** int64 [1]: T */
   readonly length: Value;
 }
 
-/** Vanishes in any softmax, and does not overflow float32 when it is added to a score. */
+/** Vanishes in any softmax, and doesn't overflow float32 when added to a score. */
 const masked = -1e30;
 
 /** Shape vectors that depend on B and S, computed once. */
@@ -36,13 +39,13 @@ export interface Shapes {
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
-  /** [1]: matrices that the queries of all rows make against a shared segment. */
+  /** [1]: number of matrices that the queries of all rows form against a shared segment. */
   readonly apart: Value;
 }
 
 /**
  * @param ids [B, S]
- * @param apart [1]: sets of rows of which each has a shared segment of its own
+ * @param apart [1]: number of groups of rows, each with its own shared segment
  */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
@@ -66,8 +69,8 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
 }
 
 /**
- * [1]: g where there is a single new token, else 1. The product of one row with keys is quick where they lie, that of
- * several rows copies them first, which pays for more rows than the heads of a group.
+ * [1]: g if there is a single new token, otherwise 1. A product of one row with the keys reads them in place;
+ * a product of several rows copies them first, which only pays off for more rows than a group has heads.
  */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
@@ -75,19 +78,19 @@ export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: 
   return g.op('Where', [single, g.integers([heads / kvHeads]), g.integers([1])]);
 }
 
-/** Where the new tokens and the cached keys stand. */
+/** Positions of the new tokens and the cached keys. */
 export interface Places extends TokenPlaces {
   /**
-   * int32 [P, T₁ + T₂ + …], P being that of the positions: place of each cached key, segment after segment. A key at a
-   * place later than a query is masked, so spare capacity is marked by a place beyond any context. Undefined without
-   * segments.
+   * int32 [P, T₁ + T₂ + …], with P as for the positions: the position of each cached key, segment by segment.
+   * A key positioned after a query is masked, so spare capacity is marked by a position beyond any context.
+   * Undefined without segments.
    */
   readonly cachedPositions?: Value;
 }
 
 /**
- * The summand of the scores [·, ·, g·S, T + S]: 0 where a query may look, else a huge negative number. A query looks
- * at keys that are not later than itself and nearer than the window.
+ * Added to the scores [·, ·, g·S, T + S]: 0 where a query may attend, otherwise a large negative number. A
+ * query attends to keys that are not later than itself and within the window.
  */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
@@ -104,7 +107,7 @@ export function emitBias(
     visible = g.op('And', [visible, near]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
-  // [·, S, T + S] → [·, g·S, T + S]: the query heads of a group follow one another.
+  // [·, S, T + S] → [·, g·S, T + S]: the query heads of a group are consecutive.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
   const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
@@ -116,15 +119,15 @@ export function emitBias(
 
 interface AttentionContext {
   readonly shapes: Shapes;
-  /** Undefined: none. */
+  /** Undefined for no rotation. */
   readonly rotation: Rotation | undefined;
-  /** Factors of the queries, which broadcast over [B, S, kvHeads, g, headDim]; undefined: none. */
+  /** Factors of the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined for none. */
   readonly growth: Value | undefined;
-  /** What queries find. */
+  /** Computes what the queries attend to. */
   readonly mix: (projected: Projected) => Mixed;
 }
 
-/** Rows of tokens, and what their queries see. */
+/** Rows of tokens and what their queries can attend to. */
 interface Seen {
   readonly shapes: Shapes;
   readonly bias: Value;
@@ -140,8 +143,8 @@ export interface Mixed {
 }
 
 /**
- * Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021) over the cached segments and the
- * new tokens. Shapes as in decoder.ts.
+ * Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021) over the cached
+ * segments and the new tokens. Shapes as in decoder.ts.
  */
 export function attention(
   build: DecoderBuild,
@@ -160,7 +163,7 @@ export function attention(
   return { output, keys, values };
 }
 
-/** What the queries of rows find in the segments and in their own row. */
+/** Attention of each row over the segments and its own new tokens. */
 export function mixed(build: DecoderBuild, seen: Seen, { query, key, value }: Projected): Mixed {
   const { g, config } = build;
   const { shapes } = seen;
@@ -187,11 +190,11 @@ export interface Projected {
 }
 
 interface Projections extends Projected {
-  /** [N, heads·headDim]: its sigmoid is a factor of what attention gives. */
+  /** [N, heads·headDim]: its sigmoid multiplies the output of attention. */
   readonly gate?: Value | undefined;
 }
 
-/** Queries, keys and values, normalised where the model does so, and rotated. */
+/** Queries, keys and values, normalised if the model does that, and rotated. */
 function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;
@@ -230,7 +233,7 @@ function scaledQueries(
   return scaledBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
 }
 
-/** All heads of a token turned at once, to the same bits as one after the other. */
+/** Rotates all heads of a token at once; bitwise identical to rotating them one by one. */
 function turnedTogether(
   build: DecoderBuild,
   product: Value,
@@ -252,7 +255,7 @@ function turnedTogether(
   };
 }
 
-/** The halves of each head: queries and what becomes their gate, [N, heads·headDim] each. */
+/** Splits each head into the query and the input of its gate, each [N, heads·headDim]. */
 function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
   const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
   return g
@@ -260,7 +263,9 @@ function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Valu
     .map((half) => g.op('Reshape', [half, g.integers([-1, heads * headDim])]));
 }
 
-/** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
+/**
+ * Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim].
+ */
 function attend(
   build: DecoderBuild,
   { bias, segments, shapes }: Seen,
@@ -273,7 +278,8 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // Against a shared segment the rows of all sequences are one matrix: its keys are read once for the whole batch.
+  // Against a shared segment, the rows of all sequences form one matrix, so its keys are read once for the
+  // whole batch.
   const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

@@ -1,25 +1,31 @@
 /**
- * Attention where the tokens of many sequences lie side by side, for training. All else reads the N tokens as one row;
- * attention takes each sequence into a block of its own: prompts, and behind each prompt its answers, which see the
- * prompt and themselves. An answer's queries so never meet the keys of others.
+ * Attention for training, where the tokens of many sequences are packed side by side. Everything else treats
+ * the N tokens as one row; attention splits them into blocks: prompts, each followed by its answers, which
+ * attend to the prompt and to themselves. Queries of an answer thus never meet the keys of another.
  */
 import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './norm.js';
 
-/** F prompts of at most P tokens, and up to G answers to each, of at most A. */
+/** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {
-  /** int32 [F, P] and [F, G, A]: the token at each place. A place without one has a token that belongs to no sequence. */
+  /**
+   * int32 [F, P] and [F, G, A]: the token in each slot. An empty slot has a token that belongs to no
+   * sequence.
+   */
   readonly prompts: Value;
   readonly answers: Value;
-  /** int32, of the same shapes: the place of each in its sequence; beyond any context where there is no token. */
+  /**
+   * int32 of the same shapes: the position of each token in its sequence; beyond any context for an empty
+   * slot.
+   */
   readonly promptPositions: Value;
   readonly answerPositions: Value;
-  /** int32 [N]: where each token is among all places, those of the prompts first. */
+  /** int32 [N]: the slot of each token, with the slots of the prompts first. */
   readonly slots: Value;
 }
 
-/** @returns what queries find, by the window of a layer */
+/** @returns the attention of a layer, as a function of its window */
 export function emitBlocks(
   build: DecoderBuild,
   { prompts, answers, promptPositions, answerPositions, slots }: Blocks,

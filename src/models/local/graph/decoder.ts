@@ -1,12 +1,14 @@
 /**
- * The one definition of a decoder: norms, rotary positions, grouped-query attention, a feed-forward part. What families
- * differ in are options of `DecoderConfig`. It emits plain ONNX operators through a GraphBuilder; what differs between
- * the graphs that use it (cached keys and values, quantised or adapted projections, the precision) comes in from outside.
+ * The single definition of a decoder: norms, rotary positions, grouped-query attention, and a feed-forward
+ * part. Differences between families are options of `DecoderConfig`. It emits plain ONNX operators through a
+ * GraphBuilder. What differs between the graphs that use it (cached keys and values, quantised or adapted
+ * projections, the precision) is passed in.
  *
- * Shapes: B rows (batch), S new tokens a row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads.
- * Keys and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
- * that share a key head are rows of one matrix product, so nothing is repeated.
+ * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys
+ * and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query
+ * heads that share a key head are rows of one matrix product, so nothing is repeated.
  */
+import { append } from '../../../base/append.js';
 import {
   attentionLayers,
   type DecoderConfig,
@@ -37,9 +39,9 @@ export interface DecoderInputs extends Places {
   readonly ids: Value;
   /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
-  /** Where tokens of several sequences lie side by side, in one row (B = 1): then nothing is cached. */
+  /** Set if the tokens of several sequences are packed in one row (B = 1); nothing is cached then. */
   readonly blocks?: Blocks;
-  /** States before the new tokens, in the order of `stateShapes`; undefined: they begin here. */
+  /** States before the new tokens, in the order of `stateShapes`; if undefined, the sequences start here. */
   readonly states?: readonly Value[];
 }
 
@@ -49,13 +51,15 @@ export interface DecoderOutputs {
   /** Keys (rotated) and values of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. */
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
-  /** Behind the new tokens, in the order of `stateShapes`. */
+  /** After the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
-  /** The residual stream: [N, H] before the first and after each part of a layer. */
+  /** The residual stream: [N, H] before the first layer and after each part of a layer. */
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers. The head is apart (`languageHead`), since only the rows that are read should pay for it. */
+/**
+ * Emits all layers. The head is separate (`languageHead`), so that only the rows that are read pay for it.
+ */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -87,7 +91,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   };
   const carried = (recurrence: Recurrence, module: string, x: Value) => {
     const result = recurrent(build, recurrence, module, x, shapes, inputs.states?.slice(states.length));
-    states.push(...result.states);
+    append(states, result.states);
     return result.output;
   };
   config.layers.forEach((layer, index) => {
@@ -107,7 +111,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   return { hidden, keys, values, states, stream };
 }
 
-/** Embeddings of the tokens, and of their positions where these are learned: [N, H]. */
+/** Embeddings of the tokens, plus those of their positions if the model learns them: [N, H]. */
 function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
   const { embedding, positions: ofPositions } = config.modules;
@@ -130,14 +134,14 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
 }
 
 /**
- * Logits [R, V] of chosen rows of the hidden state.
+ * Logits [R, V] of selected rows of the hidden state.
  * @param rows int32 [R] indices into N
  */
 function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
   return headLogits(build, headInput(build, hidden, rows));
 }
 
-/** What heads read: chosen rows of the hidden state after the final norm, [R, H]. */
+/** Input of the heads: selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
   return normalised(build, chosen, build.config.modules.finalNorm);
@@ -167,7 +171,7 @@ function feedForward(build: DecoderBuild, layer: string, x: Value): Value {
   return parameters.linear(`${layer}.${down}`, inner, config.bias.mlp);
 }
 
-/** x·σ(x), or the approximation of x·Φ(x) by tanh (Hendrycks & Gimpel 2016), as (1 + tanh u) / 2 is σ(2u). */
+/** x·σ(x), or the tanh approximation of x·Φ(x) (Hendrycks & Gimpel 2016), using (1 + tanh u) / 2 = σ(2u). */
 function activated(build: DecoderBuild, x: Value): Value {
   const { g, config } = build;
   if (config.activation === 'silu') return g.op('Mul', [x, g.op('Sigmoid', [x])]);
@@ -176,7 +180,10 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Keys, then values of the new tokens: one after the other on a device, else in one tensor, as each costs Node time. */
+/**
+ * Keys, then values of the new tokens: separate outputs on a GPU, otherwise a single tensor, because each
+ * tensor costs time in Node.
+ */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
@@ -184,10 +191,10 @@ function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly
 }
 
 /**
- * The graph that prefills and decodes. Two cached segments come before the new tokens: the prompt, shared by all
- * candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values, and the states
- * of layers that carry one.
- * @param device that it runs on; by default the processor
+ * The graph for prefilling and decoding. Two cached segments precede the new tokens: the prompt, shared by
+ * all candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values,
+ * and the states of recurrent layers.
+ * @param device to run on (default: the CPU)
  */
 export function buildInferenceGraph(
   config: DecoderConfig,

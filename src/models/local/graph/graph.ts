@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { append } from '../../../base/append.js';
 import type { StoredTensor } from '../weights/safetensors.js';
 import {
   type Attribute,
@@ -14,35 +15,36 @@ import {
 /** Name of a value that flows along the edges of a graph. */
 export type Value = string;
 
-/** The type that a graph computes in; float64 serves tests of gradients. */
+/** The type in which a graph computes; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
 /**
- * The device that computes in shaders (WGSL). Their sines and cosines are exact to 2⁻¹¹ between −π and π, and to nothing
- * beyond (WGSL, accuracy of built-in functions), and 8-bit activations are a processor's way to be fast.
+ * The device that computes in shaders (WGSL). There, sines and cosines are accurate to 2⁻¹¹ between −π and π,
+ * with no guarantee beyond (WGSL, accuracy of built-in functions), and 8-bit activations bring no speed-up as
+ * they do on a CPU.
  */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
 
-/** A range of nodes, and the one that stands for them. */
+/** A range of nodes, and the single node that represents it. */
 interface Composite {
   readonly start: number;
   readonly end: number;
   readonly node: OnnxNode;
 }
 
-/** The input of a session: the model's bytes, and the folder of its external data. */
+/** Input of a session: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
-  /** Common ancestor of all files with external data; undefined when there are none. */
+  /** Common ancestor of all files with external data; undefined if there are none. */
   readonly folder: string | undefined;
   readonly graph: OnnxGraph;
 }
 
 /**
- * Collects the nodes of one graph. Values are named by their order, so that the same calls make the same bytes.
- * Attributes: whole numbers are ints, lists are ints, texts are strings; floats are written `{float: x}`.
+ * Collects the nodes of one graph. Values are numbered in order, so that the same calls give the same bytes.
+ * Attributes: whole numbers are ints, lists are ints, texts are strings; floats are written as `{float: x}`.
  */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
@@ -52,10 +54,10 @@ export class GraphBuilder {
   readonly #external = new Map<string, { readonly type: ElementType; readonly tensor: StoredTensor }>();
   readonly #composites: Composite[] = [];
   #count = 0;
-  /** Whether the graph is for shaders. */
+  /** True if the graph runs as shaders. */
   readonly shaders: boolean;
 
-  /** @param device that the graph is for */
+  /** @param device on which the graph will run */
   constructor(device = 'cpu') {
     this.shaders = device === shaderDevice;
   }
@@ -65,18 +67,18 @@ export class GraphBuilder {
     return name;
   }
 
-  /** Makes `value` an output of the graph under the given name. */
+  /** Makes `value` an output of the graph with the given name. */
   output(name: string, value: Value, type: ElementType, shape: readonly (number | string)[]): void {
     this.#nodes.push({ op: 'Identity', domain: '', inputs: [value], outputs: [name], attributes: {} });
     this.#outputs.push({ name, type, shape });
   }
 
-  /** One operator of ONNX with one result. An input '' is an optional one left out. */
+  /** Adds an ONNX operator with one result. An input '' is an omitted optional one. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
     return this.split(op, inputs, 1, attributes)[0]!;
   }
 
-  /** One operator with several results. */
+  /** Adds an operator with several results. */
   split(
     op: string,
     inputs: readonly Value[],
@@ -89,7 +91,7 @@ export class GraphBuilder {
     return names;
   }
 
-  /** The same operator once more, with other inputs: its results in their order. */
+  /** Repeats an operator with other inputs; returns its results in order. */
   repeat(node: OnnxNode, inputs: readonly Value[]): readonly Value[] {
     const outputs = node.outputs.map(() => `v${this.#count++}`);
     this.#nodes.push({ ...node, inputs, outputs });
@@ -97,8 +99,8 @@ export class GraphBuilder {
   }
 
   /**
-   * Operators that are differentiated as one: `emit` writes them, `outline` shows them as one operator `op` of the given
-   * inputs.
+   * Operators that are differentiated as a unit: `emit` writes them, and `outline` shows them as a single
+   * operator `op` of the given inputs.
    */
   composite(
     op: string,
@@ -117,19 +119,19 @@ export class GraphBuilder {
     return this.op('Cast', [value], { to: elementTypeNumber(type) });
   }
 
-  /** A tensor on disk, referenced in place. Asking twice gives the same value. */
+  /** A tensor on disk, referenced in place. Repeated calls give the same value. */
   stored(tensor: StoredTensor): Value {
     this.#external.set(tensor.name, { type: storedType(tensor), tensor });
     return tensor.name;
   }
 
-  /** A tensor on disk, cast to the type that the graph computes in. */
+  /** A tensor on disk, cast to the type in which the graph computes. */
   exact(tensor: StoredTensor, precision: Precision | 'float16'): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }
 
-  /** A constant of whole numbers (int64, as shapes and indices want them). Equal constants are shared. */
+  /** A constant of whole numbers (int64, the type of shapes and indices). Equal constants are shared. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
   }
@@ -142,7 +144,7 @@ export class GraphBuilder {
     return this.#constant('uint8', Uint8Array.from(values), shape, values);
   }
 
-  /** A constant of the type that the graph computes in. */
+  /** A constant of the type in which the graph computes. */
   floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
     return this.#constant(type, new Uint8Array(array.buffer), shape, values);
@@ -162,17 +164,17 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A snapshot of the graph as far as it is written, with each composite as one node. */
+  /** A snapshot of the graph so far, with each composite as one node. */
   outline(name: string): OnnxGraph {
     const graph = this.describe(name);
     const nodes = graph.nodes.slice(0, this.#composites[0]?.start);
     this.#composites.forEach(({ end, node }, index) => {
-      nodes.push(node, ...graph.nodes.slice(end, this.#composites[index + 1]?.start));
+      append(nodes, [node, ...graph.nodes.slice(end, this.#composites[index + 1]?.start)]);
     });
     return { ...graph, nodes };
   }
 
-  /** A snapshot of the graph as far as it is written. */
+  /** A snapshot of the graph so far. */
   describe(name: string): OnnxGraph {
     const folder = this.#folder;
     const external = [...this.#external.values()].map(
@@ -226,14 +228,16 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   I8: 'int8',
 };
 
-/** ONNX's element type of a stored tensor; throws for types that no graph here uses. */
+/** ONNX's element type for a stored tensor; throws for unsupported types. */
 function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);
   return type;
 }
 
-/** The deepest folder that holds every file: the runtime refuses data outside the folder that it is given. */
+/**
+ * The deepest folder that contains every file: the runtime rejects data outside the folder that it is given.
+ */
 function commonAncestor(files: readonly string[]): string | undefined {
   const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
   if (first === undefined) return undefined;

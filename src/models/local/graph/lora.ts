@@ -1,6 +1,7 @@
 /**
- * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in]
- * and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) scales the rows: W + s·B·A with rows of given lengths.
+ * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A
+ * [rank, in] and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to
+ * given lengths.
  */
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { Adapter, ModuleChange } from './adapter.js';
@@ -13,14 +14,14 @@ export interface LoraFactors {
   readonly b: Value;
   /** Factor of the product of A and B. */
   readonly scale: number;
-  /** [out], a factor of each row of W + s·B·A. */
+  /** [out], a factor for each row of W + s·B·A. */
   readonly rowScale?: Value;
 }
 
 /**
  * Adds the low-rank products to a model's linear modules.
- * @param factors of a module, or undefined where it stays as it is
- * @param dropout applied to what A reads
+ * @param factors of a module, or undefined if it is unchanged
+ * @param dropout applied to the input of A
  */
 export function loraParameters(
   g: GraphBuilder,
@@ -46,9 +47,9 @@ export function loraParameters(
 }
 
 /**
- * The product of a module with its rows scaled, which leaves the bias as it is.
+ * The product of a module with scaled rows; the bias isn't scaled.
  * @param rowScale [out]; undefined for none
- * @param changed adds what an adapter adds to the product
+ * @param changed adds an adapter's contribution to the product
  */
 export function scaledRows(
   g: GraphBuilder,
@@ -62,7 +63,9 @@ export function scaledRows(
   return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
 }
 
-/** The factors of a DoRA module's rows: their stored length over that of W + s·B·A, from the weights as they are stored. */
+/**
+ * The row scales of a DoRA module: stored lengths divided by those of W + s·B·A, from the weights as stored.
+ */
 export function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -81,7 +84,9 @@ export function rowScaleOf(
   return g.op('Div', [g.exact(magnitude, precision), length]);
 }
 
-/** A stored adapter on top of a model's parameters. The adapter's weights are mapped from their file. */
+/**
+ * Applies a stored adapter to a model's parameters. The adapter's weights are memory-mapped from their file.
+ */
 export function adapterParameters(
   g: GraphBuilder,
   adapter: Adapter,

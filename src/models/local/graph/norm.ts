@@ -2,18 +2,18 @@ import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import type { ParameterSource } from './parameters.js';
 
-/** The graph that a decoder is emitted into, and the decoder. */
+/** A decoder, and the graph into which it is emitted. */
 export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;
   readonly parameters: ParameterSource;
-  /** The type that the graph computes in. */
+  /** The type in which the graph computes. */
   readonly precision: Precision;
 }
 
 /**
- * x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or with the mean subtracted first
- * and a bias added (Ba et al. 2016).
+ * x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm, which
+ * first subtracts the mean and adds a bias (Ba et al. 2016).
  */
 export function normalised(
   build: DecoderBuild,
@@ -33,7 +33,7 @@ export function normalised(
   return config.norm.kind === 'layer' ? g.op('Add', [scaled, parameters.vector(`${module}.bias`)]) : scaled;
 }
 
-/** cap·tanh(x / cap), or x where there is no cap (Gemma 2, arXiv 2408.00118). */
+/** cap·tanh(x / cap), or x if there is no cap (Gemma 2, arXiv 2408.00118). */
 export function capped(build: DecoderBuild, x: Value, cap: number | undefined): Value {
   if (cap === undefined) return x;
   const bounded = build.g.op('Tanh', [scaledBy(build, x, 1 / cap)]);

@@ -1,6 +1,6 @@
 /**
- * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as the graphs of this project need
- * it.
+ * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), limited to what the graphs of
+ * this project need.
  */
 import { float, integer, nested, text } from '../../../storage/protobuf.js';
 
@@ -43,7 +43,7 @@ export interface OnnxNode {
   readonly attributes: Readonly<Record<string, Attribute>>;
 }
 
-/** An input or output of the graph. A text dimension is symbolic. */
+/** An input or output of the graph. A dimension given as text is symbolic. */
 export interface OnnxValue {
   readonly name: string;
   readonly type: ElementType;
@@ -56,7 +56,7 @@ export interface OnnxInitializer {
   readonly shape: readonly number[];
   readonly data:
     | { readonly kind: 'inline'; readonly bytes: Uint8Array }
-    /** `location` is relative to the folder that the session is told of. */
+    /** `location` is relative to the folder passed to the session. */
     | {
         readonly kind: 'external';
         readonly location: string;
@@ -73,7 +73,7 @@ export interface OnnxGraph {
   readonly outputs: readonly OnnxValue[];
 }
 
-/** Version of ONNX's own operators that the graphs are written against. */
+/** Version of ONNX's own operators used by the graphs. */
 const opset = 17;
 const irVersion = 9;
 
@@ -146,7 +146,7 @@ function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
   return [text(1, name), nested(2, tensorType)];
 }
 
-/** Number of an element type in ONNX, as the `to` attribute of Cast takes it. */
+/** ONNX's number for an element type, as used in the `to` attribute of Cast. */
 export function elementTypeNumber(type: ElementType): number {
   return elementTypeNumbers[type];
 }

@@ -1,4 +1,4 @@
-/** Products with packed matrices, and packed matrices as float32. */
+/** Products with packed matrices, and unpacking to float32. */
 
 import { UserError } from '../../../base/errors.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
@@ -15,10 +15,10 @@ import {
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
 /**
- * Rounds what the setting asks for, or takes the blocks that a file has.
+ * Rounds as the setting asks, or uses the file's own blocks.
  * @param model its directory or file
- * @returns undefined where every product is computed with the weights as they are
- * @throws UserError when packed weights are to be rounded once more
+ * @returns undefined if every product uses the weights as they are
+ * @throws UserError if packed weights would be rounded a second time
  */
 export function packedWeights(
   model: string,
@@ -44,7 +44,7 @@ export function packedWeights(
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices of the products. An embedding that is not the output layer, too, is only looked up. */
+/** The matrices used in products. An embedding that isn't also the output layer is only looked up. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
@@ -54,9 +54,10 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Multiplies with the packed matrices and leaves all else to `exact`. On a processor each product rounds its activations
- * to 8 bits, block by block (accuracy level 4), which makes it fast. Rounded here, an embedding is looked up as it was stored.
- * @param stacking whether matrices that multiply the same x are one, which has no gradient here
+ * Multiplies with the packed matrices and leaves everything else to `exact`. On a CPU, each product rounds
+ * its activations to 8 bits, block by block (accuracy level 4), which makes it fast. If the weights were
+ * rounded by us, embeddings are looked up unrounded.
+ * @param stacking whether to combine matrices that multiply the same x, which has no gradient here
  */
 export function packedParameters(
   g: GraphBuilder,
@@ -65,7 +66,7 @@ export function packedParameters(
   stacking = false,
 ): ParameterSource {
   const sums = new Map<string, Value>();
-  /** Sums of x over each block: [N, blocks]; q, k and v share them, as do gate and up. */
+  /** Sums of x over each block: [N, blocks]; shared by q, k and v, and by gate and up. */
   const blockSums = (x: Value, { block, columns }: PackedMatrix): Value => {
     const key = `${x} ${block}`;
     const known = sums.get(key);
@@ -107,7 +108,10 @@ export function packedParameters(
   };
 }
 
-/** Matrices that lie one after the other, as one; undefined where they don't, or are packed differently. */
+/**
+ * Combines matrices stored one after another into one; undefined if they aren't adjacent or are packed
+ * differently.
+ */
 function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
@@ -138,7 +142,9 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/** All products in float32: the matrices are unpacked when the session loads, and take their full size in memory. */
+/**
+ * All products in float32: the matrices are unpacked when the session loads, at their full size in memory.
+ */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,
@@ -156,7 +162,7 @@ export function unpackedParameters(
   };
 }
 
-/** Rows of a packed embedding, unpacked after they are gathered; the output layer reads the same codes. */
+/** Rows of a packed embedding, unpacked after gathering; the output layer uses the same codes. */
 function embedded(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],
@@ -191,7 +197,7 @@ function unpacked(
   return g.op('Slice', [padded, g.integers([0]), g.integers([columns]), g.integers([1])]);
 }
 
-/** The two codes of each byte side by side: [rows, blocks, block]. */
+/** Splits each byte into its two codes: [rows, blocks, block]. */
 function nibbles(g: GraphBuilder, bytes: Value, blocks: number, block: number): Value {
   const four = g.bytes([4]);
   const shift = (value: Value, direction: string) => g.op('BitShift', [value, four], { direction });

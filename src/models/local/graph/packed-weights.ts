@@ -1,6 +1,6 @@
 /**
- * Matrices in codes of 4 or 8 bits as the runtime multiplies with them: weights in float are rounded to such codes, the
- * blocks of GGUF files become them without loss. Made on first use, then kept on disk.
+ * Matrices in 4- or 8-bit codes, in the runtime's format: float weights are rounded to codes, and the blocks
+ * of GGUF files are converted without loss. Created on first use and cached on disk.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
@@ -14,14 +14,14 @@ import {
 } from '../weights/safetensors.js';
 import { cachedFile } from './weight-cache.js';
 
-/** Changes whenever the same weights would become other codes. */
+/** Must change whenever the same weights would give different codes. */
 const formatVersion = 2;
 
-/** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset for each block of a row. */
+/** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset per block of a row. */
 export interface PackedMatrix extends Packing {
   readonly rows: number;
   readonly columns: number;
-  /** uint8 [rows, blocks, block·bits/8]; of two 4-bit codes the earlier is in the low half. */
+  /** uint8 [rows, blocks, block·bits/8]; of two 4-bit codes, the earlier is in the low half. */
   readonly codes: StoredTensor;
   /** float32 [rows, blocks] */
   readonly scales: StoredTensor;
@@ -31,18 +31,21 @@ export interface PackedMatrix extends Packing {
 
 export interface PackedWeights {
   readonly file: string;
-  /** By the name of the tensor that they stand for. */
+  /** By name of the tensor that they replace. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
-  /** What they were rounded to here; undefined for a file's own blocks. */
+  /** The type they were rounded to by us; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /** Root mean square of the rounding errors over that of the weights; 0 for blocks that were packed before. */
+  /**
+   * Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already
+   * packed.
+   */
   readonly relativeError: number;
 }
 
 /**
- * Matrices rounded to codes.
- * @param model its directory or file: the codes are kept beside it
- * @throws UserError when they can't be written
+ * Rounds matrices to codes.
+ * @param model its directory or file, next to which the codes are cached
+ * @throws UserError if they can't be written
  */
 export function roundedWeights(
   model: string,
@@ -54,7 +57,7 @@ export function roundedWeights(
   return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
-/** Matrices of a GGUF file as they are. */
+/** Uses the blocks of a GGUF file as they are. */
 export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
     ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
@@ -130,7 +133,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** In the data part; empty where there are no offsets. */
+  /** Range in the data part; empty if there are no offsets. */
   readonly codes: Range;
   readonly scales: Range;
   readonly offsets: Range;
@@ -153,7 +156,8 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
     const blocks = Math.ceil(columns / packing.block);
     return { tensor, packing, blocks, count: rows * blocks };
   });
-  // Parts of one kind lie together, so that matrices that are multiplied with the same x are one range of the file.
+  // Parts of the same kind are adjacent, so that matrices multiplied with the same x form one range of the
+  // file.
   const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
   const scales = sized.map(({ count }) => place(count * 4));
   const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
@@ -162,7 +166,10 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/** Digits kept free in the header for the error, which is known last, while the header's length is fixed first. */
+/**
+ * Space reserved in the header for the error, which is only known at the end although the header's length
+ * must be fixed first.
+ */
 const errorDigits = 12;
 
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
@@ -183,7 +190,7 @@ function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array 
   return Buffer.concat([length, text]);
 }
 
-/** Bytes of a matrix that are read and packed at once. */
+/** Bytes of a matrix to read and pack at a time. */
 const chunkBytes = 1 << 24;
 
 function write(file: string, layout: readonly Placed[]): void {
@@ -216,7 +223,7 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-/** @param error gains the rounding errors */
+/** @param error accumulates the rounding errors */
 function packRows(
   { tensor, packing }: Placed,
   row: number,
@@ -236,7 +243,9 @@ interface Rows {
   readonly offsets?: Float32Array;
 }
 
-/** Blocks of rows in the runtime's layout: the same values. Whole heads where rows are interleaved. */
+/**
+ * Rows of blocks in the runtime's layout, with the same values. Must be whole heads if rows are interleaved.
+ */
 function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;

@@ -6,13 +6,16 @@ import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 
 /**
- * Where the decoder's parameters come from. Names are Hugging Face's module paths, e.g.
+ * Source of the decoder's parameters. Names are Hugging Face module paths, e.g.
  * `model.layers.0.self_attn.q_proj`.
  */
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /** The products of several modules with the same x side by side; undefined, or not there, where each has its own. */
+  /**
+   * The concatenated products of several modules with the same x; undefined or absent if each must be
+   * computed separately.
+   */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
@@ -21,9 +24,9 @@ export interface ParameterSource {
 }
 
 /**
- * Parameters taken from the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once,
- * when the session folds constants; the embedding is cast after its rows are gathered, so it stays on disk.
- * @param products type that matrices are multiplied in: both factors, and what comes out, are rounded to it
+ * Uses the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once, when the
+ * session folds constants; the embedding is cast after its rows are gathered, so it stays on disk.
+ * @param products type in which matrices are multiplied: both factors and the result are rounded to it
  */
 export function storedParameters(
   g: GraphBuilder,
@@ -57,7 +60,7 @@ export function storedParameters(
   };
 }
 
-/** @throws UserError when the weights lack the tensor or hold it in a dtype that can't be computed with */
+/** @throws UserError if the weights lack the tensor or have it in an unsupported dtype */
 export function requireTensor(weights: StoredTensors, name: string): StoredTensor {
   const tensor = weights.get(name);
   if (tensor === undefined)
@@ -113,15 +116,15 @@ const linear = (name: string, out: number, inputs: number, biased: boolean): Ten
   ...(biased ? [{ name: `${name}.bias`, shape: [out] }] : []),
 ];
 
-/** Widths of the projections to queries, keys and values. */
+/** Output widths of the query, key and value projections. */
 export const projectionWidths = ({ heads, kvHeads, headDim, queryGate }: DecoderConfig): number[] =>
   [heads * (queryGate ? 2 : 1), kvHeads, kvHeads].map((count) => count * headDim);
 
-/** Several projections, or one whose rows are those of all. */
+/** Either one width per projection or, if they are fused, their sum. */
 const widthsOf = (names: readonly string[], sizes: readonly number[]) =>
   names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
 
-/** Tensors of one layer, by their names below it. */
+/** Tensors of one layer, with names relative to it. */
 function layerTensors(config: DecoderConfig, recurrence: Recurrence | undefined): TensorShape[] {
   const { hidden, intermediate, bias, modules } = config;
   const norm = (name: string | undefined) => normTensors(name, hidden, config.norm);

@@ -1,6 +1,6 @@
 /**
- * Layers that carry a state of fixed size in place of keys and values, by the runtime's own operators, which have no
- * gradient here. Shapes as in decoder.ts; C channels of a convolution of K tokens.
+ * Layers that carry a fixed-size state instead of keys and values. They use the runtime's own operators,
+ * which have no gradient here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
  */
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';
@@ -10,11 +10,11 @@ import { type DecoderBuild, normalised } from './norm.js';
 interface Mixed {
   /** [N, H] */
   readonly output: Value;
-  /** Behind the new tokens, in the order of `stateShapes`. */
+  /** After the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
 }
 
-/** @param states of the layer before the new tokens, first of the list; undefined: zeros */
+/** @param states of the layer before the new tokens, at the start of the list; zeros if absent */
 export function recurrent(
   build: DecoderBuild,
   recurrence: Recurrence,
@@ -30,7 +30,7 @@ export function recurrent(
 
 type Of<Kind> = Extract<Recurrence, { kind: Kind }>;
 
-/** out(c ⊙ conv(b ⊙ h)) of [b, c, h] = in(x) (LFM2, arXiv 2511.23404). */
+/** out(c ⊙ conv(b ⊙ h)), where [b, c, h] = in(x) (LFM2, arXiv 2511.23404). */
 function shortConvolution(
   build: DecoderBuild,
   { bias }: Of<'short convolution'>,
@@ -48,8 +48,8 @@ function shortConvolution(
 }
 
 /**
- * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each head of values, with queries and keys of length 1, rates β in
- * (0, 1) and decays g < 0 from x; then a norm over the head and a gate.
+ * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head. Queries and keys have unit length; the
+ * rates β in (0, 1) and decays g < 0 are computed from x. Followed by a norm over the head and a gate.
  */
 function gatedDelta(
   build: DecoderBuild,
@@ -104,13 +104,13 @@ function gatedDelta(
   };
 }
 
-/** [valueHeads], below zero. */
+/** [valueHeads], negative. */
 function decayRate({ g, parameters }: DecoderBuild, { decay }: Of<'gated delta'>, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);
 }
 
-/** Heads x / √(Σx² + 10⁻⁶), as in Qwen3.5's own code: [B, S, heads·width]. */
+/** Normalises each head: x / √(Σx² + 10⁻⁶), as in Qwen3.5's own code: [B, S, heads·width]. */
 function ofLengthOne(
   build: DecoderBuild,
   x: Value,
@@ -126,7 +126,10 @@ function ofLengthOne(
   return g.op('Reshape', [g.op('Div', [split, length]), shape]);
 }
 
-/** The last K tokens of each channel, x [B, S, C] → [B, S, C]; the state is what the next token needs: [B, K − 1, C]. */
+/**
+ * Convolves the last K tokens of each channel, x [B, S, C] → [B, S, C]. The state is what the next token
+ * needs: [B, K − 1, C].
+ */
 function convolution(
   { g, parameters }: DecoderBuild,
   module: string,

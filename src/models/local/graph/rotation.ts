@@ -5,12 +5,12 @@ import type { Value } from './graph.js';
 import type { DecoderBuild } from './norm.js';
 
 /**
- * Angular frequencies of the rotary embedding, in radians a token: width / 2 values. Rounded to float32 where the
- * reference implementation rounds, since the angle at a late position multiplies the error by that position.
- * Llama-3 scaling: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's published `apply_scaling`. YaRN: Peng et al.
- * 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024 (arXiv 2402.13753).
+ * Angular frequencies of the rotary embedding in radians per token: width / 2 values. Rounded to float32
+ * where the reference implementation rounds, because a late position multiplies the error by that position.
+ * Llama-3 scaling: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's published `apply_scaling`. YaRN:
+ * Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024 (arXiv 2402.13753).
  * @param width rotated dimensions of a head
- * @param long whether longrope's factors for long sequences hold
+ * @param long whether to use longrope's factors for long sequences
  */
 export function ropeFrequencies(rope: Rope, width: number, long = false): number[] {
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
@@ -48,7 +48,7 @@ export function ropeFrequencies(rope: Rope, width: number, long = false): number
   }
 }
 
-/** Between these indices of frequencies, YaRN goes over from none of its scaling to all of it. */
+/** The range of frequency indices over which YaRN ramps from no scaling to full scaling. */
 function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): readonly [number, number] {
   const { theta, originalContext, betaFast, betaSlow, truncate } = rope;
   const indexOf = (rotations: number) =>
@@ -60,8 +60,9 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
 }
 
 /**
- * Factors [S, 1, 1, headDim], or [B, S, 1, 1, headDim], of the new tokens: x becomes x·cos + swapped(x)·sin, where the two
- * halves of what is rotated are swapped and `sin` is negative for the first. Dimensions that are not rotated have 1 and 0.
+ * Factors [S, 1, 1, headDim] or [B, S, 1, 1, headDim] of the new tokens: x becomes x·cos + swapped(x)·sin.
+ * `swapped` exchanges the two halves of the rotated dimensions, and `sin` is negative for the first half.
+ * Dimensions that are not rotated have 1 and 0.
  */
 interface Factors {
   readonly cos: Value;
@@ -69,27 +70,32 @@ interface Factors {
 }
 
 export interface Rotation extends Factors {
-  /** Those of all heads of a token, which lie side by side: [·, heads + 2·kvHeads, 1, headDim]. */
+  /** Factors for all heads of a token, concatenated: [·, heads + 2·kvHeads, 1, headDim]. */
   readonly allHeads: Factors;
 }
 
-/** The part of the scores' factor that turning all heads at once gives queries: a power of two, as it rounds nothing. */
+/**
+ * The part of the score scale that is folded into the rotation of all heads: only a power of two, which
+ * causes no rounding.
+ */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
-/** Where the new tokens stand. */
+/** Positions of the new tokens. */
 export interface TokenPlaces {
-  /** int32 [S], or [P, S] with P = B where rows differ, else 1: place of each new token in its sequence. */
+  /**
+   * int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence.
+   */
   readonly positions: Value;
-  /** int32 [P, 1] or [P, S]: tokens that the sequences may grow to; undefined: no more than the positions show. */
+  /** int32 [P, 1] or [P, S]: length that the sequences may reach; if undefined, given by the positions. */
   readonly sequenceTokens?: Value;
 }
 
 export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlaces): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
-  // Shaders have no float64, so that the processor computes these few numbers.
+  // Shaders have no float64, so with this type the CPU computes these few numbers.
   const type = g.shaders ? 'float64' : precision;
   const kept = Array.from({ length: headDim - width }, () => 0);
   const numbers = (long: boolean) => {
@@ -113,7 +119,10 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1], by the last position of each row where nothing tells. */
+/**
+ * Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]. Uses the last position of each row unless
+ * lengths are given.
+ */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
@@ -124,8 +133,8 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
 }
 
 /**
- * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim] (the layout
- * of Hugging Face's weights).
+ * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim]
+ * (the layout of Hugging Face's weights).
  */
 export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Factors): Value {
   const { rotaryWidth: width, headDim } = config;
@@ -135,7 +144,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
   return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
 }
 
-/** Queries are scaled, too, and values stay as they are. */
+/** Also scales the queries, and leaves values unchanged. */
 function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {

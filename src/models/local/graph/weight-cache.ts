@@ -1,4 +1,7 @@
-/** Weights made from a model's: kept beside the model, or in the home directory where that is read-only. */
+/**
+ * Files derived from a model's weights: stored next to the model, or in the home directory if that is
+ * read-only.
+ */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -7,12 +10,12 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
 /**
- * A file made of these tensors, from the cache or made now (seconds to minutes).
+ * Returns a file derived from these tensors, from the cache or created now (seconds to minutes).
  * @param kind of file, part of its name
  * @param version of what `make` writes
  * @param bytes that it takes on disk
- * @param make writes it at the path that it is given
- * @throws UserError when it can't be written
+ * @param make writes it to the given path
+ * @throws UserError if it can't be written
  */
 export function cachedFile(
   model: string,
@@ -41,7 +44,10 @@ export function cachedFile(
   return file;
 }
 
-/** Hashes names, shapes and samples of every matrix, so that other weights of the same size and time are noticed. */
+/**
+ * Hashes names, shapes and samples of every matrix, so that different weights of the same size and time are
+ * detected.
+ */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {
@@ -52,7 +58,7 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whether the cache holds the file in full; one that a crash or a full disk cut short is made anew. */
+/** Whether the cached file is complete; one truncated by a crash or a full disk is recreated. */
 function isWhole(file: string): boolean {
   if (!existsSync(file)) return false;
   try {
@@ -71,7 +77,7 @@ function writableFolder(folders: readonly string[]): string {
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {
-      // Tries the next one.
+      // Tries the next folder.
     }
   }
   const last = folders.at(-1)!;

@@ -3,11 +3,12 @@ import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
-// The model's own process, started by `model-process.ts`: a crash, an abort or a kill leaves the experiment running.
+// The model's own process, started by `model-process.ts`, so that a crash, an abort or a kill leaves the
+// experiment running.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };
-/** Jobs that wait or run, and whether they were aborted. */
+/** Waiting and running jobs, and whether they were aborted. */
 const jobs = new Map<number, { aborted: boolean }>();
 
 process.on('message', (message: ToProcess) => {
@@ -20,7 +21,7 @@ process.on('message', (message: ToProcess) => {
       );
       break;
     case 'adopt':
-      // Jobs that come later wait for it.
+      // Later jobs wait for it.
       engine = engine?.then(async (loaded) => {
         await loaded.adopt(message.directory);
         return loaded;
@@ -61,13 +62,13 @@ function failureOf(error: unknown): FailureReport {
 }
 
 function send(message: FromProcess): void {
-  // A parent that has gone away needs no answer.
+  // If the parent is gone, no one needs an answer.
   if (process.connected) process.send?.(message);
 }
 
-// Without a parent the process ends with its jobs.
+// Without a parent, the process ends with its jobs.
 process.on('disconnect', () => {
   for (const state of jobs.values()) state.aborted = true;
 });
-// Ctrl-C reaches the whole process group, and the parent decides how the call ends.
+// Ctrl-C reaches the whole process group, but the parent decides how the call ends.
 process.on('SIGINT', () => {});

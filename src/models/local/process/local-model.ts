@@ -22,11 +22,11 @@ import { openWeights } from '../weights/open-weights.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * A Hugging Face model directory, run in a process of its own on onnxruntime. The process starts with the first call.
- * The same seed gives the same text, whatever other candidates are generated beside it.
- * @param adaptable modules, by the last parts of their paths, of which it can adopt another adapter. Then it samples by
- *   its temperature alone, and answers have their tokens
- * @throws UserError when the directory holds no model that can be run
+ * A Hugging Face model directory or GGUF file, run in a separate process with onnxruntime. The process starts
+ * with the first call. The same seed gives the same text, regardless of other candidates generated with it.
+ * @param adaptable modules, as suffixes of their paths, for which it can adopt a new adapter. It then uses
+ * plain temperature sampling, and answers include their tokens
+ * @throws UserError if the directory holds no model that can be run
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
   const adapter =
@@ -42,14 +42,16 @@ export function createLocalModel(config: LocalConfig, adaptable?: readonly strin
   return { ...model, adopt: (directory) => process.adopt(directory), close };
 }
 
-/** What is trained is the policy that sampled: filters of the publisher's would make it another one. */
+/** Training assumes the unfiltered sampling policy; the publisher's filters would make it a different one. */
 const { temperature: _, ...unfiltered } = plainSampling;
 
-/** Processes that are shared, by their settings, and the models that use them. */
+/** Shared processes by their settings, with the models that use them. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/** Its calls go on from its own prompts only, so that the rounding of their keys does not depend on other models. */
+/**
+ * Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models.
+ */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const { path, adapter, device, quantization, threads, batch, contextTokens, template, ignoreKeys } = config;
   const settings = {
@@ -86,20 +88,20 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   };
 }
 
-/** Models that differ in their adapter alone. */
+/** Models that differ only in their adapter. */
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
   /**
-   * The base with one of the adapters, or as it is. `LocalModels.close` closes it.
-   * @param adapter its directory, as it was given
+   * The base, with one of the adapters or without. Closed by `LocalModels.close`.
+   * @param adapter its directory, as given to `openLocalModels`
    */
   model(adapter?: string): LanguageModel;
 }
 
 /**
- * One process with one copy of the base for several adapters and the base itself: runs of all of them can follow each
- * other, or go on at the same time, without loading anything again.
+ * One process with a single copy of the base for several adapters and the base itself: runs of all of them
+ * can follow each other or overlap without reloading anything.
  * @param adapters directories
- * @throws UserError when a directory holds no model that can be run, or no adapter of it
+ * @throws UserError if a directory holds no model that can be run, or no adapter for it
  */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
@@ -135,14 +137,17 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** A file of a store says nothing by its name, its reference does. */
+/** For a model in a store, the reference: the file's name says nothing. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen what each job asks for: the adapter, where the process has several; the name of its conversation */
+/**
+ * @param chosen options of every job: the adapter, if the process has several, and the name of its
+ * conversation
+ */
 function languageModel(
   id: string,
   config: LocalConfig,
@@ -205,14 +210,14 @@ function languageModel(
   };
 }
 
-/** How the weights are stored in memory: `unquantised`, `int8`, or `Q4_K, Q6_K` as they are in a GGUF file. */
+/** How the weights are stored in memory: `unquantised`, `int8`, or e.g. `Q4_K, Q6_K` for a GGUF file. */
 function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
   if (quantization !== 'none') return quantization;
   const { dtypes } = summariseWeights(openWeights(path));
   return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
 }
 
-/** Longest prompt and answer together, in tokens. */
+/** Maximum length of prompt and answer together, in tokens. */
 export function localContext({
   contextTokens,
   ignoreKeys,
@@ -229,7 +234,7 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
-/** Usage and latency of the whole call stand on the first completion. */
+/** Usage and latency of the whole call are reported in the first completion. */
 function completions(
   { answers, promptTokens, cachedTokens, scores }: JobResult,
   latencyMs: number,

@@ -16,7 +16,7 @@ import type {
 
 interface JobOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Receives more text of a candidate. */
+  /** Receives new text of a candidate. */
   readonly onText?: ((candidate: number, text: string) => void) | undefined;
 }
 
@@ -33,7 +33,10 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/** The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it. */
+/**
+ * The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages
+ * with it.
+ */
 export class ModelProcess {
   readonly #id: string;
   #settings: LoadSettings;
@@ -63,9 +66,10 @@ export class ModelProcess {
   }
 
   /**
-   * Jobs run one after the other, or `batch` of them at the same time, in turns between the adapters that they ask for.
-   * @throws ModelError when the job was aborted, can't be met, or the process ended
-   * @throws UserError when the model or the device can't be used
+   * Runs jobs one after another, or `batch` of them at a time, alternating between the adapters that they
+   * request.
+   * @throws ModelError if the job was aborted, can't be fulfilled, or the process ended
+   * @throws UserError if the model or the device can't be used
    */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
@@ -91,7 +95,7 @@ export class ModelProcess {
     }
   }
 
-  /** Answers with another adapter from here on; a process that is started later does, too. */
+  /** Uses a different adapter from now on, also in processes started later. */
   adopt(directory: string): void {
     this.#settings = { ...this.#settings, adapter: directory };
     if (this.#running !== undefined) tell(this.#running.child, { kind: 'adopt', directory });
@@ -103,12 +107,12 @@ export class ModelProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    // Nothing else interrupts a run of the model, and the process owns nothing that must be saved.
+    // Nothing else interrupts a run of the model, and the process has nothing to save.
     child.kill('SIGKILL');
     await ended;
   }
 
-  /** The process that runs, or a new one. */
+  /** Returns the running process, or starts a new one. */
   #start(): Running {
     if (this.#running !== undefined) return this.#running;
     const child = forkChild();
@@ -119,7 +123,7 @@ export class ModelProcess {
     });
     const report = new Promise<LoadReport>((resolve, reject) => {
       const failed = (failure: FailureReport) => {
-        // The cause may be gone later: the next call tries with a new process.
+        // The cause may be temporary, so the next call tries again with a new process.
         if (this.#running?.child === child) this.#running = undefined;
         reject(errorOf(this.#id, failure, 0));
         for (const job of jobs.values())
@@ -138,7 +142,7 @@ export class ModelProcess {
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
-    // A failure reaches those who wait for the report or a job; it must not end the program.
+    // A failure is reported to those waiting for the report or a job; it must not end the program.
     report.catch(() => {});
     tell(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };
@@ -172,11 +176,11 @@ function tail(stderr: string): string {
 }
 
 function tell(child: ChildProcess, message: ToProcess): void {
-  // A child that just ended takes no messages; its `exit` event rejects the pending jobs.
+  // A child that has just ended accepts no messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }
 
-/** Only a process with work to do keeps the parent alive. */
+/** Only a process with work to do should keep the parent alive. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   const stderr = child.stderr instanceof Socket ? child.stderr : undefined;
   for (const handle of [child, child.channel, stderr]) handle?.[open ? 'ref' : 'unref']();

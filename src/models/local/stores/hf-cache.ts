@@ -1,6 +1,6 @@
 /**
- * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` its files, as
- * links to blobs (huggingface_hub's layout).
+ * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` contains a commit, `snapshots/COMMIT/`
+ * its files, as links to blobs (huggingface_hub's layout).
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,7 +11,7 @@ import type { Variables } from './ollama-store.js';
 
 export const hfScheme = 'hf:';
 
-/** `ORG/NAME[@REVISION][:FILE.gguf]` */
+/** `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {
   readonly repository: string;
   /** A branch, a tag or a commit. */
@@ -20,9 +20,9 @@ export interface HfReference {
   readonly file: string | undefined;
 }
 
-/** @throws UserError when it is not of the form */
+/** @throws UserError if the format is invalid */
 export function parseHfReference(reference: string): HfReference {
-  const match = /^([\w.-]+\/[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
+  const match = /^((?:[\w.-]+\/)?[\w.-]+)(?:@([\w./-]+))?(?::([^:]+\.gguf))?$/i.exec(reference);
   const parts = reference.split(/[/@:]/);
   if (match === null || parts.some((one) => one === '..' || one === '.'))
     throw new UserError({
@@ -35,8 +35,8 @@ export function parseHfReference(reference: string): HfReference {
 }
 
 /**
- * `ORG/NAME…` of `hf:ORG/NAME…`.
- * @throws UserError for what is no model of Hugging Face
+ * Converts `hf:ORG/NAME…` to `ORG/NAME…`.
+ * @throws UserError if it isn't a Hugging Face model
  */
 export function withoutScheme(model: string): string {
   if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
@@ -51,22 +51,28 @@ export function withoutScheme(model: string): string {
   });
 }
 
-/** The cache's folder, found as huggingface_hub finds it. */
+/** The cache folder, found in the same way as huggingface_hub. */
 export function hfCache(env: Variables): string {
-  const cache = env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
-  return (
-    env.HF_HUB_CACHE ??
-    env.HUGGINGFACE_HUB_CACHE ??
-    path.join(env.HF_HOME ?? path.join(cache, 'huggingface'), 'hub')
-  );
+  const home = env.HF_HOME ?? path.join(env.XDG_CACHE_HOME ?? '~/.cache', 'huggingface');
+  const cache = env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? path.join(expanded(home, env), 'hub');
+  return expanded(cache, env);
 }
+
+/** Python's `expanduser` and `expandvars`; variables that are not set stay as they are written. */
+const expanded = (place: string, env: Variables): string =>
+  place
+    .replace(/^~(?=\/|$)/, () => env.HOME ?? homedir())
+    .replaceAll(
+      /\$(?:(\w+)|\{([^}]*)\})/g,
+      (whole, bare?: string, braced?: string) => env[bare ?? braced!] ?? whole,
+    );
 
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
 /**
  * The directory of a model, or its GGUF file, in the cache.
- * @throws UserError when it is not there
+ * @throws UserError if it isn't there
  */
 export function hfModel(reference: string, env: Variables): string {
   const { repository, revision, file } = parseHfReference(reference);
@@ -95,23 +101,23 @@ function snapshotOf(folder: string, revision: string): string | undefined {
 }
 
 export interface CachedModel {
-  /** As a config names it. */
+  /** As named in a config. */
   readonly reference: string;
   /** Directory, or GGUF file. */
   readonly path: string;
 }
 
-/** Models of the cache's newest `main` that have safetensors weights or GGUF files. */
+/** Models with safetensors weights or GGUF files in the cache, at their newest `main`. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];
   return readdirSync(cache)
     .sort()
     .flatMap((name): CachedModel[] => {
-      const match = /^models--(.+?)--(.+)$/.exec(name);
+      const match = /^models--(.+)$/.exec(name);
       const snapshot = match && snapshotOf(path.join(cache, name), 'main');
       if (!match || !snapshot) return [];
-      const reference = `${hfScheme}${match[1]}/${match[2]}`;
+      const reference = hfScheme + match[1]!.replace('--', '/');
       const files = readdirSync(snapshot);
       const ggufs = files.filter((file) => /\.gguf$/i.test(file) && !/-0000[2-9]-of-/.test(file));
       const isModel = files.includes('config.json') && files.some((file) => file.endsWith('.safetensors'));

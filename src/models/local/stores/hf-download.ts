@@ -1,4 +1,4 @@
-/** Downloads models of Hugging Face into its cache, and removes those that it downloaded. */
+/** Downloads Hugging Face models into the cache, and removes those that it downloaded. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
@@ -11,25 +11,25 @@ import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Files to be downloaded and their bytes together; files of the cache don't count. */
+  /** Number of files to download and their total bytes, excluding cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
-  /** Bytes that have arrived. */
+  /** Number of bytes received. */
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What tells a repository that was downloaded here from those of other programs. */
+/** Marks a repository as downloaded by this program. */
 const mark = '.policyloop-pulled';
 
-/** Files beside the weights that a model is read from. */
+/** Files other than the weights from which a model is read. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
 /**
  * @param reference `ORG/NAME[@REVISION][:FILE.gguf]`
  * @returns the directory or the GGUF file in the cache
- * @throws UserError when there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
- * `hooks.signal`
+ * @throws UserError if there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
+ * `hooks.signal` when aborted
  */
 export async function pullModel(
   reference: string,
@@ -77,7 +77,7 @@ const download = (repo: string, revision: string, file: string, env: Variables, 
 /**
  * Removes a repository from the cache.
  * @returns its folder
- * @throws UserError when it is not there, or was downloaded by another program
+ * @throws UserError if it isn't there, or was downloaded by another program
  */
 export function removeModel(reference: string, env: Variables): string {
   const { repository } = parseHfReference(reference);
@@ -104,14 +104,14 @@ interface Hub {
   readonly fetch: typeof fetch;
 }
 
-/** Endpoint and token by huggingface_hub's variables; each answer's bytes are counted. */
+/** Takes the endpoint and token from huggingface_hub's variables, and counts the bytes of each response. */
 function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
   return {
     ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
     ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
     async fetch(input, init) {
       const response = await fetch(input, { ...init, ...(signal && { signal }) });
-      // Wherever it was redirected to.
+      // The request's URL, regardless of redirects.
       if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(response);
       if (response.body === null || !/\/resolve\//.test(response.url)) return response;
       const counted = new TransformStream<Uint8Array, Uint8Array>({
@@ -142,13 +142,14 @@ const entrySchema = z.looseObject({
 });
 const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 
-/** No page of a list of files is longer, and no repository has more of them. */
+/** Upper bounds on the size of a page of a file list, and on the number of files in a repository. */
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
 /**
- * An answer of the hub about a repository. Its ids become names of folders and files in the cache, so each must be a hash.
- * @throws UserError for any other answer
+ * A response of the hub about a repository. Its ids become names of folders and files in the cache, so each
+ * must be a hash.
+ * @throws UserError for any other response
  */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
@@ -167,7 +168,7 @@ async function checkedAnswer(response: Response): Promise<Response> {
   return withBody(response, text);
 }
 
-/** The answer with another body. */
+/** The response with a different body. */
 function withBody(
   { headers, status, statusText, url }: Response,
   body: string | ReadableStream<Uint8Array>,
@@ -185,7 +186,7 @@ const strange = (url: string, what: string) =>
 
 type Listed = { readonly path: string; readonly size: number; readonly type: string };
 
-/** Weights and what is read beside them, at the top of the repository; or the parts of one GGUF file. */
+/** The weights and related files at the top level of the repository; or the parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): readonly Listed[] {
   const files = listed.filter(({ type }) => type === 'file');
   const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
@@ -239,7 +240,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   });
 }
 
-/** The library writes what it does to the console. */
+/** Suppresses the library's console output. */
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { debug } = console;
   console.debug = () => undefined;

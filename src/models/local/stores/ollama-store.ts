@@ -1,6 +1,6 @@
 /**
- * Models in Ollama's store: manifests name blobs by their digests. Layout from Ollama's `manifest` and `types/model`
- * packages; only the disk is read, Ollama need not run.
+ * Models in Ollama's store: manifests refer to blobs by digest. Layout from Ollama's `manifest` and
+ * `types/model` packages. Only reads the disk; Ollama need not be running.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,19 +9,19 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 
-/** Environment variables by their names. */
+/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const ollamaScheme = 'ollama:';
 
-/** What a manifest says that counts here. */
+/** The relevant part of a manifest. */
 export interface OllamaModel {
-  /** E.g. `qwen3:0.6b`. */
+  /** For example `qwen3:0.6b`. */
   readonly name: string;
   /** The GGUF file. */
   readonly file: string;
   readonly bytes: number;
-  /** Sampling and stop strings that Ollama uses where a request names none. */
+  /** Sampling settings and stop strings that Ollama uses if a request has none. */
   readonly parameters: OllamaParameters;
 }
 
@@ -42,8 +42,8 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
 /**
- * @param reference `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`; the tag is `latest` where it is left out
- * @throws UserError when there is no such model, or it holds what can't be run here
+ * @param reference `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`; the tag defaults to `latest`
+ * @throws UserError if there is no such model, or it can't be run here
  */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
@@ -61,7 +61,7 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
   return readManifest(root, reference, manifest);
 }
 
-/** Every model of the store, in the order of their names; damaged ones are left out. */
+/** Every model of the store, sorted by name; damaged ones are skipped. */
 export function ollamaModels(env: Variables): readonly OllamaModel[] {
   const root = ollamaRoot(env);
   return storedNames(root).flatMap((name) => {
@@ -74,7 +74,7 @@ export function ollamaModels(env: Variables): readonly OllamaModel[] {
   });
 }
 
-/** Parts of a name go into paths, so they can't lead out of the store. */
+/** Parts of a name become part of paths, so they must not lead out of the store. */
 const part = /^[A-Za-z0-9_][\w.-]*$/;
 
 function manifestFile(root: string, reference: string): string | undefined {
@@ -92,7 +92,7 @@ function manifestFile(root: string, reference: string): string | undefined {
   return hosts.map((host) => path.join(manifests, host, namespace, model, tag)).find(isFile);
 }
 
-/** Hosts that hold a namespace, Ollama's own first. */
+/** Hosts that contain a namespace, Ollama's own first. */
 function hostsOf(manifests: string, namespace: string): readonly string[] {
   const official = 'registry.ollama.ai';
   const others = folders(manifests).filter(
@@ -136,7 +136,7 @@ function blobFile(root: string, digest: string): string | undefined {
   return hash === null ? undefined : path.join(root, 'blobs', `sha256-${hash[1]}`);
 }
 
-/** `model:tag`, with namespace and host where they are not Ollama's own. */
+/** `model:tag`, with namespace and host unless they are Ollama's own. */
 function storedNames(root: string): readonly string[] {
   const manifests = path.join(root, 'manifests');
   const names = folders(manifests).flatMap((host) =>

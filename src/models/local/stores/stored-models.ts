@@ -1,4 +1,4 @@
-/** Models that lie on this machine: in Ollama's store, in the Hugging Face cache, in LM Studio's folder, in the package. */
+/** Models on this machine: in Ollama's store, the Hugging Face cache, LM Studio's folder, and the package. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -7,27 +7,27 @@ import { hfModel, hfModels, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
 
 export interface FoundModel {
-  /** What a config says: `model.path`. */
+  /** The value of `model.path` in a config. */
   readonly reference: string;
   readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
   /** Directory or GGUF file. */
   readonly path: string;
 }
 
-/** Whether a path names a model of a store instead of a place on the disk. */
+/** Whether a path refers to a model in a store rather than a location on disk. */
 export const isReference = (given: string): boolean =>
   given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
 
 /**
- * The directory or GGUF file that a reference stands for.
- * @throws UserError when the store holds no such model
+ * The directory or GGUF file of a reference.
+ * @throws UserError if the store has no such model
  */
 export function storedModelPath(reference: string, env: Variables = process.env): string {
   if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
   return hfModel(reference.slice(hfScheme.length), env);
 }
 
-/** Sampling and stop strings that a store states for a model, where a config states none. */
+/** Fills in a store's sampling settings and stop strings for a model where the config has none. */
 export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
   config: Config,
   env: Variables = process.env,
@@ -47,7 +47,7 @@ export function withStoreDefaults<Config extends StoreDefaults & { readonly path
   };
 }
 
-/** The sampling parameters that a store keeps with a model; empty for one that comes from elsewhere. */
+/** The sampling settings that a store keeps with a model; empty for a model from elsewhere. */
 export function storedSampling(path: string, env: Variables = process.env): readonly SamplingLayer[] {
   if (!path.startsWith(ollamaScheme)) return [];
   const config: StoreDefaults & { readonly path: string } = { path, stop: [] };
@@ -64,7 +64,7 @@ interface StoreDefaults {
   readonly stop: readonly string[];
 }
 
-/** All that is there, store by store. */
+/** All available models, store by store. */
 export function findStoredModels(env: Variables): readonly FoundModel[] {
   return [
     ...ollamaModels(env).map(({ name, file }) => ({
@@ -77,7 +77,7 @@ export function findStoredModels(env: Variables): readonly FoundModel[] {
   ];
 }
 
-/** LM Studio keeps `PUBLISHER/MODEL/FILE.gguf` below one of these. */
+/** LM Studio keeps `PUBLISHER/MODEL/FILE.gguf` in one of these. */
 const lmStudioFolders = () =>
   ['.lmstudio/models', '.cache/lm-studio/models'].map((folder) => path.join(homedir(), folder));
 

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Environment, Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { withinTime } from '../../../base/time-limit.js';
@@ -12,7 +11,10 @@ import { readJson } from '../../../storage/files.js';
 import { readRegularFile } from '../../../storage/regular-file.js';
 import type { ChatMessage } from '../../language-model.js';
 import { isGguf } from '../weights/gguf.js';
-import { boundedInterpreter, longestRange } from './bounded-interpreter.js';
+import { functions } from './jinja/functions.js';
+import { renderNode } from './jinja/render.js';
+import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
+import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 export const tokenizerConfigSchema = z.looseObject({
@@ -20,15 +22,31 @@ export const tokenizerConfigSchema = z.looseObject({
   eos_token: tokenField,
   unk_token: tokenField,
   pad_token: tokenField,
+  sep_token: tokenField,
+  cls_token: tokenField,
+  mask_token: tokenField,
   chat_template: z
     .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
     .nullish(),
 });
+const specialTokens = [
+  'bos_token',
+  'eos_token',
+  'unk_token',
+  'pad_token',
+  'sep_token',
+  'cls_token',
+  'mask_token',
+] as const;
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
   /** File that the template came from. */
   readonly file: string;
+  /** Texts that the template holds, written out or not. */
+  readonly literals: readonly string[];
+  /** Those of them that it looks for in messages, such as `</think>`. */
+  readonly sought: readonly string[];
   /** The text before tokenisation; ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[]): string;
 }
@@ -46,25 +64,30 @@ export function openChatTemplate(
 ): ChatTemplate {
   const { source, file } = templateSource(directory, config);
   const template = parse(source, file);
-  const tokens = Object.fromEntries(
-    (['bos_token', 'eos_token', 'unk_token', 'pad_token'] as const)
-      .map((name) => [name, tokenText(config[name])])
-      .filter(([, text]) => text !== undefined),
-  );
+  const tokens = specialTokens.flatMap((name) => {
+    const text = tokenText(config[name]);
+    return text === undefined ? [] : ([[name, text]] as const);
+  });
+  const fixed = new Map<string, Value>([
+    ...provided,
+    ...tokens,
+    // Transformers passes these two as none, and templates ask `is not none`.
+    ['tools', null],
+    ['documents', null],
+    ['add_generation_prompt', true],
+  ]);
+  const own = Object.entries(variables).map(([name, value]) => [name, toValue(value)] as const);
   return {
     file,
+    ...literalsOf(template),
     render(messages) {
+      const shown = messages.map(({ role, content }) => ({ role, content }));
+      const all = new Map([...fixed, ['messages', toValue(shown)], ...own]);
       try {
-        return renderTemplate(template, {
-          ...tokens,
-          // Transformers passes these two as none, and templates ask `is not none`.
-          tools: null,
-          documents: null,
-          messages: messages.map(({ role, content }) => ({ role, content })),
-          add_generation_prompt: true,
-          ...variables,
-        });
+        // Searching a long text again and again takes few steps and much time.
+        return withinTime(mostSeconds, () => renderNode(template, all));
       } catch (error) {
+        if (error instanceof UnsupportedError) throw refused(error, file);
         throw new UserError({
           file,
           message: `the chat template refuses these messages: ${messageOf(error)}`,
@@ -76,36 +99,45 @@ export function openChatTemplate(
   };
 }
 
+/** Texts that a template holds: those that it may write, and those that it looks for in messages. */
+function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
+  const nodes = nodesOf(template);
+  const texts = (found: readonly Node[]) =>
+    found.flatMap((node) => (node.type === 'StringLiteral' ? [node.value] : []));
+  const sought = nodes.flatMap((node) => {
+    if (node.type === 'CallExpression' && node.callee.type === 'MemberExpression') return node.args;
+    return node.type === 'BinaryExpression' && /in$/.test(node.operator.value) ? [node.left] : [];
+  });
+  return { literals: texts(nodes), sought: texts(sought) };
+}
+
+const refused = (error: UnsupportedError, file: string) =>
+  new UserError({
+    file,
+    message: `the chat template uses ${error.message}, which is not supported: the prompt could differ from Transformers'`,
+    remedy:
+      'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
+  });
+
 /** Values that every template finds beside its variables. */
-const globals = {
-  true: true,
-  false: false,
-  none: null,
-  True: true,
-  False: false,
-  None: null,
-  raise_exception(message: string): never {
-    throw new Error(message);
-  },
-  range(start: number, stop?: number, step = 1): number[] {
-    const [from, to] = stop === undefined ? [0, start] : [start, stop];
-    const length = Math.max(0, Math.ceil((to - from) / step));
-    if (!(length <= longestRange)) throw new Error(`a range has ${longestRange} numbers at most`);
-    return Array.from({ length }, (_, i) => from + i * step);
-  },
-  strftime_now: fixedDate,
-};
+const provided = new Map<string, Value>([
+  ...functions,
+  ['true', true],
+  ['false', false],
+  ['none', null],
+  ['True', true],
+  ['False', false],
+  ['None', null],
+  [
+    'raise_exception',
+    new Callable(({ positional: [message] }) => {
+      throw new Error(textOf(message));
+    }),
+  ],
+  ['strftime_now', new Callable(({ positional: [format] }) => fixedDate(textOf(format)))],
+]);
 
 const mostSeconds = 20;
-
-/** `Template.render` with the globals above, since its own give the time of day. */
-function renderTemplate(template: Template, variables: Readonly<Record<string, unknown>>): string {
-  const environment = new Environment();
-  for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value);
-  const render = () => String(boundedInterpreter(environment).run(template.parsed).value);
-  // Searching a long text again and again takes few steps and much time.
-  return withinTime(mostSeconds, render);
-}
 
 /**
  * Replaces the current date: the same run must give the same prompt on any day. It is the date that Llama's own templates
@@ -149,8 +181,16 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   const file = path.join(directory, 'tokenizer_config.json');
   const inConfig = config.chat_template;
   if (typeof inConfig === 'string') return { source: inConfig, file };
-  const named = inConfig?.find(({ name }) => name === 'default') ?? inConfig?.[0];
+  const named = inConfig?.find(({ name }) => name === 'default');
   if (named !== undefined) return { source: named.template, file };
+  if (inConfig?.length)
+    throw new UserError({
+      file,
+      field: 'chat_template',
+      value: inConfig.map(({ name }) => name),
+      message: 'none of these templates is named `default`, which Transformers takes',
+      remedy: 'write the template to use into chat_template.jinja beside it',
+    });
   // For a time, models had a JSON file with this single field.
   const old = path.join(directory, 'chat_template.json');
   const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
@@ -170,10 +210,11 @@ const noTemplate = (model: string, remedy: string) =>
     remedy,
   });
 
-function parse(source: string, file: string): Template {
+function parse(source: string, file: string): Node {
   try {
-    return new Template(source);
+    return parseTemplate(source);
   } catch (error) {
+    if (error instanceof UnsupportedError) throw refused(error, file);
     throw new UserError({ file, message: `the chat template can't be parsed: ${messageOf(error)}` });
   }
 }
@@ -191,38 +232,45 @@ const marker = '\u{FDD1}';
 
 /** Keeps control tokens that the template writes apart from the same characters inside a message. */
 export interface ControlTokens {
-  /** Content of a message, to be rendered by the template. */
-  shield(content: string): string;
+  /** Content of a message, to be rendered by the template. Answers of the model keep the tokens that are its own. */
+  shield(content: string, isAnswer: boolean): string;
   /** Rendered text with every true control token marked and the shields of the others taken away. */
   mark(rendered: string): string;
   /** Rendered text without marks and shields, for people. */
   clean(rendered: string): string;
-  /** The marked spelling of a control token. */
-  marked(token: string): string;
+  /** A token as `mark` spells it. */
+  spelled(token: string): string;
 }
 
 /**
  * @param control contents of the tokens that only a template may write
+ * @param answers those of them that an answer may hold, such as `</think>`
  * @param ordinary contents of other added tokens, which take precedence where they are longer
  */
-export function controlTokens(control: readonly string[], ordinary: readonly string[]): ControlTokens {
+export function controlTokens(
+  control: readonly string[],
+  answers: readonly string[],
+  ordinary: readonly string[],
+): ControlTokens {
   const isControl = new Set(control);
-  const alternatives = [...control, ...ordinary].sort((a, b) => b.length - a.length).map(escapePattern);
-  const token = alternatives.length === 0 ? /(?!)/gu : new RegExp(alternatives.join('|'), 'gu');
-  const heads =
-    control.length === 0 ? /(?!)/gu : new RegExp(`(?=${control.map(escapePattern).join('|')})(.)`, 'gsu');
+  const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
+  const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
+  const heads = headsOf(control);
+  const headsInAnswers = headsOf(control.filter((one) => !answers.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
+  const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
   return {
-    shield: (content) => content.replace(strays, '\u{FFFD}').replace(heads, `$1${breaker}`),
-    mark: (rendered) =>
-      rendered
-        .replace(token, (found) => (isControl.has(found) ? marker + found : found))
-        .replaceAll(breaker, ''),
+    shield: (content, isAnswer) =>
+      content.replace(strays, '\u{FFFD}').replace(isAnswer ? headsInAnswers : heads, `$1${breaker}`),
+    mark: (rendered) => rendered.replace(token, spelled).replaceAll(breaker, ''),
     clean: (rendered) => rendered.replace(strays, ''),
-    marked: (content) => marker + content,
+    spelled,
   };
 }
 
-function escapePattern(text: string): string {
+const anyOf = (texts: readonly string[]) =>
+  texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
+
+export function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }

@@ -2,21 +2,9 @@
  * Bytes of tokens, and text from tokens as they come. Tokenizers cut text between bytes, so a token alone may be half a
  * character; working in bytes makes streaming, stop strings and constrained decoding exact.
  */
-import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
-import { largestTokenId } from '../weights/generation-config.js';
-
-const tokenId = z.int().min(0).max(largestTokenId);
-
-/** The parts of `tokenizer.json` that determine a token's bytes. */
-export const tokenizerSchema = z.looseObject({
-  model: z.looseObject({ type: z.string().nullish() }),
-  added_tokens: z.array(
-    z.looseObject({ id: tokenId, content: z.string(), special: z.boolean().default(false) }),
-  ),
-  decoder: z.unknown(),
-});
-export type TokenizerJson = z.output<typeof tokenizerSchema>;
+import { largest, smallest } from '../../../statistics/descriptive.js';
+import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
   /** Bytes that a token adds to the text; empty for control tokens and for ids without a token. */
@@ -36,41 +24,42 @@ export function tokenBytes(
   tokens: readonly (string | undefined)[],
   file: string,
 ): TokenBytes {
-  const kinds = decoderKinds(json.decoder);
-  const added = new Map(json.added_tokens.map((token) => [token.id, token]));
-  const byteLevel = kinds.includes('ByteLevel');
-  if (!byteLevel && !kinds.includes('ByteFallback') && !kinds.includes('Metaspace'))
+  const kinds = stepsOf(json.decoder, 'decoder', 'decoders', decoders, file).map(({ type }) => String(type));
+  const form = kinds.join();
+  if (!Object.hasOwn(forms, form))
     throw new UserError({
       file,
       field: 'decoder',
       value: kinds,
       message: 'this kind of tokenizer is not supported',
-      alternatives: ['ByteLevel', 'ByteFallback', 'Metaspace'],
+      alternatives: Object.keys(forms),
     });
+  const { byteLevel, stripsFirstSpace } = forms[form]!;
+  const special = new Set(json.added_tokens.filter((token) => token.special).map((token) => token.id));
   const table = tokens.map((token, id) => {
-    const special = added.get(id);
-    if (special !== undefined) return special.special ? nothing : encoder.encode(special.content);
-    if (token === undefined) return nothing;
+    if (token === undefined || special.has(id)) return nothing;
     return byteLevel ? byteLevelBytes(token) : sentencePieceBytes(token);
   });
   return {
     of: (id) => table[id] ?? nothing,
     isByte: (id) => !byteLevel && byteToken.test(tokens[id] ?? ''),
-    stripsFirstSpace: kinds.includes('Strip') || (!byteLevel && kinds.includes('Metaspace')),
+    stripsFirstSpace,
   };
 }
 
-const decoderSchema = z.looseObject({
-  type: z.string(),
-  decoders: z.array(z.looseObject({ type: z.string() })).optional(),
-});
-
-/** Kinds of the decoder's steps. */
-function decoderKinds(decoder: unknown): readonly string[] {
-  const { data } = decoderSchema.safeParse(decoder);
-  const steps = data?.type === 'Sequence' ? (data.decoders ?? []) : data === undefined ? [] : [data];
-  return steps.map(({ type }) => type);
-}
+/** Decoders that work on bytes, by the kinds of their steps. */
+const forms: Readonly<Record<string, { readonly byteLevel: boolean; readonly stripsFirstSpace: boolean }>> = {
+  ByteLevel: { byteLevel: true, stripsFirstSpace: false },
+  'Replace,ByteFallback,Fuse': { byteLevel: false, stripsFirstSpace: false },
+  'Replace,ByteFallback,Fuse,Strip': { byteLevel: false, stripsFirstSpace: true },
+};
+const decoders = {
+  ByteLevel: { add_prefix_space: () => true, trim_offsets: () => true, use_regex: () => true },
+  Replace: { pattern: (value: unknown) => JSON.stringify(value) === '{"String":"▁"}', content: [' '] },
+  ByteFallback: {},
+  Fuse: {},
+  Strip: { content: [' '], start: [1], stop: [0] },
+};
 
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
@@ -125,14 +114,13 @@ export class TextStream {
   push(id: number): string {
     let bytes = this.#bytes.of(id);
     if (bytes.length === 0) return '';
-    if (this.#bytes.isByte(id)) {
-      this.#started = true;
-      this.#run.push(bytes[0]!);
-      return '';
-    }
     if (!this.#started) {
       this.#started = true;
       if (this.#bytes.stripsFirstSpace && bytes[0] === 0x20) bytes = bytes.subarray(1);
+    }
+    if (this.#bytes.isByte(id)) {
+      this.#run.push(...bytes);
+      return '';
     }
     return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
   }
@@ -177,7 +165,7 @@ export class StopStrings {
     const cuts = this.#stops.map((stop) => this.#held.indexOf(stop)).filter((at) => at >= 0);
     if (cuts.length > 0) {
       this.#stopped = true;
-      return this.#release(Math.min(...cuts));
+      return this.#release(smallest(cuts));
     }
     return this.#release(this.#held.length - this.#pendingLength());
   }
@@ -189,7 +177,7 @@ export class StopStrings {
 
   /** Length of the longest end of the held text that begins a stop string. */
   #pendingLength(): number {
-    const longest = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
+    const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {
       const end = this.#held.slice(-length);
       if (this.#stops.some((stop) => stop.startsWith(end))) return length;

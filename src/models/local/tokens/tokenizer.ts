@@ -13,19 +13,15 @@ import {
   type ChatTemplate,
   type ControlTokens,
   controlTokens,
+  escapePattern,
   openChatTemplate,
   type TokenizerConfig,
   tokenizerConfigSchema,
   tokenText,
 } from './chat-template.js';
 import { ggufTokenizerConfig, ggufTokenizerJson } from './gguf-tokenizer.js';
-import {
-  TextStream,
-  type TokenBytes,
-  type TokenizerJson,
-  tokenBytes,
-  tokenizerSchema,
-} from './token-text.js';
+import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
+import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
   /** The prompt as people read it. */
@@ -37,7 +33,7 @@ export interface ChatTokenizer {
    * one before it the answer: the ids of the answer itself are known already.
    */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** Plain text: no part of it becomes a control token. */
+  /** Text of an answer: of control tokens it may hold only those that the template looks for in answers. */
   encodeText(text: string): number[];
   /** Text of tokens, without control tokens. */
   decode(ids: readonly number[]): string;
@@ -64,12 +60,15 @@ export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
 ): ChatTokenizer {
-  const { file, json, config, special, control, tokenizer, encode } = openEncoder(directory);
+  const config = readTokenizerConfig(directory);
+  const template = openChatTemplate(directory, config, variables);
+  const { file, json, special, control, tokenizer, encode } = openEncoder(directory, template);
   const tokens = spelledTokens(tokenizer, json);
   const bytes = tokenBytes(json, tokens, file);
-  const template = openChatTemplate(directory, config, variables);
   const render = (messages: readonly ChatMessage[]) =>
-    template.render(messages.map(({ role, content }) => ({ role, content: control.shield(content) })));
+    template.render(
+      messages.map(({ role, content }) => ({ role, content: control.shield(content, role === 'assistant') })),
+    );
   const eosText = tokenText(config.eos_token);
   return {
     promptText: (messages) => control.clean(render(messages)),
@@ -83,7 +82,7 @@ export function openTokenizer(
       if (end < 0) throw new UserError({ file, message: 'the chat template does not show answers' });
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
-    encodeText: (text) => encode(control.clean(text)),
+    encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
     decode(ids) {
       const stream = new TextStream(bytes);
       return ids.map((id) => stream.push(id)).join('') + stream.end();
@@ -106,33 +105,59 @@ export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] 
   return (text) => encode(control.clean(text));
 }
 
-function openEncoder(directory: string) {
+function openEncoder(directory: string, template?: ChatTemplate) {
   const file = tokenizerFile(directory);
   const json = readTokenizerJson(directory);
-  const config = readTokenizerConfig(directory);
   const special = json.added_tokens.filter((token) => token.special);
+  const contents = json.added_tokens.map((token) => token.content);
+  const written = template === undefined ? [] : writtenTokens(contents, template);
+  const isControl = new Set([...special.map((token) => token.content), ...written]);
+  const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
   const control = controlTokens(
-    special.map((token) => token.content),
-    json.added_tokens.filter((token) => !token.special).map((token) => token.content),
+    [...isControl],
+    own.map((token) => token.content).filter((one) => template?.sought.some((text) => text.includes(one))),
+    contents.filter((content) => !isControl.has(content)),
   );
-  const tokenizer = markedTokenizer(json, config, control, file);
+  const tokenizer = markedTokenizer(json, control, file);
+  const strip = stripper(json, control);
   const encode = (text: string) =>
-    text === '' ? [] : bounded(file, () => tokenizer.encode(text, { add_special_tokens: false }).ids);
-  return { file, json, config, special, control, tokenizer, encode };
+    text === '' ? [] : bounded(file, () => tokenizer.encode(strip(text), { add_special_tokens: false }).ids);
+  return { file, json, special, control, tokenizer, encode };
+}
+
+const roles = [['user'], ['system', 'user'], ['user', 'assistant', 'user']] as const;
+
+/** Those of the tokens that the template writes itself, such as the marks of turns; white space is ordinary text. */
+function writtenTokens(contents: readonly string[], template: ChatTemplate): readonly string[] {
+  const samples = roles.map((turns) => {
+    try {
+      return template.render(turns.map((role) => ({ role, content: '' })));
+    } catch {
+      return '';
+    }
+  });
+  const texts = [...template.literals, ...samples];
+  return contents.filter((one) => /[^\s▁]{2}/.test(one) && texts.some((text) => text.includes(one)));
+}
+
+/** Takes away the white space that added tokens swallow around them. */
+function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens): (text: string) => string {
+  const patterns = added
+    .filter(({ lstrip, rstrip }) => lstrip || rstrip)
+    .map(({ content, lstrip, rstrip }) => {
+      const space = (isStripped: boolean) => (isStripped ? '\\p{White_Space}*' : '');
+      const token = escapePattern(control.spelled(content));
+      return new RegExp(`${space(lstrip)}(${token})${space(rstrip)}`, 'gu');
+    });
+  return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
 }
 
 /** A tokenizer that knows control tokens by their marked spelling only, which no message can spell. */
-function markedTokenizer(
-  json: TokenizerJson,
-  config: TokenizerConfig,
-  control: ControlTokens,
-  file: string,
-): Tokenizer {
-  const added = json.added_tokens.map((token) =>
-    token.special ? { ...token, content: control.marked(token.content) } : token,
-  );
+function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
+  const settings = supportedSettings(json, file);
+  const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
   try {
-    return bounded(file, () => new Tokenizer({ ...json, added_tokens: added }, config));
+    return bounded(file, () => new Tokenizer({ ...settings, added_tokens: added }, {}));
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError({ file, message: `the tokenizer can't be read: ${messageOf(error)}` });

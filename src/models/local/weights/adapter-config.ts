@@ -1,4 +1,4 @@
-/** Reads `adapter_config.json`, as PEFT writes it: which modules a LoRA adapter changes, and by how much. */
+/** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../storage/files.js';
@@ -17,16 +17,16 @@ export function loraScale({ rank, alpha, rankStabilized }: LoraScaling): number 
 }
 
 export interface AdapterConfig extends LoraScaling {
-  /** Path or name of the model that it was trained on, where the adapter tells. */
+  /** Path or name of the model that it was trained on, if the adapter states it. */
   readonly base: string | undefined;
-  /** Whether each row of a changed matrix has a length of its own (DoRA, Liu et al. 2024, arXiv 2402.09353). */
+  /** True if each row of a changed matrix has its own length (DoRA, Liu et al. 2024, arXiv 2402.09353). */
   readonly decomposed: boolean;
-  /** The scalings of modules of the base that it changes, by their paths (`model.layers.0.self_attn.q_proj`). */
+  /** The scalings of the base's modules that it changes, by path (`model.layers.0.self_attn.q_proj`). */
   scalings(modules: readonly string[]): ReadonlyMap<string, LoraScaling>;
 }
 
 const names = z.union([z.string(), z.array(z.string())]);
-/** Far within what float32 holds. */
+/** Well within the range of float32. */
 const alpha = z.number().min(-1e30).max(1e30);
 const ranks = z.record(z.string(), z.int().positive());
 
@@ -48,14 +48,16 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Whether only modules are changed whose matrices GPT-2's files have transposed, which `fan_in_fan_out` says. */
+/**
+ * Whether all changed modules have matrices that GPT-2's files store transposed, as `fan_in_fan_out` states.
+ */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
 /**
  * @param file named in errors
- * @param ignoredKeys keys that are read as if they were not there
- * @throws UserError naming every key that is set and not understood, or asks for what can't be computed
+ * @param ignoredKeys keys to treat as absent
+ * @throws UserError naming every key that is set and unknown, or asks for something unsupported
  */
 export function parseAdapterConfig(
   raw: unknown,
@@ -105,10 +107,13 @@ export function parseAdapterConfig(
   };
 }
 
-/** First factors that leave the base as it is; what they were at first no longer matters. */
+/** Initialisations of the factors that leave the base unchanged; after training, they no longer matter. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA take their first product out of the base, which PEFT does again on loading. */
+/**
+ * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that
+ * on loading.
+ */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -139,7 +144,7 @@ function targetsOf(fields: Fields, modules: readonly string[], file: string): re
   });
 }
 
-/** The layers that alone are changed; undefined: all are. */
+/** The only layers that are changed; undefined for all. */
 function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   const { layers_to_transform: layers, layers_pattern: pattern, target_modules: targets } = fields;
   const patterns = [pattern ?? []].flat();
@@ -163,7 +168,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   return listed;
 }
 
-/** Modules that a pattern fits, that `all-linear` stands for, or whose path ends with a name of the list. */
+/** Modules that match a pattern, that `all-linear` stands for, or whose path ends with a listed name. */
 function fitting(
   fields: Fields,
   field: 'target_modules' | 'exclude_modules',
@@ -177,7 +182,9 @@ function fitting(
   return matching(given, modules, field, file);
 }
 
-/** The value of the first pattern that fits the end of a module's path; none where no pattern does. */
+/**
+ * The value of the first pattern that matches the end of a module's path; modules without a match are absent.
+ */
 function byPattern(
   fields: Fields,
   field: 'rank_pattern' | 'alpha_pattern',

@@ -1,23 +1,23 @@
 /**
- * Keys of the JSON files that models and adapters are published with. What is set there, could change what is computed
- * and is not understood refuses the load by its name, so that no file means something else here than elsewhere.
+ * Checks the keys of JSON files published with models and adapters. A key that is set, unknown, and could
+ * change a result is rejected by name, so that no file is silently misinterpreted.
  */
 import { type Problem, UserError } from '../../../base/errors.js';
 
-/** What is known of the keys of one kind of file. */
+/** What is known about the keys of one kind of file. */
 export interface KnownKeys {
   /** Keys whose values are read. */
   readonly read: readonly string[];
-  /** Keys that change no number that is computed here, whatever they hold, each with the reason. */
+  /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The one value at which a key changes nothing: for some, false is none. */
+  /** The one value at which a key has no effect; for some keys, false isn't that value. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * @param content without the keys that the user says don't matter, see `withoutKeys`
- * @param section where the content stands in the file, e.g. `rope_scaling`
- * @throws UserError that names every key which is set and not understood
+ * @param content without the keys that the user has declared irrelevant, see `withoutKeys`
+ * @param section of the file that contains it, e.g. `rope_scaling`
+ * @throws UserError naming every key that is set and unknown
  */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
@@ -31,7 +31,7 @@ function changes(key: string, value: unknown, { harmless = {}, neutral = {} }: K
   return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
 }
 
-/** How files say that something is not used. */
+/** Values with which files say that something isn't used. */
 function isOff(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === false || value === 'none' || value === '';
@@ -45,12 +45,12 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   remedy: ignoring(field),
 });
 
-/** How a user says that a key doesn't matter. */
+/** Tells the user how to declare a key irrelevant. */
 export function ignoring(key: string): string {
   return `if it changes nothing, leave it out: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
 }
 
-/** The content of a file without the keys that the user says don't matter; a dot leads to keys of keys. */
+/** The content of a file without the keys that the user has declared irrelevant; dots address nested keys. */
 export function withoutKeys(content: unknown, ignored: readonly string[], section = ''): unknown {
   if (ignored.length === 0 || typeof content !== 'object' || content === null || Array.isArray(content))
     return content;
@@ -64,11 +64,11 @@ export function withoutKeys(content: unknown, ignored: readonly string[], sectio
 const because = (reason: string, keys: string): Record<string, string> =>
   Object.fromEntries(keys.split(' ').map((key) => [key, reason]));
 
-/** Keys of `config.json` that the decoder need not read. */
+/** Keys of `config.json` that the decoder can ignore. */
 export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ...because(
     'tells where the files come from and what wrote them',
-    '_name_or_path name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
+    '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
   ),
   ...because(
     'says how other programs compute the same',
@@ -100,7 +100,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Keys of `adapter_config.json` that the product of A and B doesn't depend on. */
+/** Keys of `adapter_config.json` on which the product of A and B doesn't depend. */
 export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
   ...because(
     'tells where the files come from and what wrote them',

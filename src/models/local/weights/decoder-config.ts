@@ -1,39 +1,41 @@
-/** What a decoder-only transformer computes, whatever family it belongs to and whatever file describes it. */
+/** What a decoder-only transformer computes, independent of its family and file format. */
 import type { Rope } from './rope.js';
 
 export interface LayerConfig {
-  /** Undefined: queries and keys are not rotated. */
+  /** If undefined, queries and keys are not rotated. */
   readonly rope: Rope | undefined;
-  /** Keys at a distance of this many tokens or more are not attended to. Undefined: all are. */
+  /** Keys at this distance (in tokens) or more are not attended to. Undefined for no limit. */
   readonly window: number | undefined;
-  /** What the layer mixes tokens by in place of attention; then it has neither rotation nor window. */
+  /** How the layer mixes tokens instead of attention; it then has neither rotation nor window. */
   readonly recurrence?: Recurrence;
 }
 
-/** A layer that carries a state of fixed size from token to token. */
+/** A layer that carries a fixed-size state from token to token. */
 export type Recurrence =
-  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, gated before and behind. */
+  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, gated before and after. */
   | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
-  /** Qwen3.5: the gated delta rule (Yang et al. 2024, arXiv 2412.06464) behind such a convolution. */
+  /** Qwen3.5: the gated delta rule (Yang et al. 2024, arXiv 2412.06464), preceded by such a convolution. */
   | {
       readonly kind: 'gated delta';
       readonly kernel: number;
-      /** Heads of queries and keys; each serves valueHeads / keyHeads heads of values. */
+      /** Heads of queries and keys; each serves valueHeads / keyHeads value heads. */
       readonly keyHeads: number;
       readonly keyDim: number;
       readonly valueHeads: number;
       readonly valueDim: number;
-      /** Whether the weights hold ln(−rate) of a head's decay, or the rate itself, as GGUF files do. */
+      /** Whether the weights store ln(−rate) of a head's decay or, as in GGUF files, the rate itself. */
       readonly decay: 'logarithm' | 'rate';
-      /** Heads of values that share a key follow each other, or come one from each group in turn, as in GGUF files. */
+      /**
+       * Value heads that share a key are either adjacent, or interleaved across the groups as in GGUF files.
+       */
       readonly order: 'grouped' | 'tiled';
     };
 
-/** The layers that have keys and values. */
+/** The layers with keys and values. */
 export const attentionLayers = ({ layers }: Pick<DecoderConfig, 'layers'>): readonly LayerConfig[] =>
   layers.filter(({ recurrence }) => recurrence === undefined);
 
-/** Shapes of the states of one sequence, layer after layer; empty where all layers attend. */
+/** Shapes of the states of one sequence, layer by layer; empty if all layers use attention. */
 export const stateShapes = ({
   layers,
   hidden,
@@ -48,24 +50,26 @@ export const stateShapes = ({
     ];
   });
 
-/** Paths of modules as the family's files have them, and with them where norms stand. */
+/** Module paths as in the family's files, which also determine where the norms are. */
 export interface ModulePaths {
   readonly embedding: string;
   /** Embedding of positions, added to that of the tokens. */
   readonly positions?: string;
-  /** Before the number of a layer. */
+  /** The prefix before a layer's number. */
   readonly layers: string;
   readonly finalNorm: string;
   readonly head: string;
-  /** Below a layer: the projections to queries, keys and values, or one whose rows are those of all three. */
+  /** Within a layer: the query, key and value projections, or a fused one with the rows of all three. */
   readonly attention: readonly [string, string, string] | readonly [string];
   readonly queryNorm: string;
   readonly keyNorm: string;
   readonly attentionOutput: string;
-  /** Gate and up, or one projection whose rows are those of both; without a gate, up alone. */
+  /** Gate and up, or a fused projection with the rows of both; up alone if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /** Norms of what attention and the feed-forward part read, and of what they give before it is added. */
+  /**
+   * Norms of the inputs of attention and the feed-forward part, and of their outputs before these are added.
+   */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;
@@ -85,12 +89,12 @@ export interface DecoderConfig {
   /** Heads of keys and values; each serves heads / kvHeads query heads (grouped-query attention). */
   readonly kvHeads: number;
   readonly headDim: number;
-  /** The first so many dimensions of a head are rotated. */
+  /** This many leading dimensions of a head are rotated. */
   readonly rotaryWidth: number;
   /** Width of the feed-forward part. */
   readonly intermediate: number;
   readonly vocabulary: number;
-  /** `layer` subtracts the mean and adds a bias; `rms` does neither, and scales by `offset` + weight. */
+  /** `layer` subtracts the mean and adds a bias; `rms` does neither and scales by `offset` + weight. */
   readonly norm: { readonly kind: 'rms' | 'layer'; readonly offset: 0 | 1 };
   readonly normEpsilon: number;
   readonly activation: 'silu' | 'gelu-tanh';
@@ -100,7 +104,7 @@ export interface DecoderConfig {
   /** Whether queries and keys are normalised. */
   readonly qkNorm: boolean;
   readonly qkNormOver: 'head' | 'all heads';
-  /** Whether the projection to queries gives a gate of what attention gives, too: per head [query; gate]. */
+  /** Whether the query projection also gives a gate for attention's output: per head [query; gate]. */
   readonly queryGate: boolean;
   /** Factor of the products of queries and keys. */
   readonly scoreScale: number;
@@ -115,14 +119,14 @@ export interface DecoderConfig {
   readonly queryGrowth: { readonly beta: number; readonly context: number } | undefined;
   /** Whether the output layer is the embedding. */
   readonly tied: boolean;
-  /** Longest context in tokens. */
+  /** Maximum context in tokens. */
   readonly contextTokens: number;
-  /** Dtype that the config states, e.g. `bfloat16`; the tensors decide. */
+  /** Dtype stated in the config, e.g. `bfloat16`; the tensors' own dtypes are what counts. */
   readonly dtype: string | undefined;
   readonly eosTokens: readonly number[];
 }
 
-/** Llama's names, which most families have. */
+/** Llama's names, which most families use. */
 export const llamaModules: ModulePaths = {
   embedding: 'model.embed_tokens',
   layers: 'model.layers',

@@ -1,11 +1,12 @@
-/** The sampling that publishers recommend for families of models whose GGUF files don't carry it. */
+/** Sampling settings recommended by the publishers of model families whose GGUF files don't include them. */
 import type { SamplingChoice } from '../../language-model.js';
 import type { GgufFile } from './gguf.js';
 
 /**
- * By the beginning of `general.basename` or `general.name`, letters and digits only; the first that fits. Only families
- * whose publisher's figures we have read (Qwen2.5 and Qwen3: generation_config.json; Gemma 3: model card), November 2026.
- * Qwen2.5's repetition penalty (1.05 to 1.1) is left out: it makes a model avoid digits that the prompt holds.
+ * Keyed by the start of `general.basename` or `general.name`, reduced to letters and digits; the first match
+ * wins. Only families whose publisher's figures we have checked (Qwen2.5 and Qwen3: generation_config.json;
+ * Gemma 3: model card), November 2026. Omits Qwen2.5's repetition penalty (1.05 to 1.1), which makes a model
+ * avoid digits that occur in the prompt.
  */
 const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],
@@ -13,7 +14,7 @@ const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^gemma3/, { temperature: 1, topP: 0.95, topK: 64 }],
 ];
 
-/** @returns undefined for a family that is not known */
+/** @returns undefined for an unknown family */
 export function familySampling({ metadata }: GgufFile): SamplingChoice | undefined {
   const names = ['general.basename', 'general.name'].map((key) =>
     String(metadata.get(key) ?? '')

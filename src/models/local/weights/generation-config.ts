@@ -1,4 +1,4 @@
-/** What a model's publisher recommends for generation. */
+/** Generation settings recommended by a model's publisher. */
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
@@ -10,10 +10,10 @@ import { ggufEndTokens } from './gguf-end-tokens.js';
 export const largestTokenId = 4_194_303;
 
 const tokenId = z.int().max(largestTokenId);
-/** One token id or a list of them, as configs have both. */
+/** A token id or a list of them; configs have both. */
 export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
-/** Sampling defaults that the model's publisher recommends, and the tokens that end an answer. */
+/** The publisher's recommended sampling settings, and the tokens that end an answer. */
 export interface GenerationDefaults extends Partial<Sampling> {
   readonly eosTokens: readonly number[];
 }
@@ -27,7 +27,7 @@ const generationSchema = z.looseObject({
   repetition_penalty: z.number().nullish(),
 });
 
-/** `generation_config.json`; empty where there is none. A GGUF file names end tokens only. */
+/** Reads `generation_config.json`; empty if there is none. A GGUF file only has end tokens. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
   if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
@@ -43,21 +43,22 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** Sampling settings, and where they come from: `the config`, `generation_config.json`. */
+/** Sampling settings and their source: `the config`, `generation_config.json`. */
 export interface SamplingLayer {
   readonly from: string;
   readonly sampling: SamplingChoice;
 }
 
-/** How a local model samples, and where each setting comes from. */
+/** How a local model samples, with the source of each setting. */
 export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
 /**
- * How a local model samples.
- * @param published what its publisher recommends
- * @param chosen what has been asked for; an earlier layer counts before a later one, and all before the publisher's
+ * Determines how a local model samples.
+ * @param published the publisher's recommendation
+ * @param chosen requested settings; earlier layers take precedence over later ones, and all over the
+ * publisher's
  */
 export function samplingOf(
   published: GenerationDefaults,
@@ -97,7 +98,10 @@ const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   repetitionPenalty: 'repetition penalty',
 };
 
-/** `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0, repetition penalty 1 (policyloop's default)`. */
+/**
+ * Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0, repetition penalty 1
+ * (policyloop's default)`.
+ */
 export function samplingText(sourced: SourcedSampling): string {
   const bySource = new Map<string, string[]>();
   for (const [key, name] of Object.entries(samplingNames)) {

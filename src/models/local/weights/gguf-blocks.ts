@@ -1,37 +1,37 @@
 /**
- * The blocks of GGUF's quantised tensors, and what they say: value = scale·(code − middle) + offset. Layouts from
- * ggml-quants.c of llama.cpp; d, m and dmin are float16.
+ * The blocks of GGUF's quantised tensors and how to decode them: value = scale·(code − middle) + offset.
+ * Layouts from ggml-quants.c of llama.cpp; d, m and dmin are float16.
  */
 import { type Bits, halfToFloat } from './quantization.js';
 
-/** How the values of a type are held for the runtime's product of quantised weights. */
+/** How the values of a type are packed for the runtime's quantised products. */
 export interface Packing {
   readonly bits: Bits;
-  /** Weights that share a scale. */
+  /** Number of weights that share a scale. */
   readonly block: 16 | 32 | 128;
-  /** Whether a block has an offset besides. */
+  /** Whether a block also has an offset. */
   readonly offset: boolean;
 }
 
 export interface BlockType {
   readonly dtype: string;
-  /** In the format. */
+  /** Number of the type in the format. */
   readonly number: number;
-  /** Values of one block, and its bytes. */
+  /** Number of values in a block, and its size in bytes. */
   readonly elements: number;
   readonly bytes: number;
   readonly packing?: Packing;
-  /** Reads one block; present where `packing` is. */
+  /** Reads one block; present if `packing` is. */
   readonly unpack?: Unpack;
 }
 
-/** Codes (one a byte), scales and offsets of one block that begins at `at`. */
+/** Reads the codes (one per byte), scales and offsets of the block that starts at `at`. */
 type Unpack = (from: Buffer, at: number, to: Unpacked) => void;
 
 export interface Unpacked {
-  /** Unsigned, `elements` of them; the middle 2^(bits−1) stands for 0 + offset. */
+  /** Unsigned, `elements` of them; the middle 2^(bits−1) represents 0 + offset. */
   readonly codes: Uint8Array;
-  /** One for `packing.block` values. */
+  /** One per `packing.block` values. */
   readonly scales: Float32Array;
   readonly offsets: Float32Array;
 }
@@ -79,7 +79,7 @@ export const blockTypes: readonly BlockType[] = [
   { dtype: 'MXFP4', number: 39, elements: 32, bytes: 17, packing: eight, unpack: mxfp4 },
 ];
 
-/** Types that are refused by name. */
+/** Types that are rejected by name. */
 export const foreignTypes: Readonly<Record<number, string>> = {
   4: 'Q4_2',
   5: 'Q4_3',
@@ -112,7 +112,7 @@ export const blockType = (dtype: string): BlockType | undefined => byDtype.get(d
 
 const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** The low halves of 16 bytes are the first 16 codes, the high halves the others. */
+/** The low halves of 16 bytes are the first 16 codes, the high halves the rest. */
 function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
@@ -133,7 +133,7 @@ function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): v
   halves(from, at + 4, codes);
 }
 
-/** Five bits: the fifth of each code is a bit of four bytes of their own. */
+/** Five bits: the fifth bits of all codes are stored in four separate bytes. */
 function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
   halves(from, low, codes, 112);
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
@@ -156,7 +156,7 @@ function q8_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
 
-/** The levels of IQ4_NL and IQ4_XS, and twice those of MXFP4, moved to the middle 128. */
+/** The levels of IQ4_NL and IQ4_XS, and those of MXFP4 doubled, shifted to the middle 128. */
 const nonLinear = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
   (v) => v + 128,
 );
@@ -175,7 +175,10 @@ function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   levels(from, at + 2, codes, nonLinear);
 }
 
-/** d, 16 bits with the high two bits of eight scales, 4 bytes with their low four, 128 bytes of halves. */
+/**
+ * d, 16 bits with the upper two bits of eight scales, 4 bytes with their lower four, 128 bytes of half-byte
+ * codes.
+ */
 function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   const d = half(from, at);
   const high = from.readUInt16LE(at + 2);
@@ -191,7 +194,7 @@ function mxfp4(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   levels(from, at + 1, codes, fp4);
 }
 
-/** The j-th of eight pairs of 6-bit scales and minima in 12 bytes (Q4_K, Q5_K). */
+/** The j-th of eight pairs of 6-bit scales and minima, packed in 12 bytes (Q4_K, Q5_K). */
 function sixBits(from: Buffer, at: number, j: number): readonly [scale: number, minimum: number] {
   const s = (i: number) => from[at + i]!;
   if (j < 4) return [s(j) & 63, s(j + 4) & 63];

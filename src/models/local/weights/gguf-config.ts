@@ -1,6 +1,6 @@
 /**
- * What a GGUF file says of its model, in the words of Hugging Face's `config.json`, so that one reader understands both.
- * Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
+ * Converts the metadata of a GGUF file to the keys of Hugging Face's `config.json`, so that one reader
+ * understands both. Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
  */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
@@ -8,7 +8,7 @@ import { ggufFamilies } from './gguf-families.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
-/** @throws UserError naming an architecture that can't be run */
+/** @throws UserError naming an unsupported architecture */
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
   if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
@@ -22,7 +22,7 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-/** Keys below the architecture's name that are understood, or that don't change the numbers. */
+/** Keys below the architecture's name that are understood or don't affect results. */
 const understood = new Set([
   'block_count',
   'context_length',
@@ -48,10 +48,10 @@ const understood = new Set([
   'tensor_data_layout',
 ]);
 
-/** Keys of the part for pictures, which some files hold, too. */
+/** Keys of the vision part that some files also contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-/** Keys that change nothing at this value. */
+/** Keys that have no effect at this value. */
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
@@ -64,9 +64,9 @@ const neutral: Readonly<Record<string, GgufValue>> = {
 };
 
 /**
- * @param ignoredKeys of the metadata, taken as if they were not there
- * @returns an object as `config.json` would hold it
- * @throws UserError naming a key that is missing, or that is set and not understood
+ * @param ignoredKeys keys of the metadata to treat as absent
+ * @returns an object as in `config.json`
+ * @throws UserError naming a key that is missing, or that is set and unknown
  */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
@@ -102,7 +102,7 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   };
 }
 
-/** Width of a head of attention. */
+/** Width of an attention head. */
 export function ggufHeadDim(gguf: GgufFile): number {
   const architecture = ggufArchitecture(gguf);
   const number = numberReader(gguf, architecture);
@@ -111,7 +111,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Reads keys below the architecture's name, however the file spells them. */
+/** Reads keys below the architecture's name, in any of their spellings. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
@@ -121,14 +121,14 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
   };
 }
 
-/** Reads keys below the architecture's name that hold one number. */
+/** Reads numeric keys below the architecture's name. */
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
   const value = valueReader(gguf, architecture);
   const { zeroHeads } = ggufFamilies[architecture]!;
   return (key) => {
     const given = value(key);
-    // Some writers give one number a layer where all are the same.
+    // Some writers give one number per layer although all are the same.
     const all = Array.isArray(given) ? given : [given];
     const numbers = new Set(
       zeroHeads && key === 'attention.head_count_kv' ? all.filter((count) => count !== 0) : all,
@@ -148,7 +148,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
 
 function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key: string) => number) {
   const type = value('rope.scaling.type') ?? (value('rope.scale_linear') === undefined ? 'none' : 'linear');
-  // The family of longrope reads its factors from tensors.
+  // The longrope family reads its factors from tensors.
   if (type === 'none' || type === 'longrope') return {};
   const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
   const log = value('rope.scaling.yarn_log_multiplier');
@@ -173,13 +173,13 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   };
 }
 
-/** What llama.cpp multiplies cosines and sines by, before the factor that a file states. */
+/** llama.cpp's factor of cosines and sines, which is applied before one stated in the file. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   return of(1) / (log === undefined ? 1 : of(Number(log)));
 };
 
-/** Divisors of the rotary frequencies, headDim / 2 of them, where the file stores them (Llama 3.1 and later). */
+/** Divisors of the rotary frequencies, headDim / 2 of them, if the file stores them (Llama 3.1 and later). */
 export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefined {
   const stored = tensors.get('rope_freqs.weight');
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
@@ -204,7 +204,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
   }
 }
 
-/** Values as wide as keys, and all of a head turned. */
+/** Requires values to be as wide as keys, and whole heads to be rotated. */
 function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;

@@ -1,6 +1,6 @@
 import type { GgufFile } from './gguf.js';
 
-/** Spellings of tokens that end an answer; the file names one of them. */
+/** Spellings of tokens that end an answer; the file names only one of them. */
 const endSpellings = new Set([
   '<|eot_id|>',
   '<|eom_id|>',
@@ -16,10 +16,10 @@ const endSpellings = new Set([
   '</s>',
 ]);
 
-/** GGUF's kind of a token that is plain text. */
+/** GGUF's token type for plain text. */
 const normal = 1;
 
-/** Ids that end an answer: those that the file names, and those of known spellings. */
+/** Ids of tokens that end an answer: those named in the file, and those with known spellings. */
 export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

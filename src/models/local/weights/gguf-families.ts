@@ -1,6 +1,6 @@
 /**
- * What llama.cpp's architectures are in the words of Hugging Face: names of modules, and keys of `config.json` beyond
- * those of all (gguf-py/gguf/constants.py and tensor_mapping.py of llama.cpp).
+ * Maps llama.cpp's architectures to Hugging Face: module names, and keys of `config.json` beyond the common
+ * ones (gguf-py/gguf/constants.py and tensor_mapping.py of llama.cpp).
  */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
@@ -9,27 +9,27 @@ import { readTensorBytes } from './safetensors.js';
 export interface GgufFamily {
   /** Whether rows of queries and keys are interleaved. */
   readonly interleaved: boolean;
-  /** Whether norms have the 1 added that Hugging Face's files leave out. */
+  /** Whether norms include the 1 that Hugging Face's files omit. */
   readonly wholeNorms?: boolean;
-  /** Modules of a layer that have other names than Llama's; '' for those that it lacks. */
+  /** Modules of a layer whose names differ from Llama's; '' for those it doesn't have. */
   readonly modules?: Readonly<Record<string, string>>;
-  /** Tensors of a layer that are no weight or bias of a module. */
+  /** Tensors of a layer that aren't a weight or bias of a module. */
   readonly tensors?: Readonly<Record<string, string>>;
-  /** Modules outside of the layers that have other names than Llama's. */
+  /** Modules outside the layers whose names differ from Llama's. */
   readonly others?: Readonly<Record<string, string>>;
-  /** Hugging Face's path of the layers, where it is not Llama's. */
+  /** Hugging Face's path of the layers, if it differs from Llama's. */
   readonly layers?: string;
   /** Keys of the metadata that `config` reads. */
   readonly keys?: readonly string[];
-  /** Spellings of keys in files that Ollama wrote itself, with llama.cpp's. */
+  /** Alternative keys in files written by Ollama itself, with llama.cpp's equivalents. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** What keys mean that files leave out. */
+  /** Values of keys that files omit. */
   readonly defaults?: Readonly<Record<string, number>>;
-  /** Whether less than a whole head can be rotated. */
+  /** Whether only part of a head can be rotated. */
   readonly partialRotation?: boolean;
-  /** Whether a number of heads of 0 marks layers without attention. */
+  /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
-  /** @param value of a key below the architecture's name */
+  /** @param value reads a key below the architecture's name */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 
@@ -53,7 +53,10 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/** The score scale is not stored: that of the largest model is by the width of the model, of the others by that of a head. */
+/**
+ * The score scale is not stored: for the largest model it depends on the width of the model, for the others
+ * on that of a head.
+ */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
@@ -64,7 +67,7 @@ const factors = ({ tensors }: GgufFile, name: string): readonly number[] | undef
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** One layer in so many is global, or a list tells which ones are not. */
+/** Either one layer in every n is global, or a list says which ones aren't. */
 const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
@@ -91,7 +94,7 @@ const olmo: GgufFamily = {
   },
 };
 
-/** Layers with no heads of keys are convolutions. */
+/** Layers without key heads are convolutions. */
 const lfm2: GgufFamily = {
   interleaved: false,
   zeroHeads: true,
@@ -113,7 +116,7 @@ const lfm2: GgufFamily = {
   keys: ['shortconv.l_cache'],
   config: (value, { tensors }) => {
     const heads = value('attention.head_count_kv');
-    // Ollama's own files state another width than they have.
+    // Ollama's own files state a wrong width.
     const width = tensors.get('blk.0.ffn_up.weight')?.shape[0];
     return {
       ...(Array.isArray(heads) && {
@@ -127,7 +130,7 @@ const lfm2: GgufFamily = {
   },
 };
 
-/** Its heads of values lie in another order than Hugging Face's, which `readGgufConfig` tells the decoder. */
+/** Its value heads are in a different order from Hugging Face's, which `readGgufConfig` tells the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
   wholeNorms: true,
@@ -158,7 +161,7 @@ const qwen35: GgufFamily = {
   ],
   config: (value) => ({
     model_type: 'qwen3_5_text',
-    // Layers that guess further tokens come last, and are not run.
+    // Layers for multi-token prediction come last and are not run.
     num_hidden_layers: Number(value('block_count')) - Number(value('nextn_predict_layers') ?? 0),
     full_attention_interval: value('full_attention_interval') ?? 4,
     linear_conv_kernel_dim: value('ssm.conv_kernel'),
@@ -177,7 +180,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   granite: {
     interleaved: true,
     keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
-    // Zero is none here, and the flag about finetuning says whether there is a rotation.
+    // Zero means none here, and the finetuning flag says whether there is a rotation.
     config: (value) => ({
       embedding_multiplier: value('embedding_scale') || 1,
       residual_multiplier: value('residual_scale') || 1,
@@ -211,7 +214,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       final_logit_softcapping: value('final_logit_softcapping') ?? null,
       sliding_window: value('attention.sliding_window') ?? 1024,
       ...gemmaPattern(value('attention.sliding_window_pattern') ?? 6),
-      // Ollama's own files leave out what models with a long context have.
+      // Ollama's own files omit the scaling of models with a long context.
       ...(value('rope.global.freq_base') !== undefined &&
         value('rope.scaling.type') === undefined &&
         Number(value('context_length')) >= 131_072 && {
@@ -245,7 +248,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     },
   },
   olmo2: olmo,
-  // As Ollama calls it.
+  // Ollama's name for it.
   olmo3: olmo,
   mistral3: {
     interleaved: true,

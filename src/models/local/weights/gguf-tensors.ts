@@ -1,11 +1,11 @@
-/** Tensors of a GGUF file under the names that Hugging Face gives them, which the decoder asks for. */
+/** Tensors of a GGUF file by the Hugging Face names that the decoder uses. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from './gguf.js';
 import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
 import { ggufFamilies } from './gguf-families.js';
 import type { StoredTensor, StoredTensors } from './safetensors.js';
 
-/** Modules of a layer: Hugging Face's name by llama.cpp's. */
+/** Modules of a layer: llama.cpp's names mapped to Hugging Face's. */
 const layerModules: Readonly<Record<string, string>> = {
   attn_norm: 'input_layernorm',
   attn_q: 'self_attn.q_proj',
@@ -26,7 +26,7 @@ const otherModules: Readonly<Record<string, string>> = {
   output: 'lm_head',
 };
 
-/** Tensors that are read elsewhere, or not needed: the part for pictures, layers that guess further tokens. */
+/** Tensors that are read elsewhere or not needed: the vision part, and layers for multi-token prediction. */
 const apart =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 
@@ -42,13 +42,13 @@ function namesOf(architecture: string): Names {
   return {
     modules: { ...layerModules, ...modules },
     tensors,
-    // Of two names for one module, the family's own comes first.
+    // If a module has two names, the family's own comes first.
     others: { ...others, ...otherModules, ...others },
     layers,
   };
 }
 
-/** @throws UserError naming a tensor that the decoder has no use for */
+/** @throws UserError naming a tensor that the decoder doesn't use */
 export function ggufTensors(gguf: GgufFile): StoredTensors {
   const architecture = ggufArchitecture(gguf);
   const names = namesOf(architecture);
@@ -97,8 +97,8 @@ function hfName(name: string, { modules, tensors, others, layers }: Names): stri
 }
 
 /**
- * llama.cpp's name of a tensor.
- * @throws Error where it has none
+ * llama.cpp's name for a tensor.
+ * @throws Error if it has none
  */
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);

@@ -1,6 +1,7 @@
 /**
- * Reads the head of GGUF files, the format of llama.cpp (versions 2 and 3, little-endian): metadata, and where each
- * tensor lies. The files come from anywhere, so each length is held against the file's before anything is made for it.
+ * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian): metadata, and the
+ * location of each tensor. Files are untrusted, so each length is checked against the file size before memory
+ * is allocated.
  */
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -13,28 +14,30 @@ type GgufScalar = number | string | boolean;
 export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 export interface GgufFile {
-  /** As it was named. */
+  /** As given by the caller. */
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
-  /** Where the value of each key lies in the file, from the number of its type on. */
+  /** Location of each key's value in the file, including its type. */
   readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
-  /** Under the file's own names, rows first; the format counts columns first. */
+  /** By the file's own names, with rows first; the format lists columns first. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a model's path names a GGUF file: other models are directories, and Ollama's files have no ending. */
+/**
+ * Whether a model's path is a GGUF file: other models are directories, and Ollama's files have no extension.
+ */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
-/** Heads of the last files: several parts of a program read the same one. */
+/** Headers of the most recent files, because several parts of a program read the same one. */
 const opened = new Map<string, GgufFile>();
 const openedAtMost = 4;
 
 /**
- * The head of a file and of the other files of its split (`…-00001-of-00003.gguf`).
- * @throws UserError naming what is wrong: no such file, no GGUF, cut short, an unknown tensor type
+ * Reads the header of a file and of the other files of its split (`…-00001-of-00003.gguf`).
+ * @throws UserError naming the problem: no such file, not GGUF, truncated, an unknown tensor type
  */
 export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
@@ -51,7 +54,7 @@ export function openGguf(file: string): GgufFile {
   return gguf;
 }
 
-/** All files of a split, the named one among them. */
+/** All files of a split, including the given one. */
 function splitOf(first: GgufFile): readonly GgufFile[] {
   const count = first.metadata.get('split.count') ?? 1;
   if (count === 1 || count === 0) return [first];
@@ -95,7 +98,10 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
 }
 
-/** Number in the format and size in bytes of each type of value; strings and arrays have their own lengths. */
+/**
+ * Size in bytes and reader for each value type, by its number in the format; strings and arrays have their
+ * own lengths.
+ */
 const valueTypes: Readonly<
   Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
 > = {
@@ -162,7 +168,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
 
-/** Tensors with their places in the file, held against its size and each other. */
+/** Tensors with their locations in the file, checked against its size and each other. */
 function placed(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
@@ -216,13 +222,13 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
   return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
 }
 
-/** Reads on from the start of a file in windows, never beyond its end. */
+/** Reads a file sequentially in windows, never beyond its end. */
 class HeadReader {
   readonly file: string;
   readonly size: number;
   readonly #descriptor: number;
   #window: Buffer = Buffer.alloc(0);
-  /** Place of the window's first byte, and of the next byte within it. */
+  /** File offset of the window's first byte, and index of the next byte in it. */
   #start = 0;
   #next = 0;
 
@@ -248,7 +254,7 @@ class HeadReader {
     return this.#window.subarray(this.#next - length, this.#next);
   }
 
-  /** An unsigned whole number; beyond 2⁵³ it is rounded, and no length of a file reaches that. */
+  /** An unsigned integer; rounded beyond 2⁵³, which no file length reaches. */
   number(bytes: 4 | 8): number {
     return bytes === 4 ? this.bytes(4).readUInt32LE() : Number(this.bytes(8).readBigUInt64LE());
   }
@@ -257,7 +263,7 @@ class HeadReader {
     return this.bytes(this.count('bytes in a text', most.text, 1)).toString('utf8');
   }
 
-  /** A count of things that have at least so many bytes each in the rest of the file. */
+  /** Reads a count of items that must each take at least `bytesOfEach` bytes in the rest of the file. */
   count(what: string, atMost: number, bytesOfEach: number): number {
     const count = this.number(8);
     const rest = this.size - this.position;
@@ -275,7 +281,7 @@ class HeadReader {
   }
 }
 
-/** Foreign text in a message: short, and without control characters. */
+/** Makes untrusted text safe for a message: short, without control characters. */
 const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 
 function broken(file: string, what: string): UserError {

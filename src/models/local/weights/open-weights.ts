@@ -3,9 +3,9 @@ import { ggufTensors } from './gguf-tensors.js';
 import { directoryWeights, type StoredTensors } from './safetensors.js';
 
 /**
- * Every tensor of a model under Hugging Face's names.
+ * Every tensor of a model by its Hugging Face name.
  * @param model its directory, or a GGUF file
- * @throws UserError when there are no weights, or a file of them is missing or damaged
+ * @throws UserError if there are no weights, or one of their files is missing or damaged
  */
 export function openWeights(model: string): StoredTensors {
   if (!isGguf(model)) return directoryWeights(model);

@@ -1,6 +1,7 @@
 /**
- * Regular expressions as PEFT's configs hold them: those of Python's `re`. What JavaScript reads the same way is
- * translated, everything else is refused. They come with files from elsewhere, so they get a time limit.
+ * Regular expressions from PEFT configs, in the syntax of Python's `re`. Syntax with the same meaning in
+ * JavaScript is translated, anything else is rejected. The patterns are untrusted, so matching has a time
+ * limit.
  */
 import { createContext, runInContext } from 'node:vm';
 
@@ -13,12 +14,12 @@ const longest = 2000;
 
 const milliseconds = 500;
 
-/** Where patterns are matched: only there can it be ended. */
+/** Patterns are matched in this context, where they can be interrupted. */
 let place: ReturnType<typeof createContext> | undefined;
 
 /**
- * @returns for each text whether the whole of it fits the pattern, as `re.fullmatch` has it
- * @throws PatternError where the pattern is none, means something else in Python, or takes too long
+ * @returns for each text, whether all of it matches the pattern, as in `re.fullmatch`
+ * @throws PatternError if the pattern is invalid, has a different meaning in Python, or takes too long
  */
 export function fullMatches(pattern: string, texts: readonly string[]): readonly boolean[] {
   const { source, flags } = javaScriptPattern(pattern);
@@ -36,11 +37,11 @@ export function fullMatches(pattern: string, texts: readonly string[]): readonly
   }
 }
 
-/** Tokens whose meaning differs, first those that are longer. A class is one token. */
+/** Tokens with different meanings, longer ones first. A character class is one token. */
 const token =
   /^\(\?[aimsuxL]+\)|\(\?P<(?=[A-Za-z_])|\(\?(?:[:=!]|<[=!])|\(\?|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{,|[\s\S]/g;
 
-/** Escapes that mean the same in both. */
+/** Escapes with the same meaning in both languages. */
 const sharedEscape = /^\\(?:[dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
 
 function javaScriptPattern(pattern: string): { source: string; flags: string } {
@@ -62,13 +63,13 @@ function javaScriptPattern(pattern: string): { source: string; flags: string } {
   return { source: parts.join(''), flags };
 }
 
-/** Texts are one line of ASCII, so `a`, `m`, `s` and `u` change nothing. */
+/** Texts are a single line of ASCII, so `a`, `m`, `s` and `u` have no effect. */
 function flagsOf(letters: string): string {
   if (/[^aimsu]/.test(letters)) throw new PatternError(`it has the flags ${letters}`);
   return letters.includes('i') ? 'i' : '';
 }
 
-/** With its flag `u`, JavaScript escapes only characters that have a meaning. */
+/** With the `u` flag, JavaScript only allows escaping characters that have a special meaning. */
 function escapeOf(part: string): string {
   if (!sharedEscape.test(part)) throw new PatternError(`${part} means something else in Python`);
   return /^\\[^A-Za-z0-9^$\\.*+?()[\]{}|/]$/.test(part) ? part.slice(1) : part;

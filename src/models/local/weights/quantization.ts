@@ -1,18 +1,18 @@
 /**
- * Weights in 4 or 8 bits: every block of 32 or 128 weights of a row shares one float32 scale. A weight is
- * (q − 2^(bits−1))·scale with an unsigned q, as the runtime's MatMulNBits wants it.
+ * Weights in 4 or 8 bits: every block of 32 or 128 weights in a row shares one float32 scale. A weight is (q
+ * − 2^(bits−1))·scale with an unsigned q, the format of the runtime's MatMulNBits.
  */
 import type { StoredTensor } from './safetensors.js';
 
 export type Bits = 4 | 8;
 
-/** Bits of a weight, and the number of weights that share a scale. */
+/** Bits per weight, and the number of weights that share a scale. */
 interface Rounding {
   readonly bits: Bits;
   readonly block: number;
 }
 
-/** Longer blocks are multiplied faster, and rounded more coarsely. */
+/** Longer blocks are faster to multiply but less accurate. */
 export const roundings = {
   int8: { bits: 8, block: 32 },
   int4: { bits: 4, block: 32 },
@@ -21,26 +21,26 @@ export const roundings = {
 export type RoundedTo = keyof typeof roundings;
 
 /**
- * What becomes of stored weights; `none` leaves them, blocks of codes included, and `float32` unpacks those. `float16` is
- * the form in which GPUs multiply.
+ * What to do with stored weights: `none` keeps them, including blocks of codes; `float32` unpacks those;
+ * `float16` is the format in which GPUs multiply.
  */
 export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32', 'float16'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {
-  /** [rows, blocks, block·bits/8]; of two 4-bit weights the earlier is in the low half. */
+  /** [rows, blocks, block·bits/8]; of two 4-bit weights, the earlier is in the low half. */
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
-  /** Sum of squares of the errors and of the weights. */
+  /** Sums of squares of the errors and of the weights. */
   readonly squaredError: number;
   readonly squaredWeight: number;
 }
 
 /**
- * The weight of largest magnitude in a block gets the code 0, whose range reaches one step further than the other
- * end; then the scale is fitted to the codes by least squares.
- * @param weights [rows, columns]; a last, shorter block is padded with zeros
+ * The weight with the largest magnitude in a block gets code 0, because the range extends one step further on
+ * that side; then the scale is fitted to the codes by least squares.
+ * @param weights [rows, columns]; a shorter last block is padded with zeros
  */
 export function quantizeRows(
   weights: Float32Array,
@@ -61,7 +61,7 @@ export function quantizeRows(
 }
 
 /**
- * One block, in a single pass once its extreme is known: a model has hundreds of millions of weights.
+ * Quantises one block in a single pass, given its extreme: a model has hundreds of millions of weights.
  * @returns its scale
  */
 function quantizeBlock(
@@ -82,8 +82,8 @@ function quantizeBlock(
   let squaredWeight = 0;
   for (let i = start; i < end; i++) {
     const weight = weights[i]!;
-    // Cutting off the fraction of a positive number rounds it: no quotient of two float32 numbers is near enough to a
-    // half for the sum's own rounding to count.
+    // Truncating a positive number plus one half rounds it. No quotient of two float32 numbers is close
+    // enough to a half for the rounding of the sum itself to matter.
     const code = Math.min((weight / first + (middle + 0.5)) | 0, 2 * middle - 1);
     const level = code - middle;
     codes[at + i - start] = code;
@@ -93,12 +93,12 @@ function quantizeBlock(
   }
   const scale = Math.fround(product / square);
   sums.squaredWeight += squaredWeight;
-  // Σ (weight − scale·level)², by the sums that are there.
+  // Σ (weight − scale·level)², from sums that are already known.
   sums.squaredError += Math.max(0, squaredWeight - scale * (2 * product - scale * square));
   return scale;
 }
 
-/** The first number of largest magnitude. */
+/** The first number with the largest magnitude. */
 function extremeOf(weights: Float32Array, start: number, end: number): number {
   let extreme = 0;
   let magnitude = 0;
@@ -112,7 +112,7 @@ function extremeOf(weights: Float32Array, start: number, end: number): number {
   return extreme;
 }
 
-/** Two codes of 4 bits a byte, the earlier in the low half. */
+/** Packs two 4-bit codes per byte, the earlier in the low half. */
 function pairs(codes: Uint8Array): Uint8Array {
   const packed = new Uint8Array(codes.length / 2);
   for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
@@ -134,10 +134,10 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
   return result;
 }
 
-/** What each half stands for; looking it up takes a tenth of the time of computing it. */
+/** The value of each half; looking it up takes a tenth of the time of computing it. */
 let floats: Float32Array | undefined;
 
-/** The number that 16 bits of IEEE 754 binary16 stand for. */
+/** The value of an IEEE 754 binary16 number, given its 16 bits. */
 export function halfToFloat(half: number): number {
   floats ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => computedHalf(bits));
   return floats[half]!;

@@ -1,38 +1,48 @@
-/** What a model's config says of its rotary position embedding. */
+/** Reads the rotary position embedding from a model's config. */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../storage/files.js';
 import { ignoring, refuseUnknownKeys } from './config-keys.js';
 
-/** Rotary position embedding (Su et al. 2021) and the scalings that stretch its wavelengths. */
+/** Rotary position embedding (Su et al. 2021) with the scalings that stretch its wavelengths. */
 export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'none' }
-  /** Positions divided by `factor`. */
+  /** Positions are divided by `factor`. */
   | { readonly scaling: 'linear'; readonly factor: number }
-  /** Frequency i divided by `divisors[i]`, headDim / 2 of them: GGUF files hold the llama3 scaling so. */
+  /**
+   * Frequency i is divided by `divisors[i]`, headDim / 2 of them: how GGUF files store the llama3 scaling.
+   */
   | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
-  /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those between interpolated. */
+  /**
+   * Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated.
+   */
   | {
       readonly scaling: 'llama3';
       readonly factor: number;
       readonly lowFrequencyFactor: number;
       readonly highFrequencyFactor: number;
-      /** Context in tokens that the model was first trained with. */
+      /** Context in tokens of the model's original training. */
       readonly originalContext: number;
     }
-  /** YaRN: frequencies that turn `betaFast` times in the original context are kept, those of `betaSlow` divided. */
+  /**
+   * YaRN: frequencies with `betaFast` rotations in the original context are kept, those with `betaSlow`
+   * divided.
+   */
   | {
       readonly scaling: 'yarn';
       readonly factor: number;
       readonly originalContext: number;
       readonly betaFast: number;
       readonly betaSlow: number;
-      /** Whether the ends of the range between are rounded to whole frequencies. */
+      /** Whether the ends of the interpolated range are rounded to whole frequencies. */
       readonly truncate: boolean;
       /** Factor of cosines and sines. */
       readonly attentionFactor: number;
     }
-  /** LongRoPE: frequency i is divided by one of two lists, by whether a sequence is longer than the original context. */
+  /**
+   * LongRoPE: frequency i is divided by one of two lists, depending on whether a sequence is longer than the
+   * original context.
+   */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];
@@ -42,7 +52,10 @@ export type Rope = { readonly theta: number } & (
     }
 );
 
-/** Sequences of more tokens than this take the longer wavelengths of longrope; undefined where there is no such limit. */
+/**
+ * Sequences with more tokens than this use longrope's longer wavelengths; undefined if there is no such
+ * limit.
+ */
 export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
   const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
   return found?.scaling === 'longrope' ? found.originalContext : undefined;
@@ -68,7 +81,7 @@ const sectionSchema = z.looseObject({
 });
 type Section = z.output<typeof sectionSchema>;
 
-/** The keys of config.json that are about it. */
+/** The relevant keys of config.json. */
 export const ropeShape = {
   rope_theta: z.number().positive().nullish(),
   rope_scaling: z.record(z.string(), z.unknown()).nullish(),
@@ -78,19 +91,19 @@ export const ropeShape = {
 
 type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
   readonly max_position_embeddings: number;
-  /** Beside the section it counts more than within it. */
+  /** Takes precedence over the same key inside the section. */
   readonly original_max_position_embeddings?: number | null | undefined;
 };
 
-/** What the family of a model makes of it. */
+/** How a model family interprets these keys. */
 interface RopeFamily {
   /** Dimensions of a head. */
   readonly headDim: number;
-  /** Where the config gives no `rope_theta`. */
+  /** Default if the config has no `rope_theta`. */
   readonly theta: number;
-  /** Whether `partial_rotary_factor` counts. */
+  /** Whether `partial_rotary_factor` applies. */
   readonly partial: boolean;
-  /** The scalings that the family can have. */
+  /** The scalings that the family supports. */
   readonly kinds: readonly Kind[];
   /** Other names of these. */
   readonly aliases?: Readonly<Record<string, Kind>>;
@@ -100,7 +113,7 @@ interface RopeFamily {
 
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
-/** The keys that each kind reads beside those of every kind. */
+/** Keys read by each kind in addition to the common ones. */
 type Kind = Exclude<Rope['scaling'], 'divided'>;
 const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   none: [],
@@ -122,7 +135,7 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
 /**
  * @param layerType `full_attention` or `sliding_attention`
  * @param file named in errors
- * @throws UserError naming what is missing, not understood, or can't be computed
+ * @throws UserError naming what is missing, unknown or unsupported
  */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
@@ -202,7 +215,7 @@ function yarn(section: Section, originalContext: number, factor: number) {
   } as const;
 }
 
-/** How many dimensions of a head are rotated. */
+/** Number of dimensions of a head that are rotated. */
 export function rotaryWidth(config: RopeConfig, headDim: number, layerType: string, file: string): number {
   const { given, field } = sectionOf(config, layerType, file);
   const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
@@ -213,7 +226,10 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   ]);
 }
 
-/** The fields of a layer: `rope_scaling`, or `rope_parameters`, which is flat or has a section a layer type. */
+/**
+ * The fields of a layer: `rope_scaling`, or `rope_parameters`, which is either flat or has a section per
+ * layer type.
+ */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
   layerType: string,
@@ -244,6 +260,6 @@ function missing(file: string, field: string, kind: string): never {
   throw new UserError({ file, field, message: `is missing, and rope_type ${kind} needs it` });
 }
 
-/** The error of a value that the decoder can't compute. */
+/** Error for a value that the decoder doesn't support. */
 export const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
   new UserError({ file, field, value, message: 'is not supported', alternatives });

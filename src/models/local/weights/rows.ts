@@ -1,10 +1,10 @@
-/** Rows of a stored matrix as float32, whatever the file holds them as. */
+/** Rows of a stored matrix as float32, whatever the file's format. */
 import { blockType, type Unpacked } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
 /**
- * @param from first row; of a vector, first value
+ * @param from first row or, for a vector, first value
  * @returns [count, columns] in Hugging Face's order
  */
 export function readRows(
@@ -19,7 +19,7 @@ export function readRows(
   const columns = tensor.shape.slice(1).reduce((product, size) => product * size, 1);
   const result = new Float32Array(count * columns);
   const order = rowOrder(tensor)!;
-  // Heads are read whole, for neighbours in one order are not in the other.
+  // Reads whole heads, because rows adjacent in one order aren't in the other.
   const head = tensor.interleaved;
   for (let first = from - (from % head); first < from + count; first += head) {
     const values = decoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
@@ -40,7 +40,7 @@ function upright({ transposed: _, ...tensor }: StoredTensor, from: number, count
   );
 }
 
-/** For each row in Hugging Face's order, where the file has it; undefined where the orders are the same. */
+/** For each row in Hugging Face's order, its index in the file; undefined if the orders are the same. */
 export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[] | undefined {
   if (interleaved === undefined) return undefined;
   const half = interleaved / 2;

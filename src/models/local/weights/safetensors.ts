@@ -1,6 +1,6 @@
 /**
- * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data.
- * The data stays where it is; the runtime maps it from the file.
+ * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian
+ * data. The data is not read here; the runtime memory-maps it from the file.
  */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -11,24 +11,24 @@ import { parseJson } from '../../../storage/json-depth.js';
 import { requireFileName } from '../../../storage/names.js';
 import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
 
-/** Where one tensor lies on disk. */
+/** Location of a tensor on disk. */
 export interface StoredTensor {
   readonly name: string;
-  /** As the file spells it: `F32`, `BF16`, `U8`, … */
+  /** As spelled in the file: `F32`, `BF16`, `U8`, … */
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
   readonly file: string;
-  /** First byte, counted from the start of the file. */
+  /** Byte offset from the start of the file. */
   readonly offset: number;
   /** Length in bytes. */
   readonly length: number;
   /**
-   * Width of a head where its rows lie interleaved: the i-th of the first half at place 2i, the i-th of the second at
-   * 2i + 1 (llama.cpp's llama has queries and keys so).
+   * Width of a head if its rows are interleaved: row i of the first half is at index 2i, row i of the second
+   * half at 2i + 1 (as llama.cpp stores queries and keys of llama).
    */
   readonly interleaved?: number;
-  /** Whether the file has the columns of the matrix as its rows (GPT-2's have the inputs first). */
+  /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
 }
 
@@ -56,8 +56,8 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 const maxHeaderBytes = 100_000_000;
 
 /**
- * @returns the tensors of one file, in the order of its header
- * @throws UserError when the file is no safetensors file or is cut short
+ * @returns the tensors of one file, in header order
+ * @throws UserError if it isn't a safetensors file or is truncated
  */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
@@ -100,7 +100,9 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is no table of tensors');
 }
 
-/** Two tensors in one place: the format forbids it, and a few bytes would pass for any number of weights. */
+/**
+ * Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights.
+ */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
@@ -132,9 +134,9 @@ function storedTensor(
 }
 
 /**
- * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards that `model.safetensors.index.json`
- * names. Symbolic links (the Hugging Face cache) are followed.
- * @throws UserError when there are no safetensors weights, or a shard or tensor is missing
+ * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards named in
+ * `model.safetensors.index.json`. Follows symbolic links, as in the Hugging Face cache.
+ * @throws UserError if there are no safetensors weights, or a shard or tensor is missing
  */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
@@ -165,18 +167,17 @@ export function directoryWeights(directory: string): StoredTensors {
 }
 
 /**
- * The name that a tensor has in a model for text alone: models with pictures put all that is for text below
- * `language_model`.
+ * The name of a tensor in a text-only model: vision-language models put the text part below `language_model`.
  */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
 
-/** GPT-2's matrices. */
+/** Names of GPT-2's transposed matrices. */
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
-/** GPT-2's tensors, which lack the prefix in some files. */
+/** GPT-2's tensors; some files omit the prefix. */
 function ofGpt2(tensors: StoredTensors): StoredTensors {
   return byName(
     [...tensors.values()].map((tensor) => ({
@@ -187,7 +188,7 @@ function ofGpt2(tensors: StoredTensors): StoredTensors {
   );
 }
 
-/** The tensors for text, without those for pictures where there are any. */
+/** The tensors for text, without any vision tensors. */
 function forText(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
   const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
@@ -201,7 +202,7 @@ function forText(tensors: StoredTensors): StoredTensors {
 const byName = (tensors: readonly StoredTensor[]): StoredTensors =>
   new Map(tensors.map((tensor) => [tensor.name, tensor]));
 
-/** The bytes of one tensor, or of a part of it (`start` and `length` in bytes within the tensor). */
+/** Reads the bytes of a tensor or of a part of it (`start` and `length` in bytes within the tensor). */
 export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor.length - start): Buffer {
   const descriptor = openSync(tensor.file, 'r');
   try {
@@ -212,15 +213,15 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
 }
 
 /**
- * The parts of a tensor of `bytes` bytes, as start and length, by which another of the same shape is told from it: 4 KiB
- * each of its beginning, middle and end.
+ * The parts of a tensor (start and length) used to distinguish it from others of the same shape: 4 KiB each
+ * at its beginning, middle and end.
  */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
-/** Whether two tensors hold the same bytes. Those that differ mostly do so in their samples. */
+/** Whether two tensors have the same bytes. Different tensors usually differ in their samples already. */
 export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;

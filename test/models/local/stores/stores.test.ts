@@ -5,7 +5,12 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { execute as listModels } from '../../../../src/commands/models/list.js';
-import { hfModel, parseHfReference } from '../../../../src/models/local/stores/hf-cache.js';
+import {
+  hfCache,
+  hfModel,
+  hfModels,
+  parseHfReference,
+} from '../../../../src/models/local/stores/hf-cache.js';
 import { ollamaModel } from '../../../../src/models/local/stores/ollama-store.js';
 import { storedSampling, withStoreDefaults } from '../../../../src/models/local/stores/stored-models.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
@@ -100,9 +105,52 @@ describe('the Hugging Face cache', () => {
       /holds no such model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
     );
     expect(() => hfModel('org/tiny@v2', env)).toThrow(/holds no such model/);
-    for (const name of ['tiny', '../x', 'org/..', 'org/tiny@../../x', 'org/tiny:weights.bin'])
+    for (const name of [
+      '',
+      '/tiny',
+      'a/b/c',
+      '../x',
+      '..',
+      'org/..',
+      'org/tiny@../../x',
+      'org/tiny:weights.bin',
+    ])
       expect(() => parseHfReference(name)).toThrow(/names no model of Hugging Face/);
   });
+});
+
+describe('the folder of the Hugging Face cache', () => {
+  // Expected results: huggingface_hub 2.4, which expands ~ and variables.
+  const home = '/home/me';
+  it.each([
+    [{ HF_HOME: '~/hf' }, '/home/me/hf/hub'],
+    [{ HF_HOME: '~' }, '/home/me/hub'],
+    [{ HF_HOME: '$HOME/hf' }, '/home/me/hf/hub'],
+    [{ HF_HOME: '\u{24}{DATA}/hf', DATA: '/data' }, '/data/hf/hub'],
+    [{ HF_HOME: '$NOWHERE/hf' }, '$NOWHERE/hf/hub'],
+    [{ HF_HOME: 'a~/hf' }, 'a~/hf/hub'],
+    [{ HF_HUB_CACHE: '~/hub' }, '/home/me/hub'],
+    [{ HF_HUB_CACHE: '$DATA/hub', DATA: '/data', HF_HOME: '/other' }, '/data/hub'],
+    [{ HUGGINGFACE_HUB_CACHE: '~/old' }, '/home/me/old'],
+    [{ XDG_CACHE_HOME: '~/cache' }, '/home/me/cache/huggingface/hub'],
+    [{}, '/home/me/.cache/huggingface/hub'],
+  ])('%j is %s', (env, folder) => {
+    expect(hfCache({ HOME: home, ...env })).toBe(folder);
+  });
+});
+
+it('models without an organisation are listed and can be named', () => {
+  const cache = path.join(root, 'old-models');
+  const place = path.join(cache, 'models--tiny');
+  const snapshot = path.join(place, 'snapshots', 'c0ffee');
+  mkdirSync(path.join(place, 'refs'), { recursive: true });
+  writeFileSync(path.join(place, 'refs', 'main'), 'c0ffee');
+  cpSync(referenceDirectory('qwen3-fp32'), snapshot, { recursive: true });
+  const env = { HF_HUB_CACHE: cache };
+  expect(hfModels(env)).toEqual([{ reference: 'hf:tiny', path: snapshot }]);
+  expect(hfModel('tiny', env)).toBe(snapshot);
+  expect(hfModel('tiny@c0ffee', env)).toBe(snapshot);
+  expect(parseHfReference('tiny:file.gguf')).toMatchObject({ repository: 'tiny', file: 'file.gguf' });
 });
 
 it('models list tells what is there and what can be run', async () => {

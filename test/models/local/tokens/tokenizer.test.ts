@@ -2,11 +2,11 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UserError } from '../../../src/base/errors.js';
-import { TextStream } from '../../../src/models/local/tokens/token-text.js';
-import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { readReference, referenceDirectory, referenceModels } from './fixture.js';
+import { UserError } from '../../../../src/base/errors.js';
+import { TextStream } from '../../../../src/models/local/tokens/token-text.js';
+import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
+import { temporaryDirectory } from '../../../support/temporary-directory.js';
+import { readReference, referenceDirectory, referenceModels } from '../fixture.js';
 
 /** A copy of a reference model's tokenizer files, to be changed. */
 function copyTokenizer(): string {

@@ -1,0 +1,282 @@
+/** Methods, filters and tests that templates may use. What is missing here is refused by name. */
+import {
+  type Arguments,
+  areEqual,
+  bind,
+  Callable,
+  type Dictionary,
+  Generator,
+  isTrue,
+  itemsOf,
+  type Key,
+  lengthOf,
+  Namespace,
+  textOf,
+  toJson,
+  typeName,
+  unsupported,
+  type Value,
+} from './values.js';
+
+/** What Python's `str.isspace` takes for white space. */
+const space = String.raw`(?!\uFEFF)[\s\x1c-\x1f\x85]`;
+const spaces = new RegExp(`(?:${space})+`, 'u');
+const isSpace = new RegExp(`^${space}$`, 'u');
+
+function strip(text: string, characters: Value, atStart: boolean, atEnd: boolean): string {
+  const set = new Set(characters == null ? [] : stringOf(characters));
+  const isStripped = (one: string) => (characters == null ? isSpace.test(one) : set.has(one));
+  const all = Array.from(text);
+  let [from, to] = [0, all.length];
+  while (atStart && from < to && isStripped(all[from]!)) from++;
+  while (atEnd && to > from && isStripped(all[to - 1]!)) to--;
+  return all.slice(from, to).join('');
+}
+
+function stringOf(value: Value): string {
+  return typeof value === 'string' ? value : unsupported(`${typeName(value)} in place of a string`);
+}
+
+function numberOf(value: Value): number {
+  return typeof value === 'number' ? value : unsupported(`${typeName(value)} in place of a number`);
+}
+
+function ascii(text: string): string {
+  return /^\p{ASCII}*$/u.test(text) ? text : unsupported('`capitalize` or `title` of text beyond ASCII');
+}
+
+const capitalized = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
+
+/** Python's `text.split(separator, limit)` */
+function split(text: string, separator: Value, limit: Value = -1): string[] {
+  const most = numberOf(limit);
+  if (separator == null) {
+    if (most >= 0) unsupported('`split` by white space with a limit');
+    return text.split(spaces).filter((part) => part !== '');
+  }
+  if (separator === '') throw new Error('empty separator');
+  const parts = text.split(stringOf(separator));
+  return most < 0 || parts.length <= most
+    ? parts
+    : [...parts.slice(0, most), parts.slice(most).join(stringOf(separator))];
+}
+
+const replace = (text: string, from: Value, to: Value, count: Value) =>
+  split(text, from, count).join(stringOf(to));
+
+const someOf = (value: Value, test: (part: string) => boolean): boolean =>
+  (Array.isArray(value) ? (value as readonly Value[]) : [value]).some((part) => test(stringOf(part)));
+
+const words = (names: string) => names.split(' ').filter((name) => name !== '');
+
+type Method<T> = (self: T, args: readonly Value[]) => Value;
+const methodsOf = <T>(table: Record<string, readonly [names: string, run: Method<T>]>) =>
+  new Map(Object.entries(table).map(([name, [names, run]]) => [name, { names: words(names), run }]));
+
+const textMethods = methodsOf<string>({
+  strip: ['chars', (text, [chars]) => strip(text, chars, true, true)],
+  lstrip: ['chars', (text, [chars]) => strip(text, chars, true, false)],
+  rstrip: ['chars', (text, [chars]) => strip(text, chars, false, true)],
+  split: ['sep maxsplit', (text, [by, limit]) => split(text, by, limit)],
+  replace: ['old new count', (text, [from, to, count]) => replace(text, from, to, count)],
+  startswith: ['prefix', (text, [parts]) => someOf(parts, (part) => text.startsWith(part))],
+  endswith: ['suffix', (text, [parts]) => someOf(parts, (part) => text.endsWith(part))],
+  upper: ['', (text) => text.toUpperCase()],
+  lower: ['', (text) => text.toLowerCase()],
+  capitalize: ['', (text) => capitalized(ascii(text))],
+  title: ['', (text) => ascii(text).replaceAll(/[A-Za-z]+/g, capitalized)],
+});
+
+const pairs = (map: Value): Value[] =>
+  map instanceof Map
+    ? [...map].map(([key, value]) => [key, value])
+    : unsupported(`\`items\` of ${typeName(map)}`);
+
+const mapMethods = methodsOf<Dictionary>({
+  get: ['key default', (map, [key, other = null]) => (map.has(key as Key) ? map.get(key as Key) : other)],
+  items: ['', pairs],
+  keys: ['', (map) => [...map.keys()]],
+  values: ['', (map) => [...map.values()]],
+});
+
+/** Further methods of Python's strings and dictionaries, which are neither undefined nor items. */
+const otherMethods = new Set(
+  words(
+    'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
+      'isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper join ljust maketrans ' +
+      'partition pop popitem removeprefix removesuffix rfind rindex rjust rpartition rsplit setdefault splitlines ' +
+      'swapcase translate update zfill',
+  ),
+);
+
+function methodOf(value: Value, name: string): Callable | undefined {
+  const bound = <T>(self: T, { names, run }: { names: readonly string[]; run: Method<T> }) =>
+    new Callable((given) => run(self, bind(given, names)));
+  if (typeof value === 'string') {
+    const method = textMethods.get(name);
+    return method && bound(value, method);
+  }
+  const method = value instanceof Map ? mapMethods.get(name) : undefined;
+  return method && bound(value as Dictionary, method);
+}
+
+/** `value.key` if `dotted`, where methods come first; otherwise `value[key]`. */
+export function itemOf(value: Value, key: Value, dotted: boolean): Value {
+  if (value === undefined) throw new Error(`undefined has no attribute \`${textOf(key)}\``);
+  if (typeof key === 'number' && (typeof value === 'string' || Array.isArray(value)))
+    return itemsOf(value).at(key);
+  if (typeof key === 'string') {
+    const attributes = value instanceof Namespace ? value.attributes : value;
+    const method = methodOf(value, key);
+    const isMethod =
+      !(value instanceof Namespace) &&
+      (method !== undefined || otherMethods.has(key) || key.startsWith('__'));
+    if (attributes instanceof Map && attributes.has(key) && !(dotted && isMethod)) return attributes.get(key);
+    if (method !== undefined) return method;
+    const isOpen = attributes instanceof Map || typeof value === 'string';
+    if (isOpen && !isMethod && !(value instanceof Namespace && value.isPartial)) return undefined;
+  }
+  return unsupported(`\`${textOf(key)}\` of ${typeName(value)}`);
+}
+
+type Test = (value: Value, other: Value) => boolean;
+const isWhole = (value: Value) => typeof value === 'number';
+
+export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
+  ['defined', (value) => value !== undefined],
+  ['undefined', (value) => value === undefined],
+  ['none', (value) => value === null],
+  ['true', (value) => value === true],
+  ['false', (value) => value === false],
+  ['boolean', (value) => typeof value === 'boolean'],
+  ['integer', isWhole],
+  ['number', (value) => isWhole(value) || typeof value === 'boolean'],
+  ['string', (value) => typeof value === 'string'],
+  ['mapping', (value) => value instanceof Map],
+  ['iterable', (value) => isSequence(value) || value instanceof Generator],
+  ['sequence', (value) => isSequence(value)],
+  ['callable', (value) => value instanceof Callable],
+  ['odd', (value) => numberOf(value) % 2 !== 0],
+  ['even', (value) => numberOf(value) % 2 === 0],
+  ['equalto', areEqual],
+  ['eq', areEqual],
+  ['==', areEqual],
+  ['ne', (value, other) => !areEqual(value, other)],
+  ['!=', (value, other) => !areEqual(value, other)],
+  ['in', (value, other) => itemsOf(other).some((one) => areEqual(one, value))],
+]);
+
+const isSequence = (value: Value) =>
+  value === undefined || typeof value === 'string' || Array.isArray(value) || value instanceof Map;
+
+export function testOf(name: string): Test {
+  return tests.get(name) ?? unsupported(`the test \`${name}\``);
+}
+
+type Filter = (value: Value, given: Arguments) => Value;
+const simple =
+  (names: string, run: Method<Value>): Filter =>
+  (value, given) =>
+    run(value, bind(given, words(names)));
+
+/** Reads an attribute as filters name it. */
+const attributeOf = (item: Value, name: Value): Value =>
+  stringOf(name).includes('.') ? unsupported(`the attribute \`${textOf(name)}\``) : itemOf(item, name, false);
+
+const selected =
+  (keep: boolean): Filter =>
+  (value, { positional: [attribute, name, other], named }) => {
+    if (named.size > 0) unsupported('a named argument of `selectattr`');
+    const test: Test = name === undefined ? isTrue : testOf(stringOf(name));
+    const items = isTrue(value) ? itemsOf(value) : [];
+    return new Generator(items.filter((item) => test(attributeOf(item, attribute), other) === keep));
+  };
+
+const length = simple('', lengthOf);
+const otherwise = simple('default_value boolean', (value, [other = '', boolean]) =>
+  value === undefined || (isTrue(boolean) && !isTrue(value)) ? other : value,
+);
+
+const table: Record<string, Filter> = {
+  length,
+  count: length,
+  default: otherwise,
+  d: otherwise,
+  trim: simple('chars', (value, [chars]) => strip(textOf(value), chars, true, true)),
+  upper: simple('', (value) => textOf(value).toUpperCase()),
+  lower: simple('', (value) => textOf(value).toLowerCase()),
+  capitalize: simple('', (value) => capitalized(ascii(textOf(value)))),
+  string: simple('', textOf),
+  list: simple('', itemsOf),
+  first: simple('', (value) => itemsOf(value)[0]),
+  last: simple('', (value) => itemsOf(lengthOf(value) > 0 ? value : []).at(-1)),
+  reverse: simple('', (value) => {
+    const items = itemsOf(value).toReversed();
+    return typeof value === 'string' ? items.join('') : new Generator(items);
+  }),
+  items: simple('', (value) => new Generator(value === undefined ? [] : pairs(value))),
+  join: simple('d', (value, [by]) => itemsOf(value).map(textOf).join(textOf(by))),
+  replace: simple('old new count', (value, [from, to, count]) => replace(textOf(value), from, to, count)),
+  int: simple('', (value) => {
+    if (typeof value === 'boolean') return Number(value);
+    return Number(
+      /^[+-]?\d{1,15}$/.test(textOf(value)) ? textOf(value) : unsupported(`\`int\` of ${typeName(value)}`),
+    );
+  }),
+  tojson: simple('ensure_ascii', (value, [ascii]) =>
+    isTrue(ascii) ? unsupported('`ensure_ascii`') : toJson(value),
+  ),
+  selectattr: selected(true),
+  rejectattr: selected(false),
+  map: (value, { positional, named }) => {
+    if (positional.length > 0) unsupported('`map` with the name of a filter');
+    const [attribute] = bind({ positional, named }, ['attribute']);
+    return new Generator((isTrue(value) ? itemsOf(value) : []).map((item) => attributeOf(item, attribute)));
+  },
+};
+const filters = new Map(Object.entries(table));
+
+export function filterOf(name: string): Filter {
+  return filters.get(name) ?? unsupported(`the filter \`${name}\``);
+}
+
+/** Numbers in one range. */
+const longestRange = 100_000;
+
+/** The variable `loop`. */
+export function loopState(items: readonly Value[], i: number): Namespace {
+  const state: Record<string, Value> = {
+    index: i + 1,
+    index0: i,
+    revindex: items.length - i,
+    revindex0: items.length - i - 1,
+    first: i === 0,
+    last: i === items.length - 1,
+    length: items.length,
+    previtem: items[i - 1],
+    nextitem: items[i + 1],
+    cycle: new Callable(({ positional }) => positional[i % positional.length]),
+  };
+  return new Namespace(new Map(Object.entries(state)), true);
+}
+
+/** The functions that templates find besides their variables. */
+export const functions: ReadonlyMap<string, Value> = new Map([
+  [
+    'namespace',
+    new Callable(({ positional, named }) => {
+      if (positional.length > 0) unsupported('`namespace` of a value');
+      return new Namespace(new Map(named));
+    }),
+  ],
+  [
+    'range',
+    new Callable(({ positional }) => {
+      const numbers = positional.map((bound) => numberOf(bound));
+      const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]] : numbers;
+      const length = Math.max(0, Math.ceil((stop! - start!) / step));
+      if (!(length <= longestRange)) throw new Error(`a range has ${longestRange} numbers at most`);
+      return Array.from({ length }, (_, i) => start! + i * step);
+    }),
+  ],
+]);

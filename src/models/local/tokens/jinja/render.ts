@@ -1,0 +1,280 @@
+/** Renders chat templates to the text that Transformers renders, or refuses them; within bounds of time and memory. */
+import { filterOf, itemOf, loopState, testOf } from './functions.js';
+import type { Name, Node } from './syntax.js';
+import {
+  type Arguments,
+  bind,
+  Callable,
+  calculate,
+  isTrue,
+  itemsOf,
+  Namespace,
+  slice,
+  textOf,
+  typeName,
+  unsupported,
+  type Value,
+  whole,
+} from './values.js';
+
+/**
+ * Work that rendering may take, counted in characters made; steps and list items count for more. Published templates stay
+ * below a tenth of it with prompts of a million characters; all of it takes seconds.
+ */
+const mostWork = 50_000_000;
+const workOfStep = 200;
+
+class Scope {
+  constructor(
+    readonly parent?: Scope,
+    readonly variables = new Map<string, Value>(),
+  ) {}
+
+  /** The scope that a name is found in. */
+  ownerOf(name: string): Scope | undefined {
+    return this.variables.has(name) ? this : this.parent?.ownerOf(name);
+  }
+}
+
+class LoopExit {
+  constructor(readonly kind: 'Break' | 'Continue') {}
+}
+
+/** Text that grows; what an iteration wrote before `break` or `continue` stays. */
+interface Output {
+  text: string;
+}
+
+/** Names that Jinja gives a meaning where the template gives them none. */
+const reserved = new Set([
+  'caller',
+  'cycler',
+  'dict',
+  'joiner',
+  'kwargs',
+  'lipsum',
+  'self',
+  'super',
+  'varargs',
+]);
+
+/**
+ * @param variables what the template finds, functions included
+ * @throws UnsupportedError for a construct that is not supported
+ * @throws Error when the template fails
+ */
+export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
+  let work = 0;
+  const spend = (more: number) => {
+    work += more;
+    if (work > mostWork) throw new Error('it takes more steps than any chat template needs');
+  };
+  const made = <T extends Value>(value: T): T => {
+    if (typeof value === 'string') spend(value.length);
+    else if (Array.isArray(value)) spend(workOfStep * value.length);
+    return value;
+  };
+
+  function block(nodes: readonly Node[], scope: Scope): string {
+    const output: Output = { text: '' };
+    run(nodes, scope, output);
+    return output.text;
+  }
+
+  function run(nodes: readonly Node[], scope: Scope, output: Output): void {
+    for (const node of nodes) {
+      spend(workOfStep);
+      switch (node.type) {
+        case 'Comment':
+          break;
+        case 'Program':
+          run(node.body, scope, output);
+          break;
+        case 'If':
+          run(isTrue(evaluate(node.test, scope)) ? node.body : node.alternate, scope, output);
+          break;
+        case 'For':
+          loop(node, scope, output);
+          break;
+        case 'Set': {
+          const value =
+            node.value === null ? block(node.body, new Scope(scope)) : evaluate(node.value, scope);
+          assign(node.assignee, value, scope);
+          break;
+        }
+        case 'Macro':
+          scope.variables.set(node.name.value, macro(node, scope));
+          break;
+        case 'CallStatement': {
+          const { callee } = node.call;
+          if (callee.type !== 'Identifier' || callee.value !== 'generation') unsupported('a `call` block');
+          run(node.body, new Scope(scope), output);
+          break;
+        }
+        case 'Break':
+        case 'Continue':
+          throw new LoopExit(node.type);
+        default:
+          output.text += made(textOf(evaluate(node, scope)));
+      }
+    }
+  }
+
+  function loop(node: Extract<Node, { type: 'For' }>, scope: Scope, output: Output): void {
+    const { iterable, loopvar } = node;
+    const filter = iterable.type === 'SelectExpression' ? iterable : undefined;
+    const all = made(itemsOf(evaluate(filter?.lhs ?? iterable, scope)));
+    const scopeOf = (item: Value) => {
+      const inner = new Scope(scope);
+      assign(loopvar, item, inner);
+      return inner;
+    };
+    const items = filter ? all.filter((item) => isTrue(evaluate(filter.test, scopeOf(item)))) : all;
+    if (items.length === 0) run(node.defaultBlock, new Scope(scope), output);
+    for (const [i, item] of items.entries()) {
+      const inner = scopeOf(item);
+      inner.variables.set('loop', loopState(items, i));
+      try {
+        run(node.body, inner, output);
+      } catch (error) {
+        if (!(error instanceof LoopExit)) throw error;
+        if (error.kind === 'Break') return;
+      }
+    }
+  }
+
+  function assign(target: Node, value: Value, scope: Scope): void {
+    if (target.type === 'Identifier') scope.variables.set(target.value, value);
+    else if (target.type === 'TupleLiteral') {
+      const items = itemsOf(value);
+      if (items.length !== target.value.length)
+        throw new Error(`${items.length} values can't be unpacked here`);
+      for (const [i, part] of target.value.entries()) assign(part, items[i], scope);
+    } else if (
+      target.type === 'MemberExpression' &&
+      target.property.type === 'Identifier' &&
+      !target.computed
+    ) {
+      const object = evaluate(target.object, scope);
+      const name = target.property.value;
+      if (!(object instanceof Namespace) || object.isPartial || name.startsWith('_'))
+        unsupported(`setting \`.${name}\` of ${typeName(object)}`);
+      object.attributes.set(name, value);
+    } else unsupported(`setting a ${target.type}`);
+  }
+
+  function macro(node: Extract<Node, { type: 'Macro' }>, scope: Scope): Callable {
+    const parameters = node.args.map((one) =>
+      one.type === 'KeywordArgumentExpression'
+        ? { name: one.key.value, otherwise: one.value }
+        : { name: (one as Name).value, otherwise: undefined },
+    );
+    const names = parameters.map(({ name }) => name);
+    return new Callable((given) => {
+      const inner = new Scope(scope);
+      const values = bind(given, names);
+      for (const [i, { name, otherwise }] of parameters.entries()) {
+        const isGiven = i < given.positional.length || given.named.has(name);
+        inner.variables.set(name, isGiven || !otherwise ? values[i] : evaluate(otherwise, inner));
+      }
+      return block(node.body, inner);
+    });
+  }
+
+  function evaluate(node: Node, scope: Scope): Value {
+    spend(workOfStep);
+    switch (node.type) {
+      case 'StringLiteral':
+        return node.value;
+      case 'IntegerLiteral':
+        return whole(node.value);
+      case 'ArrayLiteral':
+      case 'TupleLiteral':
+        return node.value.map((item) => evaluate(item, scope));
+      case 'ObjectLiteral':
+        return new Map(
+          [...node.value].map(([key, value]) => {
+            const name = evaluate(key, scope);
+            if (typeof name !== 'string' && typeof name !== 'number')
+              return unsupported(`a key that is ${typeName(name)}`);
+            return [name, evaluate(value, scope)];
+          }),
+        );
+      case 'Identifier': {
+        const owner = scope.ownerOf(node.value);
+        if (owner === undefined && reserved.has(node.value)) unsupported(`\`${node.value}\``);
+        return owner?.variables.get(node.value);
+      }
+      case 'MemberExpression':
+        return member(node, scope);
+      case 'CallExpression': {
+        const callee = evaluate(node.callee, scope);
+        if (callee instanceof Callable) return made(callee.call(given(node.args, scope)));
+        throw new Error(`${typeName(callee)} can't be called`);
+      }
+      case 'FilterExpression': {
+        const operand = evaluate(node.operand, scope);
+        const { callee, args } =
+          node.filter.type === 'CallExpression' ? node.filter : { callee: node.filter, args: [] };
+        if (callee.type !== 'Identifier') return unsupported(`${callee.type} as a filter`);
+        return made(filterOf(callee.value)(operand, given(args, scope)));
+      }
+      case 'TestExpression':
+        return testOf(node.test.value)(evaluate(node.operand, scope), undefined) !== node.negate;
+      case 'SelectExpression':
+        return isTrue(evaluate(node.test, scope)) ? evaluate(node.lhs, scope) : undefined;
+      case 'Ternary':
+        return evaluate(isTrue(evaluate(node.condition, scope)) ? node.trueExpr : node.falseExpr, scope);
+      case 'UnaryExpression': {
+        const argument = evaluate(node.argument, scope);
+        return node.operator.value === 'not'
+          ? !isTrue(argument)
+          : calculate(node.operator.value, 0, argument);
+      }
+      case 'BinaryExpression':
+        return made(binary(node, scope));
+      default:
+        if (node.type === 'FloatLiteral') return unsupported('a number with a fraction');
+        return unsupported(node.type === 'FilterStatement' ? 'a `filter` block' : node.type);
+    }
+  }
+
+  function member(node: Extract<Node, { type: 'MemberExpression' }>, scope: Scope): Value {
+    const object = evaluate(node.object, scope);
+    const { property } = node;
+    if (property.type === 'SliceExpression') {
+      const bounds = [property.start, property.stop, property.step].map(
+        (bound) => bound && evaluate(bound, scope),
+      );
+      if (typeof object === 'string') return made(slice(Array.from(object), bounds).join(''));
+      return Array.isArray(object)
+        ? made(slice(object, bounds))
+        : unsupported(`a slice of ${typeName(object)}`);
+    }
+    if (node.computed) return itemOf(object, evaluate(property, scope), false);
+    return itemOf(object, (property as Name | { value: number }).value, true);
+  }
+
+  function given(args: readonly Node[], scope: Scope): Arguments {
+    const positional: Value[] = [];
+    const named = new Map<string, Value>();
+    for (const argument of args)
+      if (argument.type === 'KeywordArgumentExpression')
+        named.set(argument.key.value, evaluate(argument.value, scope));
+      else positional.push(evaluate(argument, scope));
+    return { positional, named };
+  }
+
+  function binary(node: Extract<Node, { type: 'BinaryExpression' }>, scope: Scope): Value {
+    const operator = node.operator.value;
+    const left = evaluate(node.left, scope);
+    if (operator === 'and') return isTrue(left) ? evaluate(node.right, scope) : left;
+    if (operator === 'or') return isTrue(left) ? left : evaluate(node.right, scope);
+    // Jinja binds it tighter than + and -, the library as tight.
+    if (operator === '~' && typeof left !== 'string' && node.left.type === 'BinaryExpression')
+      unsupported('`~` beside + or -');
+    return calculate(operator, left, evaluate(node.right, scope));
+  }
+
+  return block([template], new Scope(undefined, new Map(variables)));
+}

@@ -1,0 +1,90 @@
+/** Chat templates in the syntax tree of `@huggingface/jinja`, divided into text and tags as Jinja2 divides them. */
+import { parse, tokenize } from '@huggingface/jinja';
+import { unsupported } from './values.js';
+
+interface Token {
+  readonly type: string;
+  readonly value: string;
+}
+
+type Nodes = readonly Node[];
+type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
+
+/** The library's nodes, as far as templates may use them. */
+export type Node =
+  | Kind<'Program', { body: Nodes }>
+  | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
+  | Kind<'For', { loopvar: Node; iterable: Node; body: Nodes; defaultBlock: Nodes }>
+  | Kind<'Set', { assignee: Node; value: Node | null; body: Nodes }>
+  | Kind<'Macro', { name: Name; args: Nodes; body: Nodes }>
+  | Kind<'CallStatement', { call: { callee: Node }; body: Nodes }>
+  | Kind<'Break' | 'Continue' | 'Comment' | 'FilterStatement' | 'FloatLiteral'>
+  | Kind<'MemberExpression', { object: Node; property: Node; computed: boolean }>
+  | Kind<'SliceExpression', { start?: Node; stop?: Node; step?: Node }>
+  | Kind<'CallExpression', { callee: Node; args: Nodes }>
+  | Kind<'IntegerLiteral', { value: number }>
+  | Kind<'StringLiteral', { value: string }>
+  | Kind<'ArrayLiteral' | 'TupleLiteral', { value: Nodes }>
+  | Kind<'ObjectLiteral', { value: ReadonlyMap<Node, Node> }>
+  | Kind<'BinaryExpression', { operator: Token; left: Node; right: Node }>
+  | Kind<'UnaryExpression', { operator: Token; argument: Node }>
+  | Kind<'FilterExpression', { operand: Node; filter: Node }>
+  | Kind<'TestExpression', { operand: Node; negate: boolean; test: Name }>
+  | Kind<'SelectExpression', { lhs: Node; test: Node }>
+  | Kind<'Ternary', { condition: Node; trueExpr: Node; falseExpr: Node }>
+  | Kind<'KeywordArgumentExpression', { key: Name; value: Node }>
+  | Name;
+export type Name = Kind<'Identifier', { value: string }>;
+
+/**
+ * @throws UnsupportedError for what the library would read otherwise than Jinja2
+ * @throws Error for what it can't read
+ */
+export function parseTemplate(source: string): Node {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
+  if (/[\x1c-\x1f\x85\uFEFF]/.test(source))
+    unsupported('a control character or a byte order mark beside its tags');
+  const text = source
+    .replaceAll(/\r\n?/g, '\n')
+    // Transformers' environment has `lstrip_blocks` and `trim_blocks`.
+    .replaceAll(/(?<=^|\n)[^\S\n]+(?=\{[%#])/g, '')
+    .replaceAll(/(?<=[%#]\})\n/g, '')
+    // Its tag `generation` is a block with a scope of its own.
+    .replaceAll(/\{%(-?)\s*generation\s*(-?)%\}/g, '{%$1 call generation() $2%}')
+    .replaceAll(/\{%(-?)\s*endgeneration\s*(-?)%\}/g, '{%$1 endcall $2%}');
+  const tokens = tokenize(text);
+  refuseChains(tokens as readonly Token[]);
+  return parse(tokens) as unknown as Node;
+}
+
+const resets = new Set(['and', 'or', 'if', 'else']);
+const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
+
+/** The library reads `a < b < c` as `(a < b) < c`. */
+function refuseChains(tokens: readonly Token[]): void {
+  const seen = [false];
+  for (const { type, value } of tokens) {
+    const isComparison = type === 'ComparisonBinaryOperator' || (type === 'Identifier' && value === 'in');
+    if (isComparison && seen.at(-1)) unsupported('a chain of comparisons');
+    if (isComparison) seen[seen.length - 1] = true;
+    else if (/^Open(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.push(false);
+    else if (/^Close(Paren|SquareBracket|CurlyBracket)$/.test(type)) seen.pop();
+    else if (resetting.has(type) || (type === 'Identifier' && resets.has(value)))
+      seen[seen.length - 1] = false;
+  }
+}
+
+/** All nodes of a template. */
+export function nodesOf(node: Node): Node[] {
+  const nodes: Node[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visit);
+    else if (value instanceof Map) [...value].forEach(visit);
+    else if (typeof value === 'object' && value !== null) {
+      if ('type' in value) nodes.push(value as Node);
+      Object.values(value).forEach(visit);
+    }
+  };
+  visit(node);
+  return nodes;
+}

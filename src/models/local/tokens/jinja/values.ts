@@ -1,0 +1,209 @@
+/** Values of chat templates, with the rules that Python has for them. */
+
+/** What a template may hold. Python's lists and tuples are arrays, `None` is null, and undefined is Jinja's undefined. */
+export type Value =
+  | undefined
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Value[]
+  | Dictionary
+  | Namespace
+  | Generator
+  | Callable;
+export type Key = string | number;
+export type Dictionary = ReadonlyMap<Key, Value>;
+
+export interface Arguments {
+  readonly positional: readonly Value[];
+  readonly named: ReadonlyMap<string, Value>;
+}
+
+export class Callable {
+  constructor(readonly call: (given: Arguments) => Value) {}
+}
+
+/** Attributes that `set` may change, and the variable `loop`. */
+export class Namespace {
+  constructor(
+    readonly attributes: Map<string, Value>,
+    /** True if other attributes exist in Jinja, which are not supported. */
+    readonly isPartial = false,
+  ) {}
+}
+
+/** What `map` and `select` return: always true, without a length, and empty after its first use. */
+export class Generator {
+  #items: readonly Value[];
+  constructor(items: readonly Value[]) {
+    this.#items = items;
+  }
+  take(): readonly Value[] {
+    const items = this.#items;
+    this.#items = [];
+    return items;
+  }
+}
+
+/** A construct of Jinja that is not rendered here, because the text could differ from Transformers'. */
+export class UnsupportedError extends Error {
+  override readonly name = 'UnsupportedError';
+}
+
+export function unsupported(construct: string): never {
+  throw new UnsupportedError(construct);
+}
+
+/** @returns the arguments in the order of `names` */
+export function bind({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
+  const strange = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
+  if (strange !== undefined) unsupported(`an argument \`${strange}\``);
+  if (positional.length > names.length) unsupported(`a call with ${positional.length} arguments`);
+  return names.map((name, i) => (i < positional.length ? positional[i] : named.get(name)));
+}
+
+export function typeName(value: Value): string {
+  if (value === null) return 'None';
+  if (Array.isArray(value)) return 'list';
+  if (value instanceof Map) return 'dict';
+  return typeof value === 'object' ? value.constructor.name.toLowerCase() : typeof value;
+}
+
+export function isTrue(value: Value): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (value instanceof Map) return value.size > 0;
+  return Boolean(value);
+}
+
+/** `str(value)` */
+export function textOf(value: Value): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  if (value === null) return 'None';
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (typeof value === 'number') return String(whole(value));
+  return unsupported(`writing ${typeName(value)} as text`);
+}
+
+export function whole(value: number): number {
+  if (Number.isSafeInteger(value)) return value + 0;
+  return unsupported(`the number ${value}, which is no whole number below 2^53`);
+}
+
+const isNumeric = (value: Value): value is number | boolean =>
+  typeof value === 'number' || typeof value === 'boolean';
+
+/** `a == b` */
+export function areEqual(a: Value, b: Value): boolean {
+  if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, i) => areEqual(item as Value, b[i] as Value));
+  if (a instanceof Map && b instanceof Map)
+    return a.size === b.size && [...a].every(([key, item]) => b.has(key) && areEqual(item, b.get(key)));
+  return a === b;
+}
+
+/** Negative if a < b, positive if a > b. */
+function order(a: Value, b: Value): number {
+  if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
+  // The order of UTF-8 is that of code points.
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return unsupported(`comparing ${typeName(a)} with ${typeName(b)}`);
+}
+
+/** The items that a loop over the value visits. */
+export function itemsOf(value: Value): readonly Value[] {
+  if (value === undefined) return [];
+  if (typeof value === 'string') return Array.from(value);
+  if (Array.isArray(value)) return value;
+  if (value instanceof Map) return [...value.keys()];
+  if (value instanceof Generator) return value.take();
+  throw new Error(`${typeName(value)} can't be iterated over`);
+}
+
+export function lengthOf(value: Value): number {
+  if (value instanceof Generator) throw new Error('a generator has no length');
+  return itemsOf(value).length;
+}
+
+function contains(container: Value, item: Value): boolean {
+  if (typeof container === 'string') {
+    if (typeof item === 'string') return container.includes(item);
+    throw new Error(`${typeName(item)} can't be looked for in a text`);
+  }
+  return itemsOf(container).some((one) => areEqual(one, item));
+}
+
+/** `items[start:stop:step]` */
+export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
+  const numbers = bounds.map((bound) => {
+    if (bound === undefined || bound === null) return undefined;
+    return typeof bound === 'number' ? bound : unsupported(`slicing by ${typeName(bound)}`);
+  });
+  const step = numbers[2] ?? 1;
+  if (step === 0) throw new Error('slice step cannot be zero');
+  const [low, high] = step > 0 ? [0, items.length] : [-1, items.length - 1];
+  const clip = (bound: number) => Math.min(high, Math.max(low, bound < 0 ? bound + items.length : bound));
+  const start = numbers[0] === undefined ? (step > 0 ? low : high) : clip(numbers[0]);
+  const stop = numbers[1] === undefined ? (step > 0 ? high : low) : clip(numbers[1]);
+  const count = Math.max(0, Math.ceil((stop - start) / step));
+  return Array.from({ length: count }, (_, i) => items[start + i * step]!);
+}
+
+/** `json.dumps(value, ensure_ascii=False)` */
+export function toJson(value: Value): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') return String(whole(value));
+  if (Array.isArray(value)) return `[${value.map(toJson).join(', ')}]`;
+  if (!(value instanceof Map)) throw new Error(`${typeName(value)} has no JSON form`);
+  return `{${[...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${toJson(item)}`).join(', ')}}`;
+}
+
+/**
+ * A value of JavaScript as a template sees it.
+ * @throws UnsupportedError for numbers with a fraction, when the template reads them
+ */
+export function toValue(raw: unknown): Value {
+  if (Array.isArray(raw)) return raw.map(toValue);
+  if (typeof raw === 'object' && raw !== null)
+    return new Map(Object.entries(raw).map(([key, item]) => [key, toValue(item)]));
+  return raw as Value;
+}
+
+/** `a operator b`, with the operators that are no words but `in`. */
+export function calculate(operator: string, a: Value, b: Value): Value {
+  if (operator === '==' || operator === '!=') return areEqual(a, b) === (operator === '==');
+  if (operator === 'in' || operator === 'not in') return contains(b, a) === (operator === 'in');
+  if (operator === '~') return textOf(a) + textOf(b);
+  if (operator === '+' && typeof a === 'string' && typeof b === 'string') return a + b;
+  if (operator === '+' && Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
+  if (operator === '*' && typeof a === 'string' && typeof b === 'number' && a.length * b < 1e6)
+    return a.repeat(Math.max(0, b));
+  if (/[<>]/.test(operator)) {
+    const sign = Math.sign(order(a, b));
+    return sign === 0 ? operator.endsWith('=') : sign < 0 === operator.startsWith('<');
+  }
+  if (!isNumeric(a) || !isNumeric(b))
+    unsupported(`\`${operator}\` between ${typeName(a)} and ${typeName(b)}`);
+  return whole(arithmetic(operator, Number(a), Number(b)));
+}
+
+function arithmetic(operator: string, a: number, b: number): number {
+  if ((operator === '//' || operator === '%') && b === 0) throw new Error('division by zero');
+  switch (operator) {
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '//':
+      return Math.floor(a / b);
+    case '%':
+      return a - b * Math.floor(a / b);
+    default:
+      return unsupported(`the operator \`${operator}\``);
+  }
+}

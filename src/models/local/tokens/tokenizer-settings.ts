@@ -1,0 +1,205 @@
+/**
+ * The settings of `tokenizer.json` that tokenize here as Hugging Face's tokenizers do. All others are refused by name:
+ * the library ignores some of them, and text would be cut into other tokens than those that the model was trained on.
+ */
+import { z } from 'zod';
+import { UserError } from '../../../base/errors.js';
+import { isMapping } from '../../../settings/schema.js';
+import { largestTokenId } from '../weights/generation-config.js';
+import { preTokenizers } from './pre-tokenizers.js';
+
+const tokenId = z.int().min(0).max(largestTokenId);
+
+/** The parts of `tokenizer.json` that are read. */
+export const tokenizerSchema = z.looseObject({
+  model: z.looseObject({ type: z.string().nullish() }),
+  added_tokens: z.array(
+    z.looseObject({
+      id: tokenId,
+      content: z.string(),
+      special: z.boolean().default(false),
+      lstrip: z.boolean().default(false),
+      rstrip: z.boolean().default(false),
+    }),
+  ),
+  decoder: z.unknown(),
+  normalizer: z.unknown(),
+  pre_tokenizer: z.unknown(),
+});
+export type TokenizerJson = z.output<typeof tokenizerSchema>;
+
+type Step = Readonly<Record<string, unknown>>;
+/** The values of a setting that are supported; undefined where it may be missing. */
+type Allowed = readonly unknown[] | ((value: unknown) => boolean);
+type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
+
+const anything: Allowed = () => true;
+const flag: Allowed = (value) => typeof value === 'boolean';
+const unset: Allowed = [undefined, null, ''];
+const off: Allowed = [undefined, false];
+const literal = (value: unknown) => isMapping(value) && typeof value.String === 'string';
+
+const normalizers: Kinds = {
+  NFC: {},
+  NFD: {},
+  NFKC: {},
+  NFKD: {},
+  Prepend: { prepend: (value) => typeof value === 'string' },
+  // A dollar would be a reference to the pattern.
+  Replace: { pattern: literal, content: (value) => typeof value === 'string' && !value.includes('$') },
+};
+
+const preTokenizerKinds: Kinds = {
+  ByteLevel: { add_prefix_space: off, use_regex: [undefined, true, false], trim_offsets: anything },
+  Digits: { individual_digits: flag },
+  Metaspace: {
+    replacement: ['▁'],
+    prepend_scheme: ['always', 'first', 'never'],
+    split: [false],
+    add_prefix_space: anything,
+    str_rep: [undefined, '▁'],
+  },
+  Split: {
+    pattern: (value) => literal(value) || (isMapping(value) && isKnownPattern(value.Regex)),
+    behavior: ['Isolated'],
+    invert: off,
+  },
+};
+
+const modelKind: Kinds[string] = {
+  vocab: anything,
+  merges: anything,
+  unk_token: anything,
+  dropout: [undefined, null, 0],
+  continuing_subword_prefix: unset,
+  end_of_word_suffix: unset,
+  fuse_unk: anything,
+  byte_fallback: anything,
+  ignore_merges: anything,
+};
+
+const addedTokenKind: Kinds[string] = {
+  id: anything,
+  content: (value) => value !== '',
+  special: anything,
+  normalized: anything,
+  lstrip: anything,
+  rstrip: anything,
+  single_word: off,
+};
+
+/**
+ * The tokenizer in words that the library follows to the letter.
+ * @throws UserError that names the first setting which is not supported
+ */
+export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
+  const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
+  const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
+  refuseOthers({ ...json.model, type: undefined }, modelKind, 'model', file);
+  for (const [i, token] of json.added_tokens.entries())
+    refuseOthers(token, addedTokenKind, `added_tokens.${i}`, file);
+  return {
+    ...json,
+    // Lists that the library strips around, and the ends of texts that it writes, are ours.
+    added_tokens: json.added_tokens.map((token) => ({ ...token, lstrip: false, rstrip: false })),
+    normalizer: { type: 'Sequence', normalizers: normalizer },
+    pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(exact) },
+    post_processor: null,
+    decoder: null,
+    model: { ...json.model, type: 'BPE' },
+  };
+}
+
+/** The steps of a normalizer, pre-tokenizer or decoder, one after another. */
+export function stepsOf(
+  part: unknown,
+  field: string,
+  list: string,
+  kinds: Kinds,
+  file: string,
+): readonly Step[] {
+  if (part === null || part === undefined) return [];
+  if (!isMapping(part) || typeof part.type !== 'string')
+    throw new UserError({ file, field, message: 'is no step of a tokenizer' });
+  const inner = part[list];
+  if (part.type === 'Sequence' && Array.isArray(inner))
+    return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
+  const kind = Object.hasOwn(kinds, part.type) ? kinds[part.type] : undefined;
+  if (kind === undefined) throw notSupported(`${field}.type`, part.type, Object.keys(kinds), file);
+  refuseOthers(part, { ...kind, type: anything }, field, file);
+  return [part];
+}
+
+function refuseOthers(settings: Step, kind: Kinds[string], field: string, file: string): void {
+  for (const name of new Set([...Object.keys(kind!), ...Object.keys(settings)])) {
+    const value = settings[name];
+    const allowed: Allowed = kind![name] ?? [undefined];
+    if (typeof allowed === 'function' ? allowed(value) : allowed.includes(value)) continue;
+    const alternatives =
+      typeof allowed === 'function' ? [] : allowed.filter((one) => one != null && one !== '');
+    throw notSupported(`${field}.${name}`, value, alternatives.map(String), file);
+  }
+}
+
+const notSupported = (field: string, value: unknown, alternatives: readonly string[], file: string) =>
+  new UserError({
+    file,
+    field,
+    value: value ?? null,
+    message: 'this setting of a tokenizer is not supported',
+    alternatives,
+    remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
+  });
+
+/** Gemma's tokenizers split at spaces that their normalizer has replaced: that changes nothing. */
+function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
+  const isIdle = [normalizer, step].every(
+    (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
+  );
+  return isIdle &&
+    isMapping(normalizer) &&
+    normalizer.type === 'Replace' &&
+    isMapping(step) &&
+    step.type === 'Split'
+    ? null
+    : step;
+}
+
+const split = (Regex: string): Step => ({
+  type: 'Split',
+  pattern: { Regex },
+  behavior: 'Isolated',
+  invert: false,
+});
+
+/** The library's own digits and white space are not those of Unicode, except in patterns. */
+function exact(step: Step): readonly Step[] {
+  if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
+  if (step.type === 'ByteLevel' && step.use_regex !== false)
+    return [split(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
+  const { pattern } = step;
+  if (!isMapping(pattern)) return [step];
+  return [
+    split(typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapedText(String(pattern.String))),
+  ];
+}
+
+const escapedText = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+/** Groups without case, with the long s that the library leaves out. */
+const foldings = [
+  ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
+  ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
+] as const;
+const folded = (pattern: string) =>
+  foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
+
+/** Whether a pattern means the same to Oniguruma and, rewritten by the library, to JavaScript. */
+function isKnownPattern(pattern: unknown): boolean {
+  if (typeof pattern !== 'string') return false;
+  const outside = foldings
+    .reduce((text, [group]) => text.replaceAll(group, ''), pattern)
+    .replaceAll(/\\(?:[pP]\{[^}]*\}|[sSdDwrnt]|[^A-Za-z0-9])/g, 'E')
+    .replaceAll(/\[\^?(?:(?!&&)[^[\]\\])+\]/g, 'C');
+  return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
+}

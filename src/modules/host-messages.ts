@@ -1,0 +1,61 @@
+/** What this program and a thread of users' modules say to each other. */
+import type { MessagePort } from 'node:worker_threads';
+import type { Problem } from '../base/errors.js';
+
+export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
+
+/** A user's file, or a module of this program by its path in `src`, without the extension. */
+export type ModulePath = string | { readonly own: string };
+
+export type Request =
+  | { readonly kind: 'load'; readonly path: ModulePath; readonly as: ModuleKind; readonly field: string }
+  /** Calls `create` of the module with this number. */
+  | { readonly kind: 'create'; readonly target: number; readonly given: readonly unknown[] }
+  | {
+      readonly kind: 'call';
+      /** Number of the function. */
+      readonly target: number;
+      readonly given: readonly unknown[];
+      /** State of the generator that is the last argument. */
+      readonly random?: readonly number[] | undefined;
+      /** Whether a promise is waited for. */
+      readonly later: boolean;
+    };
+
+export type ToHost =
+  | { readonly kind: 'request'; readonly id: number; readonly request: Request }
+  /** The call is no longer wanted. */
+  | { readonly kind: 'abort'; readonly id: number }
+  /** A function is no longer used. */
+  | { readonly kind: 'release'; readonly target: number };
+
+/** Data, a function by its number, or an object of both. */
+export type SentValue =
+  | { readonly data: unknown }
+  | { readonly function: number }
+  | { readonly promise: true }
+  | { readonly members: Readonly<Record<string, SentValue>> };
+
+export type SentError =
+  | { readonly problems: readonly Problem[] }
+  | { readonly message: string; readonly stack: string; readonly detail: object };
+
+export type FromHost =
+  /** `random`: state of the generator after the call. */
+  | {
+      readonly kind: 'answer';
+      readonly id: number;
+      readonly value: SentValue;
+      readonly random?: readonly number[];
+    }
+  | { readonly kind: 'thrown'; readonly id: number; readonly error: SentError }
+  /** Part of the text of an answer that is still being made. */
+  | { readonly kind: 'text'; readonly id: number; readonly given: readonly unknown[] }
+  /** The thread ends by an error that nothing caught. */
+  | { readonly kind: 'uncaught'; readonly message: string };
+
+export interface HostSetting {
+  readonly port: MessagePort;
+  /** [messages sent, 1 once the thread has ended, what of users' code it is in (see `pulse.ts`)]. */
+  readonly shared: Int32Array;
+}

@@ -1,0 +1,119 @@
+/** Formats scores for prompts: two decimals, plus as many more as needed to tell scores apart. */
+import { formatValue } from '../notation/written.js';
+
+interface Scored {
+  /** 0 for the warm-up. */
+  readonly iteration: number;
+  readonly score: number;
+}
+
+export type ScoreText = (score: number) => string;
+
+/** Scores that agree in this many significant digits differ only by rounding errors. */
+const mostDigits = 15;
+/** With more decimals than this, numbers are written with an exponent. */
+const mostDecimals = 20;
+
+/** The format in runs of earlier versions. */
+export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
+
+/** `131.35`; a score below 1 gets at least `digits` significant digits: `0.05`, `0.000123`. */
+export function scoreText(score: number, digits: number): string {
+  return written(score, decimalsOf(score, digits));
+}
+
+/**
+ * Formats a few scores that are known in advance.
+ * @param digits `memory.digits`; undefined in runs of earlier versions
+ */
+export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
+  const texts = new ScoreTexts(digits);
+  texts.know(scores.map((score) => ({ iteration: 0, score })));
+  return texts.of;
+}
+
+/**
+ * Formats the scores of a growing history. A text depends only on earlier entries, so a prompt with more
+ * entries starts like the previous one. The spread of the warm-up determines the decimals, and a later score
+ * that would look the same as another one gets more.
+ */
+export class ScoreTexts {
+  readonly #digits: number | undefined;
+  readonly #texts = new Map<number, string>();
+  readonly #scores = new Map<string, number>();
+  #least = 0;
+  #known = 0;
+  #last: Scored | undefined;
+
+  constructor(digits: number | undefined) {
+    this.#digits = digits;
+  }
+
+  /** Also formats scores that aren't in the history. */
+  readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
+
+  /**
+   * @param entries the whole history, oldest first
+   * @returns true if texts returned earlier may have changed
+   */
+  know(entries: readonly Scored[]): boolean {
+    if (this.#digits === undefined) return false;
+    const least = decimalsFor(firstScores(entries));
+    const isMore = least === this.#least && entries[this.#known - 1] === this.#last;
+    if (!isMore) {
+      this.#texts.clear();
+      this.#scores.clear();
+      this.#known = 0;
+    }
+    this.#least = least;
+    for (; this.#known < entries.length; this.#known++) this.#add(entries[this.#known]!.score);
+    this.#last = entries[this.#known - 1];
+    return !isMore;
+  }
+
+  #add(score: number): void {
+    let text = this.#own(score);
+    for (let more = 1; more <= mostDigits && (this.#scores.get(text) ?? score) !== score; more++)
+      text = this.#own(score, more);
+    if (!this.#scores.has(text)) this.#scores.set(text, score);
+    this.#texts.set(score, text);
+  }
+
+  #own(score: number, more = 0): string {
+    if (this.#digits === undefined) return twoDecimals(score);
+    const decimals = Math.max(this.#least, decimalsOf(score, this.#digits)) + more;
+    return written(score, Math.max(2, Math.min(decimals, decimalsOf(score, mostDigits))));
+  }
+}
+
+/**
+ * The scores that determine the common number of decimals: those of the warm-up, extended until two differ.
+ */
+function firstScores(entries: readonly Scored[]): readonly number[] {
+  const first = entries[0]?.score;
+  const proposed = entries.findIndex(({ iteration }) => iteration > 0);
+  const other = entries.findIndex(({ score }) => score !== first);
+  const end = Math.max(proposed < 0 ? entries.length : proposed, other + 1);
+  return entries.slice(0, end).map(({ score }) => score);
+}
+
+/** Number of decimals that resolves a tenth of the scores' spread; at least two. */
+function decimalsFor(scores: readonly number[]): number {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const score of scores) {
+    low = Math.min(low, score);
+    high = Math.max(high, score);
+  }
+  return high > low ? Math.max(2, 1 + Math.ceil(-Math.log10(high - low))) : 2;
+}
+
+/** Number of decimals that shows `digits` significant digits; at least two. */
+const decimalsOf = (score: number, digits: number): number =>
+  score === 0 ? 2 : Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score))));
+
+/** Formats with `decimals` decimals; trailing zeros beyond the second decimal are dropped. */
+function written(score: number, decimals: number): string {
+  if (decimals <= mostDecimals) return formatValue(score, decimals).replace(/(\.\d{2}\d*?)0+$/, '$1');
+  const digits = decimals + Math.floor(Math.log10(Math.abs(score)));
+  return digits < 0 ? formatValue(0, 2) : score.toExponential(Math.min(digits, mostDigits));
+}

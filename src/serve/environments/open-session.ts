@@ -1,0 +1,98 @@
+/** Sessions that clients play: of users' modules each in a thread of its own, all others in this one. */
+import { basename } from 'node:path';
+import { makeEnvironment } from '../../environments/catalogue/open.js';
+import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
+import { isModulePath } from '../../modules/user-module.js';
+import { type Answer, answerTo } from './messages.js';
+import { Refusal } from './refusal.js';
+import { type Observed, Session } from './session.js';
+
+export interface OpenSession {
+  /**
+   * Answers one message at a time.
+   * @returns undefined where the client wants the session to end
+   * @throws Refusal
+   */
+  answer(message: Readonly<Record<string, unknown>>): Promise<Answer | undefined>;
+  /** As `Session.reset`. @throws Refusal */
+  reset(data: unknown): Promise<Observed>;
+  /** What it was used for, in words. */
+  readonly played: string;
+  close(): void;
+}
+
+/** Milliseconds in which an environment may close what it has open. */
+const closingMs = 1000;
+
+/** Makes an environment, which belongs to the session. @throws as `makeEnvironment` */
+export async function openSession(
+  id: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<OpenSession> {
+  return isModulePath(id) ? sessionInThread(id, options) : sessionHere(id, options);
+}
+
+export async function sessionHere(
+  id: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<OpenSession> {
+  const session = new Session(await makeEnvironment(id, options));
+  return {
+    answer: async (message) => answerTo(message, session),
+    reset: async (data) => session.reset(data),
+    get played() {
+      return session.played;
+    },
+    close: () => session.close(),
+  };
+}
+
+/** What `session-module.ts` makes, by functions that are waited for. */
+interface ThreadSession {
+  answer(message: object): Promise<{ readonly answer?: Answer; readonly played: string }>;
+  reset(data: unknown): Promise<Observed>;
+  close(): Promise<void>;
+}
+
+async function sessionInThread(id: string, options: Readonly<Record<string, unknown>>): Promise<OpenSession> {
+  const thread = new ModuleThread();
+  try {
+    const path = { own: 'serve/environments/session-module' };
+    const setting = { origin: basename(id), seconds: usualSeconds, later: true };
+    const module = await thread.load({ path, as: 'helpers', field: 'environment' }, setting);
+    const session = (await module.create({ id, options }, 'environment')) as ThreadSession;
+    let { played } = await session.answer({ type: 'state' });
+    return {
+      async answer(message) {
+        const answered = await session.answer(message).catch(refused);
+        played = answered.played;
+        return answered.answer;
+      },
+      reset: (data) => session.reset(data).catch(refused),
+      get played() {
+        return played;
+      },
+      close() {
+        // A call that does not return is not waited for.
+        const timer = setTimeout(() => thread.close(), thread.isBusy ? 0 : closingMs);
+        session.close().then(
+          () => {
+            clearTimeout(timer);
+            thread.close();
+          },
+          () => undefined,
+        );
+      },
+    };
+  } catch (error) {
+    thread.close();
+    throw error;
+  }
+}
+
+/** A refusal has come from another thread. */
+function refused(error: unknown): never {
+  if (!(error instanceof Error) || error.name !== 'Refusal') throw error;
+  const { code, faults, message } = error as Refusal;
+  throw new Refusal(code, message, faults);
+}

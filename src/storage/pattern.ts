@@ -1,0 +1,26 @@
+/** Patterns that a person or a client writes. The view's pages use the same, so nothing is imported here. */
+
+/**
+ * Whether a name fits a pattern, in which `*` stands for any characters and `?` for one. Takes at most
+ * `pattern.length` × `name.length` steps, whatever the pattern.
+ */
+export function matches(pattern: string, name: string): boolean {
+  let at = 0;
+  let star = -1;
+  let covered = 0;
+  for (let i = 0; i < name.length; ) {
+    if (pattern[at] === '*') {
+      star = at++;
+      covered = i;
+    } else if (pattern[at] === '?' || pattern[at] === name[i]) {
+      at++;
+      i++;
+    } else if (star >= 0) {
+      // The last star covers one character more.
+      at = star + 1;
+      i = ++covered;
+    } else return false;
+  }
+  while (pattern[at] === '*') at++;
+  return at === pattern.length;
+}

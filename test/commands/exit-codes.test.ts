@@ -1,0 +1,222 @@
+/** Every command exits as the table in docs/automation.md says: each is run for each of its codes. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exitCodeOfError } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
+import { commands } from '../../src/commands.js';
+import { EnvironmentError } from '../../src/environments/remote/remote-environment.js';
+import { referenceDirectory } from '../models/local/fixture.js';
+import { temporaryDirectory } from '../support/experiments.js';
+import { commandLine } from './json/command-line.js';
+
+const place = temporaryDirectory();
+const never = new AbortController().signal;
+const interrupted = { stop: { finish: AbortSignal.abort(), abort: never } };
+
+/** The exit code of a command line, as the program has it. */
+async function exitOf(
+  words: readonly string[],
+  changes: Parameters<typeof commandLine>[2] = {},
+): Promise<number | undefined> {
+  try {
+    return (await commandLine(place, words, changes)).code;
+  } catch (error) {
+    const isMisuse =
+      error instanceof Error && /^(Unknown argument|Not enough non-option)/.test(error.message);
+    return exitCodeOfError(isMisuse ? new UserError({ message: error.message }) : error);
+  }
+}
+
+const names = commands.flatMap(([signature, , load]) => {
+  const name = signature.split(' ')[0]!;
+  return typeof load === 'function' ? [name] : load.map(([inner]) => `${name} ${inner.split(' ')[0]}`);
+});
+
+const quick = `environment: CartPole-v1
+iterations: 2
+warmup: 2
+evaluation: { episodes: 2, maxSteps: 30 }
+confirmation: { candidates: 1, episodes: 2 }
+prompts: { set: ./prompts }
+memory: { best: 1, recent: 1 }
+`;
+const mute = 'export default { name: "mute", create: () => ({ generate: () => "no idea" }) };\n';
+const broken =
+  'export default { name: "broken", create: () => ({ generate: () => { throw new Error("broken"); } }) };\n';
+const model = referenceDirectory('qwen3-fp32');
+const llama = referenceDirectory('llama3-rope-bf16');
+const adapter = join(llama, 'adapter-after-12-steps');
+
+const files = {
+  'good.yaml': `${quick}model: { provider: hill-climb }\n`,
+  'mute.yaml': `${quick}model: { provider: module, path: ./mute.mjs }\n`,
+  'mute.mjs': mute,
+  'broken.mjs': broken,
+  'collection.yaml': `output: ./collected
+runs: 1
+tasks: [{ weight: 1, environment: CartPole-v1 }]
+experiment: { warmup: 2, iterations: 2, evaluation: { episodes: 2, maxSteps: 30 }, confirmation: { candidates: 0 } }
+proposers: [{ weight: 1, model: { provider: module, path: ./mute.mjs } }]
+`,
+  'tune.yaml': `model: ${model}\ndataset: data\nepochs: 1\nthreads: 1\nmethod: { kind: lora, rank: 2 }\n`,
+  'numeric.yaml': `environment: CartPole-v1
+policy: { kind: mlp, hidden: [4] }
+value: { hidden: [4] }
+algorithm: { kind: ppo }
+updates: 2
+batchEpisodes: 2
+environments: 1
+evaluation: { every: 1, episodes: 2 }
+baselines: []
+`,
+  'prompts/system.hbs': 'Maximise f.\n',
+  'prompts/user.hbs': '{{history.text}}\nnext\n',
+  'prompts/format-correction.hbs': 'again\n',
+};
+
+beforeAll(async () => {
+  mkdirSync(join(place, 'prompts'));
+  mkdirSync(join(place, 'empty'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text);
+  for (const seed of [1, 2, 3])
+    await exitOf(['run', 'good.yaml', `seed=${seed}`, '--run-dir', `buffers/g${seed}`, '--quiet']);
+  await exitOf(['run', 'mute.yaml', '--run-dir', 'buffers/mute', '--quiet']);
+  const runs = ['g1', 'g2', 'g3'];
+  await exitOf([
+    'finetune',
+    'dataset',
+    ...runs,
+    '--recipe',
+    'weighted',
+    '--validation',
+    '0.34',
+    '--out',
+    'data',
+  ]);
+}, 120_000);
+
+const play = ['play', 'agents/cooking', 'episodes=2'];
+const study = ['--iterations', '2', '--episodes', '2', '--repeats', '1', '--quiet'];
+const evaluation = ['--configs', 'good.yaml', '--repeats', '1', '--quiet'];
+
+/** Command lines that fail. */
+const failing: Readonly<Record<string, readonly string[]>> = {
+  run: ['run', 'mute.yaml', '--run-dir', 'buffers/f', '--quiet'],
+  resume: ['resume', 'mute', 'iterations=4', '--quiet'],
+  play: [
+    ...play,
+    'player=model',
+    'model.provider=module',
+    'model.path=./broken.mjs',
+    '--run-dir',
+    'buffers/pf',
+  ],
+  sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
+  'models check': ['models', 'check', 'empty'],
+  'finetune collect': ['finetune', 'collect', 'collection.yaml', '--quiet'],
+  'finetune dataset': ['finetune', 'dataset', 'mute', '--recipe', 'improvement', '--out', 'none'],
+  'finetune train': [
+    'finetune',
+    'train',
+    'tune.yaml',
+    'output=wild',
+    'learningRate=1e30',
+    'epochs=8',
+    '--quiet',
+  ],
+};
+
+/** Command lines that a Ctrl-C ends. */
+const interruptible: Readonly<Record<string, readonly string[]>> = {
+  run: ['run', 'good.yaml', '--run-dir', 'buffers/i', '--quiet'],
+  resume: ['resume', 'g1', 'iterations=9', '--quiet'],
+  play: [...play, 'player=random', '--run-dir', 'buffers/pi'],
+  sweep: ['sweep', 'good.yaml', 'seed=1..2', '--out', 'si', '--quiet'],
+  controls: ['controls', 'good.yaml', ...study, '--out', 'ci'],
+  'finetune collect': ['finetune', 'collect', 'collection.yaml', 'output=ki', '--quiet'],
+  'finetune evaluate': [
+    'finetune',
+    'evaluate',
+    '--tuned',
+    'hill-climb',
+    '--base',
+    'random',
+    ...evaluation,
+    '--out',
+    'ei',
+  ],
+  'finetune train': ['finetune', 'train', 'tune.yaml', 'output=ti', 'epochs=30', '--quiet'],
+  'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=ri', '--quiet'],
+  'finetune merge': ['finetune', 'merge', adapter, '--model', llama, '--out', 'mi', '--quiet'],
+  'finetune gguf': ['finetune', 'gguf', adapter, '--model', llama, '--out', 'gi.gguf', '--quiet'],
+  'finetune import': ['finetune', 'import', adapter, '--model', llama, '--out', 'ii'],
+};
+
+/** Those whose codes other tests hold. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'controls 1': 'test/studies/failed-runs.test.ts',
+  'doctor 1': 'test/preflight/doctor.test.ts',
+  'finetune evaluate 1': 'test/finetune/evaluate/evaluate.test.ts',
+  'finetune rl 1': 'test/finetune/rl/improvement.test.ts',
+  'models compare 1': 'test/commands/models-compare.test.ts',
+  'models compare 130': 'test/commands/models-compare.test.ts',
+  'models pull 130': 'test/models/local/stores/hf-download.test.ts',
+};
+
+/** The rows of the table: the codes of each command but 0 and 2. */
+function documented(): ReadonlyMap<string, readonly number[]> {
+  const text = readFileSync(resolve(import.meta.dirname, '../../docs/automation.md'), 'utf8');
+  const table = text.slice(text.indexOf('| command | 1 | 130 |')).split('\n\n', 1)[0]!;
+  const rows = table.split('\n').slice(2);
+  return new Map(
+    rows.flatMap((row) => {
+      const [, given = '', failed = '', stopped = ''] = row.split('|').map((cell) => cell.trim());
+      const codes = [...(failed === '–' ? [] : [1]), ...(stopped === '–' ? [] : [130])];
+      return [...given.matchAll(/`([^`]+)`/g)].map(([, name]) => [name!, codes] as const);
+    }),
+  );
+}
+
+describe('exit codes', () => {
+  it('are told of every command, and each is run', () => {
+    const table = documented();
+    expect([...table.keys()].toSorted()).toEqual(names.toSorted());
+    const told = [...table].flatMap(([name, codes]) => codes.map((code) => `${name} ${code}`));
+    const run = [
+      ...Object.keys(failing).map((name) => `${name} 1`),
+      ...Object.keys(interruptible).map((name) => `${name} 130`),
+      ...Object.keys(elsewhere),
+    ];
+    expect(told.toSorted()).toEqual(run.toSorted());
+  });
+
+  it.each(names)('%s: 2 for an option that it does not have', async (name) => {
+    expect(await exitOf([...name.split(' '), '--no-such-option=1'])).toBe(2);
+  });
+
+  it.each(Object.entries(failing))('%s: 1', { timeout: 120_000 }, async (_, words) => {
+    expect(await exitOf(words)).toBe(1);
+  });
+
+  it.each(Object.entries(interruptible))('%s: 130', { timeout: 120_000 }, async (_, words) => {
+    expect(await exitOf(words, interrupted)).toBe(130);
+  });
+
+  it.each([
+    ['a config that is missing', ['run', 'nothing.yaml']],
+    ['a config that is wrong', ['check', 'good.yaml', 'iterations=many', '--offline']],
+    ['a run that is missing', ['show', 'nothing']],
+    ['a value out of range', ['evaluate', 'g1', '--episodes', '0']],
+    ['SQL that is wrong', ['query', 'SELEC 1']],
+  ])('2 for %s', async (_, words) => {
+    expect(await exitOf(words)).toBe(2);
+  });
+
+  it('1 for an environment that broke, what the system refuses, and a bug', () => {
+    expect(exitCodeOfError(new EnvironmentError('died', 'it broke'))).toBe(1);
+    expect(exitCodeOfError(Object.assign(new Error('ENOSPC'), { syscall: 'write', code: 'ENOSPC' }))).toBe(1);
+    expect(exitCodeOfError(new TypeError('a bug'))).toBe(1);
+    expect(exitCodeOfError(new UserError({ message: 'misuse' }))).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+/** What went wrong is told when it first happens, with its reason, and so is what is waited for. */
+import { describe, expect, it } from 'vitest';
+import { createDisplay } from '../../src/experiment/progress.js';
+import { createProgress } from '../../src/format/progress.js';
+import { checkedModel } from '../../src/models/user-model.js';
+import type { RunEvent } from '../../src/runs/events.js';
+import { quick, recordingContext, runExperimentFrom, seededModel } from '../support/experiments.js';
+import { startFakeOpenAI } from '../support/fake-openai.js';
+
+const env = { OPENAI_API_KEY: 'k' };
+const answer = `params[0]: 1.0, ${Array.from({ length: 9 }, (_, i) => `params[${i + 1}]: 0.5`).join(', ')}`;
+
+const faultsIn = (events: readonly RunEvent[]) => events.filter((event) => event.kind === 'fault');
+
+describe('the first fault of each kind', () => {
+  it('is told with its reason while the call is still tried again', async () => {
+    const server = await startFakeOpenAI({
+      reply: () => answer,
+      faults: {
+        script: [
+          { kind: 'status', status: 503, message: 'the GPU fell out' },
+          { kind: 'status', status: 503, message: 'it is still out' },
+          { kind: 'html' },
+        ],
+      },
+    });
+    const order: string[] = [];
+    const { events } = await runExperimentFrom(
+      {
+        ...quick,
+        iterations: 2,
+        model: { provider: 'openai', name: 'x', format: 'text', baseUrl: server.url },
+      },
+      { env, onEvent: ({ kind }) => order.push(kind) },
+    );
+    expect(faultsIn(events)).toEqual([
+      { kind: 'fault', fault: 'server', message: expect.stringContaining('the GPU fell out') },
+      { kind: 'fault', fault: 'html', message: expect.stringContaining('HTML page') },
+    ]);
+    expect(order.indexOf('fault')).toBeLessThan(order.indexOf('call-finished'));
+    await server.close();
+  });
+
+  it('is told of an exception in a module, and where', async () => {
+    const broken = checkedModel(
+      {
+        generate: () => {
+          throw new Error('Reduce of empty array');
+        },
+      },
+      'module/mine',
+    );
+    const { events } = await runExperimentFrom(
+      { ...quick, model: { provider: 'ollama', name: 'x' } },
+      { model: broken },
+    );
+    expect(faultsIn(events)).toEqual([
+      {
+        kind: 'fault',
+        fault: 'server',
+        message: expect.stringContaining('generate threw: Reduce of empty array'),
+      },
+    ]);
+  });
+
+  it('is told of a reply', async () => {
+    const empty = checkedModel({ generate: () => ({ text: '', faults: ['no-text'] }) }, 'module/mine');
+    const { events } = await runExperimentFrom(
+      { ...quick, model: { provider: 'ollama', name: 'x' } },
+      { model: empty },
+    );
+    expect(faultsIn(events)).toEqual([{ kind: 'fault', fault: 'no-text', message: 'a reply without text' }]);
+  });
+
+  it('is told of nothing where nothing fails', async () => {
+    const { events } = await runExperimentFrom(
+      { ...quick, model: { provider: 'ollama', name: 'x' } },
+      { model: seededModel() },
+    );
+    expect(faultsIn(events)).toEqual([]);
+  });
+
+  it.each([{ quiet: true }, {}])('is shown, whatever else is (%j)', (mode) => {
+    const { context, noted } = recordingContext('.');
+    createDisplay(mode, context).show({ kind: 'fault', fault: 'server', message: 'HTTP 500: boom' });
+    expect(noted.join('\n')).toContain('first fault “server”: HTTP 500: boom');
+  });
+});
+
+describe('a wait for the rate', () => {
+  /** What is noted of waits at these times, after a line at 0. */
+  function waits(...waited: readonly (readonly [at: number, ms: number])[]) {
+    let now = 0;
+    const noted: string[] = [];
+    const progress = createProgress(
+      {},
+      {
+        print: () => undefined,
+        note: (text) => noted.push(text),
+        terminal: undefined,
+        milliseconds: () => now,
+      },
+    );
+    progress.begin({ label: 'iteration', total: 9 });
+    for (const [at, ms] of waited) {
+      now = at;
+      progress.pause(`waits ${ms}`, ms);
+    }
+    return noted;
+  }
+
+  it('is told at once where nothing would be for ten seconds', () => {
+    expect(waits([1000, 20_000])).toEqual(['waits 20000']);
+    expect(waits([9000, 2000])).toEqual(['waits 2000']);
+  });
+
+  it('is not told where a line comes soon', () => {
+    expect(waits([1000, 2000], [4000, 2000])).toEqual([]);
+    expect(waits([1000, 20_000], [2000, 3000])).toEqual(['waits 20000']);
+  });
+});

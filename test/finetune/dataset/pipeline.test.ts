@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { hindsight } from '../../../finetune/dataset/hindsight.js';
+import { improvement } from '../../../finetune/dataset/recipes.js';
+import type { SourceRun } from '../../../finetune/dataset/source-run.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
+import { seededModel } from '../../support/experiments.js';
+import { playedSource } from './runs.js';
+
+const scripted = { model: { provider: 'ollama', name: 'scripted' }, iterations: 12 } as const;
+
+/** Those of the history; the line of the best one follows it. */
+const shownScores = (prompt: readonly ChatMessage[]) =>
+  [...prompt.at(-1)!.content.matchAll(/^params\[0\].*; f\(params\): (\S+)/gm)]
+    .map(([, score]) => Number(score))
+    .slice(0, -1);
+
+async function source(more: object): Promise<SourceRun> {
+  return playedSource({ ...scripted, ...more }, { model: seededModel(0.2) });
+}
+
+describe.each([
+  ['one after the other', {}],
+  ['four at once', { pipeline: 4 }],
+  ['two at once, of three candidates', { pipeline: 2, candidates: 3 }],
+  ['screened', { candidates: 4, screening: { evaluate: 2 } }],
+  ['screened, three at once', { candidates: 4, screening: { evaluate: 2 }, pipeline: 3 }],
+])('a run whose iterations are asked for %s', (_, more) => {
+  it('has steps that know what their prompts show', async () => {
+    const { steps } = await source(more);
+    expect(steps.length).toBeGreaterThan(6);
+    for (const { history, incumbent, iteration, prompt } of steps) {
+      const scores = shownScores(prompt);
+      expect(history, `iteration ${iteration}`).toBe(scores.length);
+      expect(incumbent!.score).toBeCloseTo(Math.max(...scores), 2);
+    }
+  });
+
+  it('keeps every proposal that improves on its prompt', async () => {
+    const run = await source(more);
+    const better = run.steps.flatMap(({ iteration, incumbent, proposals }) =>
+      proposals.flatMap(({ entry }) =>
+        entry.score > incumbent!.score ? [`${iteration}/${entry.candidate}`] : [],
+      ),
+    );
+    const kept = improvement(run).map(({ lineage }) => `${lineage.iteration}/${lineage.candidate}`);
+    expect(kept).toEqual(better);
+  });
+
+  it('has hindsight prompts as long as those of the run', async () => {
+    const run = await source(more);
+    const {
+      pipeline = 1,
+      candidates = 1,
+      screening,
+    } = more as {
+      pipeline?: number;
+      candidates?: number;
+      screening?: { evaluate: number };
+    };
+    const each = screening?.evaluate ?? candidates;
+    const examples = hindsight(run, 1, 40);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const { lineage, prompt } of examples) {
+      const known = Math.max(0, lineage.promptIteration - pipeline);
+      expect(lineage.history).toBe(3 + known * each);
+      expect(shownScores(prompt)).toHaveLength(lineage.history);
+    }
+  });
+});

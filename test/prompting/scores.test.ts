@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { createHistory } from '../../src/prompting/context/history.js';
+import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
+import { tellingOf } from '../../src/prompting/notation/telling.js';
+import { createGenerator } from '../../src/random/generator.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { situation } from './situation.js';
+
+const scales: readonly (readonly [string, (x: number) => number])[] = [
+  ['around 1', (x) => x],
+  ['of 1e-4', (x) => x * 1e-4],
+  ['of 1e-9', (x) => x * 1e-9],
+  ['of 1e-30', (x) => x * 1e-30],
+  ['of 1e9', (x) => x * 1e9],
+  ['of 1e25', (x) => x * 1e25],
+  ['close to 1', (x) => 1 + x * 1e-4],
+  ['close to −1000', (x) => -1000 + x * 1e-3],
+  ['close to a million', (x) => 1e6 + x],
+  ['of both signs, small', (x) => (x - 0.5) * 1e-6],
+];
+
+const entriesOf = (scores: readonly number[], warmup = 4) =>
+  scores.map((score, i) => ({ iteration: Math.max(0, i - warmup + 1), score }));
+
+describe('scores in prompts', () => {
+  it.each(scales)('that differ look different: %s', (_, scale) => {
+    const random = createGenerator(5);
+    const scores = Array.from({ length: 300 }, () => scale(random.uniform(0, 1)));
+    const texts = new ScoreTexts(3);
+    texts.know(entriesOf(scores));
+    const told = scores.map(texts.of);
+    expect(new Set(told).size).toBe(300);
+    for (const [i, text] of told.entries()) {
+      expect(text).toMatch(/^-?\d+(\.\d+)?(e[+-]\d+)?$/);
+      // Within a tenth of the spread.
+      expect(Math.abs(Number(text) - scores[i]!)).toBeLessThan((scale(1) - scale(0)) / 10);
+    }
+  });
+
+  it.each(scales)('keep their text as the history grows: %s', (_, scale) => {
+    const random = createGenerator(6);
+    const entries = entriesOf(Array.from({ length: 100 }, () => scale(random.uniform(0, 1))));
+    const growing = new ScoreTexts(3);
+    const before: string[] = [];
+    for (let count = 4; count <= entries.length; count++) {
+      const isChanged = growing.know(entries.slice(0, count));
+      const told = entries.slice(0, count).map(({ score }) => growing.of(score));
+      const atOnce = new ScoreTexts(3);
+      atOnce.know(entries.slice(0, count));
+      expect(told).toEqual(entries.slice(0, count).map(({ score }) => atOnce.of(score)));
+      expect(told.slice(0, before.length)).toEqual(before);
+      if (count > 4) expect(isChanged).toBe(false);
+      before.splice(0, before.length, ...told);
+    }
+  });
+
+  it('have two decimals where those tell them apart, whatever comes', () => {
+    expect(
+      [131.349, -1234.5678, 9.35, 500, 0].map(scoreTexts(3, [131.349, -1234.5678, 9.35, 500, 0])),
+    ).toEqual(['131.35', '-1234.57', '9.35', '500.00', '0.00']);
+  });
+
+  it('that are equal, but for rounding errors, look equal', () => {
+    expect([0.3, 0.1 + 0.2].map(scoreTexts(3, [0.3, 0.1 + 0.2]))).toEqual(['0.30', '0.30']);
+    expect([5, 5].map(scoreTexts(3, [5, 5]))).toEqual(['5.00', '5.00']);
+  });
+
+  it('have two decimals in runs of earlier versions', () => {
+    expect([0.00012, 1.0001].map(scoreTexts(undefined, [0.00012, 1.0001]))).toEqual(['0.00', '1.00']);
+  });
+
+  it('are in order where the first of a run differ little', () => {
+    const scores = [1.0003, 1.0001, 1.0002];
+    const texts = new ScoreTexts(3);
+    texts.know(entriesOf(scores, 1));
+    expect(scores.map(texts.of)).toEqual(['1.0003', '1.0001', '1.0002']);
+  });
+
+  it('read alike in the lines, the best and the ranks of a history', async () => {
+    const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
+    const telling = tellingOf(family.parameters, 'numeric');
+    const memory = (await situation({ environment: 'CartPole-v1', memory: { digits: 3 } })).config.memory;
+    const history = createHistory({ telling, memory });
+    const held = [1.00031, 1.00012, 1.000125].map(
+      (score, i): BufferEntry => ({
+        ...{ iteration: i < 2 ? 0 : 1, group: i, candidate: i, source: 'proposal' },
+        ...{ parameters: [i, 0, 0], returns: [score], lengths: [1], score },
+      }),
+    );
+    const context = history.context({ iteration: 2, iterations: 9, held, shown: held });
+    const lines = context.history.text.split('\n').map((line) => line.split('f(params): ')[1]);
+    expect(lines).toEqual(['1.00031', '1.00012', '1.000125']);
+    expect(context.best?.score).toBe('1.00031');
+    expect(context.history.best.map(({ score }) => score)).toEqual(['1.00012', '1.000125', '1.00031']);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { readFigures } from '../../finetune/evaluate/figures.js';
+import { timelineOf } from '../../src/report/charts/learning-curve.js';
+import { isRejected, loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
+import { renderReport } from '../../src/report/run-report.js';
+import { type CallRecord, purposeOf, stageOf } from '../../src/runs/calls.js';
+import { readRun } from '../../src/runs/reader.js';
+import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
+import { createScriptedModel } from '../support/scripted-model.js';
+import { visibleText } from './markup.js';
+import { runFixture } from './run-fixture.js';
+
+const fixture = runFixture({ iterations: 4, failureRate: 0 });
+
+/** A question for feedback an iteration that nobody could read the answer of, as runs of any version have them. */
+const questions = (
+  data: typeof fixture,
+  purpose: NonNullable<CallRecord['purpose']>,
+): readonly CallRecord[] =>
+  [1, 2, 3, 4].map((iteration) => ({
+    ...data.calls[0]!,
+    ...{ iteration, candidate: data.config.candidates + 1, attempt: 0, purpose },
+    outcome: { kind: 'rejected', failure: { kind: 'no-feedback' } },
+  }));
+
+describe('four accepted proposals and four questions that failed', () => {
+  const calls = [...fixture.calls, ...questions(fixture, 'feedback')];
+  const logged = loggedProposals({ calls, entries: fixture.entries });
+
+  it('are four proposals, none lost, of four slots', () => {
+    expect(logged).toHaveLength(8);
+    expect(onlyProposals(logged)).toHaveLength(4);
+    expect(onlyProposals(logged).filter(isRejected)).toEqual([]);
+    const warmup = fixture.entries.filter(({ iteration }) => iteration === 0).length;
+    expect(timelineOf(fixture, logged)).toMatchObject({ candidates: 1, slots: warmup + 4 });
+  });
+
+  it('are told so on the page', () => {
+    const text = visibleText(renderReport({ ...fixture, calls })).replaceAll('\u202f', '');
+    expect(text).toContain('every proposal came through in the end');
+    expect(text).not.toMatch(/proposals? lost|came to nothing/);
+    expect(text).toMatch(/Failed calls 4 of \d+/);
+    expect(text).toContain('iteration 4, feedback');
+  });
+});
+
+it('a proposal that is lost is one, whatever else was asked', () => {
+  const lost = fixture.calls.map((call) =>
+    call.iteration === 2
+      ? { ...call, outcome: { kind: 'rejected', failure: { kind: 'missing' } } as const }
+      : call,
+  );
+  const entries = fixture.entries.filter(({ iteration }) => iteration !== 2);
+  const logged = loggedProposals({ calls: [...lost, ...questions(fixture, 'feedback')], entries });
+  expect(
+    onlyProposals(logged)
+      .filter(isRejected)
+      .map(({ iteration }) => iteration),
+  ).toEqual([2]);
+});
+
+it('calls of earlier versions have the purpose that their attempt tells', () => {
+  expect(purposeOf({ attempt: 0 })).toBe('proposal');
+  expect(purposeOf({ attempt: 2 })).toBe('correction');
+  expect(purposeOf({ attempt: 2, purpose: 'critic' })).toBe('critic');
+  expect(stageOf({ attempt: 2 })).toBe('proposal');
+  expect(stageOf({ attempt: 1, purpose: 'feedback' })).toBe('feedback');
+});
+
+it('a run writes the purpose of every call, and its figures count proposals', async () => {
+  const model = seededModel(0.4);
+  const feedback = createScriptedModel(() => 'nothing to say of that');
+  const { path } = await runExperimentFrom(
+    {
+      ...quick,
+      model: { provider: 'ollama', name: 'scripted' },
+      critic: { distance: 1, every: 2 },
+      feedback: { from: 'vision', every: 1, model: { provider: 'ollama', name: 'seer' } },
+    },
+    { model, feedback },
+  );
+  const { calls, entries } = readRun(path);
+  expect(new Set(calls.map(({ purpose }) => purpose))).toEqual(
+    new Set(['proposal', 'correction', 'critic', 'feedback']),
+  );
+  for (const { attempt, purpose } of calls)
+    if (purpose === 'proposal' || purpose === 'correction')
+      expect(purpose === 'correction').toBe(attempt > 0);
+  expect(readFigures(path)).toMatchObject({ proposals: 6, evaluations: entries.length });
+});

@@ -1,0 +1,113 @@
+/** Servers answer however many connections ask nothing, ask half, or leave their answers unread. */
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { guardConnections } from '../../src/serve/http.js';
+import { startServer } from '../../src/serve/server.js';
+import { authorizationOf } from '../../src/view/admission.js';
+import { startView } from '../../src/view/server.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const open: Socket[] = [];
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.destroy();
+  for (const end of ends.splice(0)) await end();
+});
+
+/** Connections that each write a text, and wait. */
+async function flood(port: number, count: number, text: string): Promise<readonly Socket[]> {
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(text));
+    socket.on('error', () => undefined).pause();
+    return socket;
+  });
+  open.push(...sockets);
+  await Promise.all(
+    sockets.map((socket) => new Promise((done) => socket.once('connect', done).once('close', done))),
+  );
+  return sockets;
+}
+
+const within = async (work: () => Promise<Response>) => {
+  const started = performance.now();
+  const { status } = await work();
+  return { status, isQuick: performance.now() - started < 3000 };
+};
+
+const half = 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-';
+const halfBody = (port: number) =>
+  `POST /api/steer HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+const unread = (port: number) => `GET /assets/uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(8);
+
+describe('the view', () => {
+  const token = 'a-token-of-this-test';
+  const started = async () => {
+    const view = await startView({
+      ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+      milliseconds: () => performance.now(),
+      ...{ note: () => undefined, token, trainingPage: shownTraining },
+    });
+    ends.push(() => view.close());
+    return { ...view, port: Number(new URL(view.url).port) };
+  };
+  const headers = { authorization: authorizationOf(token), connection: 'close' };
+
+  it.each([
+    ['nothing', () => ''],
+    ['half a request', () => half],
+    ['half a body', halfBody],
+    ['much that it does not read', unread],
+  ] as const)('answers while 600 connections ask %s', async (_, text) => {
+    const { port } = await started();
+    await flood(port, 300, text(port));
+    const ask = () => fetch(`http://127.0.0.1:${port}/api/place`, { headers });
+    expect(await within(ask)).toEqual({ status: 200, isQuick: true });
+    await flood(port, 300, text(port));
+    expect(await within(ask)).toEqual({ status: 200, isQuick: true });
+  });
+
+  it('answers while 250 pages ask for its events, of which it keeps those that it watches for', async () => {
+    const { port } = await started();
+    const events = `GET /api/events?all&token=${token} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
+    const [first] = await flood(port, 250, events);
+    const ask = () => fetch(`http://127.0.0.1:${port}/api/place`, { headers });
+    expect(await within(ask)).toEqual({ status: 200, isQuick: true });
+    await flood(port, 300, half);
+    expect(await within(ask)).toEqual({ status: 200, isQuick: true });
+    expect(first!.destroyed).toBe(false);
+  });
+});
+
+it('the server of models answers while 300 connections ask half', async () => {
+  const model = { id: 'm', generate: async () => [] };
+  const server = await startServer({
+    ...{ host: '127.0.0.1', port: 0, note: () => undefined, now: () => new Date(0) },
+    model: { served: [{ name: 'm', model }], created: 1 },
+  });
+  ends.push(() => {
+    server.abort();
+    return server.finish();
+  });
+  const port = Number(new URL(server.url).port);
+  await flood(port, 300, half);
+  const ask = () => fetch(`http://127.0.0.1:${port}/health`, { headers: { connection: 'close' } });
+  expect(await within(ask)).toEqual({ status: 200, isQuick: true });
+});
+
+it('a connection that waits for its answer is not closed for others', async () => {
+  const answers: (() => void)[] = [];
+  const server: Server = createServer((_, response) => void answers.push(() => response.end('late')));
+  guardConnections(server, 4);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  ends.push(() => new Promise((done) => server.close(done)));
+  const { port } = server.address() as AddressInfo;
+  const asked = Array.from({ length: 4 }, () =>
+    fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } }),
+  );
+  while (answers.length < 4) await new Promise((done) => setTimeout(done, 10));
+  await flood(port, 20, half);
+  for (const end of answers) end();
+  expect(await Promise.all(asked.map(async (one) => (await one).text()))).toEqual(Array(4).fill('late'));
+});
