@@ -43,7 +43,7 @@ export type QueryReply = { readonly isReady: boolean } & (
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] }
 );
 
-export const queryLimits = {
+const queryLimits = {
   rows: 1_000_000,
   /** Of the answer as JSON. */
   bytes: 64 * 2 ** 20,

@@ -17,7 +17,7 @@ export interface Look {
   look(): Promise<LookedAt>;
 }
 
-export interface LookedAt {
+interface LookedAt {
   readonly text: string;
   /** What it was refused with. */
   readonly error?: unknown;
@@ -43,7 +43,7 @@ export async function openLooks(cwd: string) {
   };
 }
 
-export const sqlTables = ['runs', 'evaluations', 'episodes', 'calls', 'steps'] as const;
+const sqlTables = ['runs', 'evaluations', 'episodes', 'calls', 'steps'] as const;
 
 function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
   const command = (words: string, given: Record<string, unknown>): Look => ({

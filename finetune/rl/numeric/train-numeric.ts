@@ -22,10 +22,7 @@ import {
 } from './numeric-files.js';
 
 export type NumericEvent =
-  /**
-   * `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so
-   * far.
-   */
+  /** `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so far. */
   | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
   | ({
       readonly kind: 'step';
@@ -218,10 +215,7 @@ async function judge(
   };
 }
 
-/**
- * Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if
- * stopped.
- */
+/** Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if stopped. */
 async function play(
   { environments, hooks, learner }: Training,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
@@ -285,10 +279,7 @@ async function openEnvironments(
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 
-/**
- * SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint
- * interval.
- */
+/** SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint interval. */
 function identityOf(config: NumericConfig): string {
   const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
   return createHash('sha256').update(JSON.stringify(fixed)).digest('hex');
