@@ -34,7 +34,7 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
   const draft = `${path}.new`;
   try {
     // Never write through a link that somebody left in the draft's place.
-    rmSync(draft, { recursive: true, force: true });
+    rmSync(draft, { force: true });
     const descriptor = openSync(draft, 'wx');
     try {
       const isWhole = typeof content === 'string' || content instanceof Uint8Array;
@@ -66,7 +66,7 @@ export function refuseDevice(path: string): void {
 export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
   const draft = `${path}.new`;
   try {
-    await rm(draft, { recursive: true, force: true });
+    await rm(draft, { force: true });
     const file = await open(draft, 'wx');
     try {
       await file.writeFile(content);
