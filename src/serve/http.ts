@@ -179,7 +179,9 @@ export function guardConnections(server: Server, most = mostConnections): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
     isBusy.set(request.socket, () => request.complete && !response.writableEnded),
   );
-  server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
+  // A listener alone makes Node take upgrades: a server without one answers such a request as any other.
+  if (server.listenerCount('upgrade') > 0)
+    server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }
 
 interface Address {

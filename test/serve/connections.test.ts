@@ -33,7 +33,7 @@ async function flood(port: number, count: number, text: string): Promise<readonl
 const within = async (work: () => Promise<Response>) => {
   const started = performance.now();
   const { status } = await work();
-  return { status, isQuick: performance.now() - started < 3000 };
+  return { status, isQuick: performance.now() - started < 10_000 };
 };
 
 const half = 'GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-';
