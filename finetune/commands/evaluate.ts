@@ -1,7 +1,4 @@
-/**
- * `policyloop finetune evaluate`: plays the same experiments with the base and the tuned model, and compares
- * them.
- */
+/** `policyloop finetune evaluate`: plays the same experiments with the base and the tuned model, and compares them. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';

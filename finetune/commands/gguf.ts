@@ -1,7 +1,4 @@
-/**
- * `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to
- * it.
- */
+/** `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to it. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';

@@ -21,18 +21,14 @@ export interface Moved {
 
 export type Symmetry =
   /**
-   * Observation i of the transformed environment is `observations[i]` of the original, and output a is
-   * `outputs[a]`.
+   * Observation i of the transformed environment is `observations[i]` of the original, and output a is `outputs[a]`.
    */
   | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
   /**
-   * Changes the basis of the subspace that weights are projected from: new column j is the old column
-   * `coordinates[j]`.
+   * Changes the basis of the subspace that weights are projected from: new column j is the old column `coordinates[j]`.
    */
   | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
-  /**
-   * State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`.
-   */
+  /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
 /**

@@ -40,9 +40,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly augment?: number | undefined;
   /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
   readonly warp?: boolean | undefined;
-  /**
-   * Episodes on which the finalists of `best-of-group` are played again to choose the winner. Default: none.
-   */
+  /** Episodes on which the finalists of `best-of-group` are played again to choose the winner. Default: none. */
   readonly rescore?: number | undefined;
   /** Context of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;

@@ -97,9 +97,7 @@ function example(
   return imitate(run, 'hindsight', step, { entry, reply: '' });
 }
 
-/**
- * Renders the prompt of an iteration as if `history` were all evaluations so far, starting with the warm-up.
- */
+/** Renders the prompt of an iteration as if `history` were all evaluations so far, starting with the warm-up. */
 export function renderPrompt(
   run: SourceRun,
   iteration: number,

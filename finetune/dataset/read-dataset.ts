@@ -17,9 +17,7 @@ export interface Conversation {
   readonly completion: string;
   /** Weight of each answer token; a negative weight makes the answer less likely. */
   readonly weight: number;
-  /**
-   * The model that was served this prompt and its token count at that time; undefined if it wasn't recorded.
-   */
+  /** The model that was served this prompt and its token count at that time; undefined if it wasn't recorded. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
@@ -41,8 +39,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
 }
 
 /**
- * Encodes the prompt as in serving, and the answer as the model would write it: its only control token is the
- * last one.
+ * Encodes the prompt as in serving, and the answer as the model would write it: its only control token is the last one.
  */
 export function renderExample(
   tokenizer: ChatTokenizer,
@@ -57,9 +54,8 @@ export function renderExample(
 }
 
 /**
- * True if the chat template shows an answer unchanged in a longer conversation. If not (some templates trim
- * or drop the model's thinking), a model that serves several turns sees different text than it was trained
- * on.
+ * True if the chat template shows an answer unchanged in a longer conversation. If not (some templates trim or drop the
+ * model's thinking), a model that serves several turns sees different text than it was trained on.
  */
 export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
   const answered = [...messages, { role: 'assistant', content: completion } as const];

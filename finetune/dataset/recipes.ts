@@ -21,9 +21,7 @@ export function improvement(run: SourceRun): readonly Imitation[] {
   );
 }
 
-/**
- * True if a proposal scored higher than everything before its iteration; false if there was nothing before.
- */
+/** True if a proposal scored higher than everything before its iteration; false if there was nothing before. */
 function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }
@@ -86,10 +84,7 @@ export function bestOfGroup(
 /** Number of candidates per iteration to play again. */
 const finalistCount = 4;
 
-/**
- * The best candidates from step `first` up to `further` iterations later that beat the best score before
- * `first`.
- */
+/** The best candidates from step `first` up to `further` iterations later that beat the best score before `first`. */
 function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
   const step = steps[first]!;
   const last = step.iteration + further;

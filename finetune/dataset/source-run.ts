@@ -66,8 +66,7 @@ export interface Step {
   /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
   /**
-   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time
-   * (`pipeline`).
+   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time (`pipeline`).
    */
   readonly history: number;
   /** The best of them, which the prompt presents as the best. */

@@ -103,10 +103,7 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
 /** Drops examples with weights of 0 or less, because imitating them would teach the opposite. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
-/**
- * Opens the base model's tokenizer. It may be missing only if the model has another name on the other
- * machine.
- */
+/** Opens the base model's tokenizer. It may be missing only if the model has another name on the other machine. */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;

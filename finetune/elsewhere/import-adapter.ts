@@ -1,6 +1,5 @@
 /**
- * Imports an adapter or a whole model that was trained elsewhere, checks it against its base, and records its
- * lineage.
+ * Imports an adapter or a whole model that was trained elsewhere, checks it against its base, and records its lineage.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
@@ -97,10 +96,7 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-/**
- * Output named by lineage.json. The file is untrusted, so it may only name a place inside the working
- * directory.
- */
+/** Output named by lineage.json. The file is untrusted, so it may only name a place inside the working directory. */
 function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
   const { directory, kind } = trained;
   if (handOver === undefined) {
@@ -134,8 +130,7 @@ function plainSize(directory: string, name: string): number {
 }
 
 /**
- * Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced since the last
- * check.
+ * Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced since the last check.
  */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));

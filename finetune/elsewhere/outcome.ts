@@ -32,9 +32,7 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/**
- * Reads `finished.json` and `trainer_state.json`; the latter from the newest checkpoint if there is no other.
- */
+/** Reads `finished.json` and `trainer_state.json`; the latter from the newest checkpoint if there is no other. */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));

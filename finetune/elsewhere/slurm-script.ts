@@ -15,9 +15,7 @@ export interface Queue {
   readonly seeds: number;
 }
 
-/**
- * Seconds before the time limit at which Slurm signals the script: enough for one step and its checkpoint.
- */
+/** Seconds before the time limit at which Slurm signals the script: enough for one step and its checkpoint. */
 export const noticeSeconds = 120;
 
 /** CPU cores per GPU, for data loading. */

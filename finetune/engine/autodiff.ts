@@ -1,6 +1,4 @@
-/**
- * Reverse-mode automatic differentiation: appends the nodes that compute the gradients to the graph itself.
- */
+/** Reverse-mode automatic differentiation: appends the nodes that compute the gradients to the graph itself. */
 
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
@@ -12,16 +10,14 @@ import { sizesOf } from './sizes.js';
 /** Optional facts about the graph's values. */
 interface Known {
   /**
-   * Values treated as constants: no gradient flows through them. An example is the maximum that stabilizes a
-   * softmax.
+   * Values treated as constants: no gradient flows through them. An example is the maximum that stabilizes a softmax.
    */
   readonly constants?: readonly Value[];
   /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
   /**
-   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The
-   * backward pass then gathers with the inverse instead of scattering. Gradients at all other positions must
-   * be 0 or unused.
+   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The backward pass
+   * then gathers with the inverse instead of scattering. Gradients at all other positions must be 0 or unused.
    */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }

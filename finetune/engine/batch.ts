@@ -7,8 +7,7 @@ export interface TokenSequence {
   /** Includes the end-of-sequence token. */
   readonly completionIds: readonly number[];
   /**
-   * Marks the completion tokens to train on; the others (such as an environment's text) are context only.
-   * Default: all.
+   * Marks the completion tokens to train on; the others (such as an environment's text) are context only. Default: all.
    */
   readonly trained?: readonly boolean[] | undefined;
   /**
@@ -47,8 +46,7 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
 }
 
 /**
- * Number of tokens the model reads for a family. The last token of a completion is only predicted, so it
- * doesn't count.
+ * Number of tokens the model reads for a family. The last token of a completion is only predicted, so it doesn't count.
  */
 export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
@@ -158,9 +156,7 @@ class Targets {
   #sequence = 0;
   #family = 0;
 
-  /**
-   * @param before returns the index in the batch of the token that precedes a given offset of the completion
-   */
+  /** @param before returns the index in the batch of the token that precedes a given offset of the completion */
   add(
     { allowed, completionIds, trained }: TokenSequence,
     inputs: ReturnType<InputsOf<TokenSequence>>,
@@ -213,8 +209,7 @@ export interface ReadExample<E extends TokenSequence> {
 }
 
 /**
- * Distributes values of a batch's targets over its examples: one value per completion token, 0 for untrained
- * ones.
+ * Distributes values of a batch's targets over its examples: one value per completion token, 0 for untrained ones.
  * @param families the families that the batch was made from
  */
 export function byExample<E extends TokenSequence>(

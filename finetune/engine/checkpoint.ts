@@ -19,9 +19,7 @@ export interface TrainingState {
   readonly moments: readonly Moments[];
   /** Number of updates so far. */
   step: number;
-  /**
-   * The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`.
-   */
+  /** The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
   evaluationsWithoutGain: number;
   /** Serialized extra state that resuming needs, such as the runs in flight. */

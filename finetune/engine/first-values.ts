@@ -94,9 +94,8 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Random initial weights: normal matrices, zero biases, norm scales of 1. The two matrices per layer that
- * write to the residual stream are scaled down by √(2L) for L layers, so the stream doesn't grow with depth
- * (Radford et al. 2019).
+ * Random initial weights: normal matrices, zero biases, norm scales of 1. The two matrices per layer that write to the
+ * residual stream are scaled down by √(2L) for L layers, so the stream doesn't grow with depth (Radford et al. 2019).
  * @param deviation standard deviation of the matrices
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {

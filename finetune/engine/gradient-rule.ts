@@ -7,10 +7,7 @@ export interface RuleContext {
   readonly g: GraphBuilder;
   readonly precision: Precision;
   readonly node: OnnxNode;
-  /**
-   * Gradients of the loss with respect to the node's outputs; undefined for outputs that don't affect the
-   * loss.
-   */
+  /** Gradients of the loss with respect to the node's outputs; undefined for outputs that don't affect the loss. */
   readonly outputs: readonly (Value | undefined)[];
   /** True if the gradient with respect to this input is needed. */
   wants(input: number): boolean;
@@ -28,8 +25,5 @@ export interface RuleContext {
   inverse(indices: Value): Value | undefined;
 }
 
-/**
- * Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined where not
- * needed.
- */
+/** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined where not needed. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];

@@ -40,10 +40,7 @@ export interface AdamWSettings {
   readonly weightDecay: number;
 }
 
-/**
- * True for parameters subject to weight decay: matrices but not norms and biases, as in Transformers'
- * Trainer.
- */
+/** True for parameters subject to weight decay: matrices but not norms and biases, as in Transformers' Trainer. */
 export const isDecayed = ({ shape }: Pick<Parameter, 'shape'>): boolean => shape.length > 1;
 
 /** Running means of a parameter's gradient and squared gradient. */
@@ -85,10 +82,9 @@ export function adamWStep(
 }
 
 /**
- * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are
- * brought close to 1 by five Newton–Schulz steps. It trains the layers' matrices; AdamW trains the rest.
- * Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so both share a learning rate
- * and a weight decay.
+ * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are brought
+ * close to 1 by five Newton–Schulz steps. It trains the layers' matrices; AdamW trains the rest. Steps are scaled to
+ * the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so both share a learning rate and a weight decay.
  */
 export interface MuonSettings {
   readonly momentum: number;
@@ -96,9 +92,7 @@ export interface MuonSettings {
   readonly weightDecay: number;
 }
 
-/**
- * True for parameters that Muon updates: the layers' matrices, but not embeddings, heads or adapter factors.
- */
+/** True for parameters that Muon updates: the layers' matrices, but not embeddings, heads or adapter factors. */
 export function isMuonMatrix({ name, shape }: Parameter): boolean {
   return shape.length === 2 && name.startsWith('model.layers.') && !name.includes('.lora_');
 }

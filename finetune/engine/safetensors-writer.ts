@@ -1,7 +1,4 @@
-/**
- * Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in
- * order.
- */
+/** Writes safetensors files: header length (u64, little-endian), JSON header, then the tensors' bytes in order. */
 import { replaceFile } from '../../src/storage/files.js';
 import type { ParameterShape } from './trainable.js';
 import type { Numbers } from './training-session.js';

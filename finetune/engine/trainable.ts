@@ -156,9 +156,8 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
 }
 
 /**
- * Dropout (Srivastava et al. 2014) with masks computed from two vectors of random numbers in [1, p), p prime,
- * so a seed reproduces them exactly. Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1
- * − rate)·p.
+ * Dropout (Srivastava et al. 2014) with masks computed from two vectors of random numbers in [1, p), p prime, so a seed
+ * reproduces them exactly. Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
  */
 function emitDropout(
   g: GraphBuilder,

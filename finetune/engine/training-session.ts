@@ -25,10 +25,7 @@ export interface Batch {
   /** Index of the token before each target [C], C ≥ 1. */
   readonly selected: Int32Array;
   readonly targets: Int32Array;
-  /**
-   * Ids that each target was sampled from [C × K], padded with −1. A row of −1 stands for the whole
-   * vocabulary.
-   */
+  /** Ids that each target was sampled from [C × K], padded with −1. A row of −1 stands for the whole vocabulary. */
   readonly allowed: Int32Array;
   /** Index of each target's example, less than C; `families` has the index of its family. */
   readonly sequences: Int32Array;
@@ -71,8 +68,7 @@ interface StepResult {
 }
 
 /**
- * `device` is an ONNX Runtime execution provider. Tests in float64 disable `optimize` because fused operators
- * round.
+ * `device` is an ONNX Runtime execution provider. Tests in float64 disable `optimize` because fused operators round.
  */
 interface SessionSettings {
   readonly device: string;
@@ -220,9 +216,7 @@ export function gradientNorm(gradients: Gradients): number {
   return Math.sqrt(sum);
 }
 
-/**
- * Factor that scales a gradient with this norm down to `maximum`, computed like PyTorch's `clip_grad_norm_`.
- */
+/** Factor that scales a gradient with this norm down to `maximum`, computed like PyTorch's `clip_grad_norm_`. */
 export function clipFactor(norm: number, maximum: number | undefined): number {
   return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
 }

@@ -210,9 +210,7 @@ function labelOf({ model, adapter }: LocalWeights): string {
   return adapter === undefined ? name(model) : `${name(model)} + ${name(adapter)}`;
 }
 
-/**
- * Finds the weights: the directory itself, or the adapter or model in the output directory of a training run.
- */
+/** Finds the weights: the directory itself, or the adapter or model in the output directory of a training run. */
 function weightsIn(directory: string, field: string): string {
   const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);

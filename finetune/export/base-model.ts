@@ -61,10 +61,7 @@ export function isAdapter(directory: string): boolean {
 export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
-/**
- * Chat template variables that a model or adapter was trained with, from its lineage; empty if there are
- * none.
- */
+/** Chat template variables that a model or adapter was trained with, from its lineage; empty if there are none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);

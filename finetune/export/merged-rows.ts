@@ -10,10 +10,7 @@ import {
   type StoredTensors,
 } from '../../src/models/local/weights/safetensors.js';
 
-/**
- * Little-endian bytes of numbers in a floating-point format of stored weights; rounds to nearest, ties to
- * even.
- */
+/** Little-endian bytes of numbers in a floating-point format of stored weights; rounds to nearest, ties to even. */
 export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   switch (dtype) {
     case 'F32':

@@ -48,9 +48,7 @@ export function requireModelDirectory(model: string): void {
   });
 }
 
-/**
- * Names of the model's files: everything in the directory except subdirectories and weights in other formats.
- */
+/** Names of the model's files: everything in the directory except subdirectories and weights in other formats. */
 export function modelFiles(model: string): string[] {
   return readdirSync(model, { withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && !/\.(bin|pt|pth|gguf|onnx|h5|msgpack)$/.test(entry.name))

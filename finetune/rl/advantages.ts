@@ -61,8 +61,7 @@ export interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
   /**
-   * Value of the state after the last step: 0 if the episode terminated there, the state's value if it was
-   * truncated.
+   * Value of the state after the last step: 0 if the episode terminated there, the state's value if it was truncated.
    */
   readonly lastValue: number;
 }
@@ -112,8 +111,7 @@ export function tokenAdvantages(
 }
 
 /**
- * log π − log π_ref of each trained token, 0 for the others. The sum estimates the KL divergence from the
- * reference.
+ * log π − log π_ref of each trained token, 0 for the others. The sum estimates the KL divergence from the reference.
  */
 export function logRatios(
   logp: ArrayLike<number>,

@@ -28,9 +28,7 @@ export interface AgentSettings {
 /** Most environments opened for simultaneous episodes. */
 const mostAtOnce = 4096;
 
-/**
- * @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words
- */
+/** @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words */
 export async function openAgentTask(
   { environment: { id, options }, prompts, act, ...playing }: AgentSettings,
   episodes: number,

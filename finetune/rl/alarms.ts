@@ -18,14 +18,9 @@ interface Course {
   /** The first updates; `now` has the latest ones. */
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /**
-   * True if the last episodes returned almost as much as the best one ever, so there is little left to learn.
-   */
+  /** True if the last episodes returned almost as much as the best one ever, so there is little left to learn. */
   readonly solved: boolean;
-  /**
-   * True if the objective compares the episodes of a group. If it doesn't, equal returns can still teach
-   * something.
-   */
+  /** True if the objective compares the episodes of a group. If it doesn't, equal returns can still teach something. */
   readonly compares: boolean;
 }
 

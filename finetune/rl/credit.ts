@@ -6,9 +6,7 @@ import { groupAdvantages, leaveOneOut, logRatios, standardised, tokenAdvantages 
 import { type Assignment, perToken, spread, turnCredits, turnRewards } from './assignment.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
-/**
- * A sequence with what was read before the update: log-probabilities, values and reference log-probabilities.
- */
+/** A sequence with what was read before the update: log-probabilities, values and reference log-probabilities. */
 export interface ReadSequence extends SampledSequence {
   readonly oldLogp?: ArrayLike<number> | undefined;
   readonly oldValues?: ArrayLike<number> | undefined;

@@ -55,10 +55,7 @@ export interface Improvement {
   readonly learningRate: number;
   /** In nats. */
   readonly entropy: number;
-  /**
-   * KL divergence between the sampler's and the trainer's policy before the update; 0 if both compute the
-   * same.
-   */
+  /** KL divergence between the sampler's and the trainer's policy before the update; 0 if both compute the same. */
   readonly mismatch: number;
   /** Largest absolute difference of a log-probability. */
   readonly largestMismatch: number;

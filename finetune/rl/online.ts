@@ -194,8 +194,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
 }
 
 /**
- * Evaluates the model on held-out starts, the same every time. Keeps the weights if no earlier evaluation was
- * better.
+ * Evaluates the model on held-out starts, the same every time. Keeps the weights if no earlier evaluation was better.
  */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
@@ -260,8 +259,7 @@ function outcome(
 }
 
 /**
- * SHA-256 of everything that determines the result. A checkpoint can only be resumed by a run with the same
- * identity.
+ * SHA-256 of everything that determines the result. A checkpoint can only be resumed by a run with the same identity.
  */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');

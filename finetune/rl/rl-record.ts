@@ -1,7 +1,4 @@
-/**
- * Keeps the record of a reinforcement learning run next to its result: metrics, TensorBoard event files and a
- * page.
- */
+/** Keeps the record of a reinforcement learning run next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
 import { type Page, page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';

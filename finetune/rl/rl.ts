@@ -1,7 +1,4 @@
-/**
- * Runs configured reinforcement learning in its output directory, with lock, record, live progress and
- * lineage.
- */
+/** Runs configured reinforcement learning in its output directory, with lock, record, live progress and lineage. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -15,9 +15,7 @@ import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {
-  /**
-   * Frozen weights. Those stored in the computing precision are memory-mapped, so the system can evict them.
-   */
+  /** Frozen weights. Those stored in the computing precision are memory-mapped, so the system can evict them. */
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
@@ -58,9 +56,7 @@ const processBytes = 180e6;
 /** Peak over kept values: the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/**
- * Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them.
- */
+/** Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them. */
 const workCopies = 6;
 
 /** Number of simultaneous copies of the logits: shifted, exponentials, gradients. */

@@ -65,8 +65,7 @@ export function methodText(settings: MethodSettings): string {
 }
 
 /**
- * Command-line settings that serve the result. An adapter needs the model and quantization it was trained
- * with.
+ * Command-line settings that serve the result. An adapter needs the model and quantization it was trained with.
  * @param model the trained model's path as shown on the command line
  * @param result likewise, path of the adapter or model
  */
@@ -147,9 +146,7 @@ export async function writeResult(
   return directory;
 }
 
-/**
- * @throws UserError if the output already has a model and no checkpoint shows that this training run wrote it
- */
+/** @throws UserError if the output already has a model and no checkpoint shows that this training run wrote it */
 export function refuseOtherModel({ method, model, output }: MethodJob, checkpoint: string): void {
   const directory = path.join(output, 'model');
   if (method.kind === 'lora' || !existsSync(directory) || readdirSync(directory).length === 0) return;

@@ -19,10 +19,7 @@ export interface Unit {
   readonly length: number;
 }
 
-/**
- * Steps per bucket. Units are sorted by length within a bucket, which reduces padding while the order stays
- * random.
- */
+/** Steps per bucket. Units are sorted by length within a bucket, which reduces padding while the order stays random. */
 const bucketSteps = 16;
 
 export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {

@@ -21,8 +21,7 @@ export interface PackingSettings {
    */
   readonly packing: (typeof packings)[number] | 'pairs';
   /**
-   * Most tokens to read at once, including attention padding; limited by memory. A single example is always
-   * read whole.
+   * Most tokens to read at once, including attention padding; limited by memory. A single example is always read whole.
    */
   readonly batchTokens: number;
 }

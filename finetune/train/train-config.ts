@@ -155,9 +155,8 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
 };
 
 /**
- * Reads a training config by path or by the name of a bundled one. Makes relative paths absolute: paths in
- * the file are relative to the file, paths in overrides to the working directory, and `package:…` paths to
- * the package.
+ * Reads a training config by path or by the name of a bundled one. Makes relative paths absolute: paths in the file are
+ * relative to the file, paths in overrides to the working directory, and `package:…` paths to the package.
  * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
  * @param cwd working directory (default: the process's)
  * @param note called for each field of the file that an override removed

@@ -1,6 +1,4 @@
-/**
- * Inputs and identity of a training run. A checkpoint can only be resumed by the run with the same identity.
- */
+/** Inputs and identity of a training run. A checkpoint can only be resumed by the run with the same identity. */
 
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
@@ -29,9 +27,7 @@ export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConf
   readonly muon?: MuonSettings | undefined;
   /** DPO settings; requires packing `pairs`. Undefined means supervised training. */
   readonly dpo?: { readonly beta: number } | undefined;
-  /**
-   * Weight of the tokens between answers relative to the answers' tokens; requires packing `conversations`.
-   */
+  /** Weight of the tokens between answers relative to the answers' tokens; requires packing `conversations`. */
   readonly observationWeight?: number | undefined;
   /** Undefined disables gradient clipping. */
   readonly maxGradientNorm: number | undefined;

@@ -54,7 +54,7 @@ export const contents: readonly Chapter[] = [
   },
   {
     title: 'Background',
-    pages: ['docs/design.md', 'docs/ablations.md', 'docs/log.md', 'CHANGELOG.md'],
+    pages: ['docs/design.md', 'docs/security.md', 'docs/ablations.md', 'docs/log.md', 'CHANGELOG.md'],
   },
 ];
 

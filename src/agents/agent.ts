@@ -29,18 +29,14 @@ export interface Agent {
    * @param choices currently possible actions, if they can be listed
    */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
-  /**
-   * The currently possible actions; by default the members of the space, or a text world's admissible
-   * commands.
-   */
+  /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
   /** The message for a model whose reply named no action and which is asked again. */
   askAgain?(choices?: readonly Choice[]): string;
 }
 
 /**
- * A default agent for any environment: it shows observations as they are and takes the last action named in a
- * reply.
+ * A default agent for any environment: it shows observations as they are and takes the last action named in a reply.
  */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,

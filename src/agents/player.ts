@@ -48,8 +48,7 @@ export interface GameSetting<R extends Reply> {
 }
 
 /**
- * Seeds of an episode: of its initial state, and of the sampling. Episodes with the same `start` begin the
- * same way.
+ * Seeds of an episode: of its initial state, and of the sampling. Episodes with the same `start` begin the same way.
  */
 export interface GameSeeds {
   readonly start: number;

@@ -52,9 +52,7 @@ export function compareRuns(
   return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
 }
 
-/**
- * Keeps completed runs, one per config and seed: a repeat of the same seed is not an independent observation.
- */
+/** Keeps completed runs, one per config and seed: a repeat of the same seed is not an independent observation. */
 function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
   const kept = new Map<string, ComparedRun>();
   const leftOut: LeftOut[] = [];

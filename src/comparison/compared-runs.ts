@@ -24,14 +24,11 @@ export interface ComparedRun extends RunFacts {
    */
   readonly budget: number;
   /**
-   * Highest score after each evaluation of the budget. A rejected candidate uses up one evaluation without
-   * changing the score, unless the budget is a limit on evaluations. A completed run that ended early keeps
-   * its last value.
+   * Highest score after each evaluation of the budget. A rejected candidate uses up one evaluation without changing the
+   * score, unless the budget is a limit on evaluations. A completed run that ended early keeps its last value.
    */
   readonly curve: readonly number[];
-  /**
-   * Highest score of each iteration, starting at 1; null if all its candidates were rejected or cut short.
-   */
+  /** Highest score of each iteration, starting at 1; null if all its candidates were rejected or cut short. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
   /** Evaluations of the budget spent by the end of each iteration, by its number; 0 is the warm-up. */

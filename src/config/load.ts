@@ -29,9 +29,7 @@ export interface LoadedConfig {
   readonly file: string;
   /** Notes for the user: changes made by an import, and side effects of overrides. */
   readonly notes: readonly string[];
-  /**
-   * Present if the file is a config of another program; its `config` is what a user could have written here.
-   */
+  /** Present if the file is a config of another program; its `config` is what a user could have written here. */
   readonly imported?: ImportedConfig;
   /**
    * Adds the place in the file (or the override) to problems with a field that were found later, when the
@@ -97,8 +95,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 
 /**
- * Loads only the `sweep` section of a config; the rest may be complete only with the values that the sweep
- * supplies.
+ * Loads only the `sweep` section of a config; the rest may be complete only with the values that the sweep supplies.
  * @param options overrides outside the section are ignored
  * @throws UserError with the places of problems in the section
  */
@@ -142,10 +139,7 @@ function refuseSweep(where: Where): never {
   });
 }
 
-/**
- * Lets Python find the module that an environment's id names (`gymnasium:module:Env-v0`) in the config's
- * folder.
- */
+/** Lets Python find the module that an environment's id names (`gymnasium:module:Env-v0`) in the config's folder. */
 function withModulesFolder(config: Config, folder: string | undefined): Config {
   const { environment } = config;
   const isNamed = /^gymnasium:[^:]+:/.test(environment.id) && environment.modules === undefined;

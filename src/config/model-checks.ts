@@ -47,10 +47,7 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/**
- * The limits that apply to a model other than the run's own: only the cost, and only if the model has a
- * price.
- */
+/** The limits that apply to a model other than the run's own: only the cost, and only if the model has a price. */
 export const costOnly = (
   { cost, total }: Config['limits'],
   { provider }: Pick<SingleModelConfig, 'provider'>,

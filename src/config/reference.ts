@@ -1,6 +1,4 @@
-/**
- * References of configs, as Markdown and JSON Schema. They are generated, so they always match the program.
- */
+/** References of configs, as Markdown and JSON Schema. They are generated, so they always match the program. */
 import { markdownTable, text } from '../format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
 

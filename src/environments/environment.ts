@@ -74,16 +74,12 @@ export interface TextInfo {
   readonly lost: boolean;
   /** Number of commands that were understood. */
   readonly moves: number | null;
-  /**
-   * Commands that currently have an effect or give information, sorted and without duplicates; null if
-   * unknown.
-   */
+  /** Commands that currently have an effect or give information, sorted and without duplicates; null if unknown. */
   readonly admissible: readonly string[] | null;
 }
 
 /**
- * How to search the linear policies of a drawn task, unless a config overrides it. Same format as the
- * `policy` section.
+ * How to search the linear policies of a drawn task, unless a config overrides it. Same format as the `policy` section.
  */
 export interface LinearHint {
   readonly bias: boolean;
@@ -132,9 +128,7 @@ export interface Environment extends EnvironmentSpec {
   step(action: Action): Step;
   /** Simulated seconds per step if the task has a time scale; sets the natural speed of animations. */
   readonly stepSeconds?: number;
-  /**
-   * Draws the current state, if the environment supports drawing. @throws UserError before the first reset
-   */
+  /** Draws the current state, if the environment supports drawing. @throws UserError before the first reset */
   frame?(): Frame;
   /** What a text world reports about the current state. @throws UserError before the first reset */
   info?(): TextInfo;
@@ -142,10 +136,7 @@ export interface Environment extends EnvironmentSpec {
   gold?(): readonly string[] | undefined;
   /** The player's task in the current game, if the text world knows it. @throws like `info` */
   objective?(): string | undefined;
-  /**
-   * Frees what the garbage collector can't. The environment is unusable afterwards; closing it again has no
-   * effect.
-   */
+  /** Frees what the garbage collector can't. The environment is unusable afterwards; closing it again has no effect. */
   close?(): void;
 }
 

@@ -5,8 +5,7 @@ import { circle, type Frame, line, type Point, type Role, rectangle, type Shape,
 export type GridMove = readonly [rows: number, columns: number];
 
 /**
- * The tile that a move leads to; a move off the grid stays at the edge. Tiles are numbered `row · columns +
- * column`.
+ * The tile that a move leads to; a move off the grid stays at the edge. Tiles are numbered `row · columns + column`.
  */
 export function moveOnGrid(tile: number, [down, right]: GridMove, rows: number, columns: number): number {
   const row = Math.min(rows - 1, Math.max(0, Math.floor(tile / columns) + down));

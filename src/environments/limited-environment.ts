@@ -13,10 +13,7 @@ import type {
 } from './environment.js';
 import type { Frame } from './frame.js';
 
-/**
- * Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps`
- * steps.
- */
+/** Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps` steps. */
 export function limitedEnvironment(
   id: string,
   task: Task,

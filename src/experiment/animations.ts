@@ -62,9 +62,7 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-/**
- * Replays an episode with an evaluated policy. With one of the evaluation's seeds the result is identical.
- */
+/** Replays an episode with an evaluated policy. With one of the evaluation's seeds the result is identical. */
 export function drawEpisode(
   { config, seed: root, environment, family }: ReplaySetting,
   entry: BufferEntry,
@@ -111,9 +109,7 @@ export function drawBounded(
   }
 }
 
-/**
- * Creates the folder for a run's pictures. @throws UserError if it is a link, which could lead out of the run
- */
+/** Creates the folder for a run's pictures. @throws UserError if it is a link, which could lead out of the run */
 export function makeAnimationsFolder(run: string): string {
   const folder = join(run, runFiles.animations);
   mkdirSync(folder, { recursive: true });

@@ -56,9 +56,8 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
 }
 
 /**
- * Whether an iteration may be requested while `before` earlier ones are in flight. It may not if it could use
- * up a limit that they may need for corrections: what gets evaluated would then depend on which answer comes
- * first.
+ * Whether an iteration may be requested while `before` earlier ones are in flight. It may not if it could use up a
+ * limit that they may need for corrections: what gets evaluated would then depend on which answer comes first.
  */
 function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
   const { config, ledger, prompter } = experiment;

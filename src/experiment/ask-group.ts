@@ -1,7 +1,4 @@
-/**
- * Requests the answers to one prompt, within the run's limits and without repeating requests of an earlier
- * process.
- */
+/** Requests the answers to one prompt, within the run's limits and without repeating requests of an earlier process. */
 import { isByControl } from '../config/model.js';
 import { ModelError } from '../models/language-model.js';
 import { callSeed } from '../random/seeds.js';

@@ -72,10 +72,9 @@ export interface OwnParts {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param taken what a resumed run recorded when it began; a new run reads `warmup.from` and
- * `demonstrations.from`
- * @throws UserError that lists all problems: an unknown environment, an impossible policy, a missing key, a
- * broken template, …
+ * @param taken what a resumed run recorded when it began; a new run reads `warmup.from` and `demonstrations.from`
+ * @throws UserError that lists all problems: an unknown environment, an impossible policy, a missing key, a broken
+ * template, …
  */
 export async function assemble(
   given: Config,

@@ -133,9 +133,7 @@ function refusals(
   };
 }
 
-/**
- * The model that answers. A baseline searches over the same evaluations that the critic's model could know.
- */
+/** The model that answers. A baseline searches over the same evaluations that the critic's model could know. */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

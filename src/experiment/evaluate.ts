@@ -41,10 +41,7 @@ export async function measureCandidates(
   return measured;
 }
 
-/**
- * Plays the accepted proposals, or those that screening selects. Rejected ones are logged and cost no
- * evaluation.
- */
+/** Plays the accepted proposals, or those that screening selects. Rejected ones are logged and cost no evaluation. */
 export async function evaluateProposals(
   experiment: Experiment,
   iteration: number,

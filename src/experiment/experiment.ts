@@ -41,8 +41,7 @@ export interface Outcome {
 }
 
 /**
- * Plays a run to its end from wherever it is. Failures of the model or of a remote environment end it with a
- * reason.
+ * Plays a run to its end from wherever it is. Failures of the model or of a remote environment end it with a reason.
  * @throws any other error, such as one of the file system
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {

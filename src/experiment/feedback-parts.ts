@@ -134,9 +134,7 @@ const placeOf = ({ config, environment }: Asking) => ({
   title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
 });
 
-/**
- * A second environment, separate from that of the evaluations, unless the environment is an object passed in.
- */
+/** A second environment, separate from that of the evaluations, unless the environment is an object passed in. */
 async function ownEnvironment({ config, environment }: Asking) {
   if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');
   if (environment.id.startsWith(customPrefix)) return { environment, close: () => undefined };

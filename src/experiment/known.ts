@@ -6,9 +6,7 @@ import type { Task } from '../search/control.js';
 import type { Experiment } from './parts.js';
 import { knownEntries } from './prompter.js';
 
-/**
- * The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it.
- */
+/** The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it. */
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 

@@ -20,9 +20,7 @@ import { defaultsOf, type RunDefaults } from './proposer/run-defaults.js';
 /** The proposer, and the model configs used for counting its calls. */
 export interface OpenedModel {
   readonly model: Proposer;
-  /**
-   * Config used for counting: the run's own model or, in a replay, the one that answered the recorded run.
-   */
+  /** Config used for counting: the run's own model or, in a replay, the one that answered the recorded run. */
   readonly counted: ModelConfig;
   /** The same for the critic and feedback sections. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;

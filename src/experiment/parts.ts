@@ -41,10 +41,7 @@ export interface Experiment {
   readonly model: Proposer;
   /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
-  /**
-   * True if a baseline is the only proposer, here or in the replayed run. It always answers with plain
-   * parameters.
-   */
+  /** True if a baseline is the only proposer, here or in the replayed run. It always answers with plain parameters. */
   readonly isControl: boolean;
   readonly prompter: Prompter;
   /** Revises the best proposals; undefined if there is no critic. */

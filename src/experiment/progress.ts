@@ -172,9 +172,7 @@ class RunDisplay {
     this.#iterate();
   }
 
-  /**
-   * On a terminal, lines that overwrite themselves would erase the improvement, so it is printed permanently.
-   */
+  /** On a terminal, lines that overwrite themselves would erase the improvement, so it is printed permanently. */
   #keepBest(): void {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;

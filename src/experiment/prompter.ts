@@ -156,10 +156,7 @@ export class Prompter {
     this.#task = { ...this.#task, iterations };
   }
 
-  /**
-   * Updates the conversation after an iteration, from its proposals and the entries of those that were
-   * evaluated.
-   */
+  /** Updates the conversation after an iteration, from its proposals and the entries of those that were evaluated. */
   finish(proposals: readonly AskedProposal[], entries: readonly BufferEntry[]): void {
     const before = this.#buffer.entries.length - entries.length;
     this.#advance(proposals, entries, this.#buffer.entries.slice(0, before));
@@ -181,8 +178,7 @@ export class Prompter {
   }
 
   /**
-   * Continues the conversation with the best candidate. `before`: the entries that existed when the prompt
-   * was made.
+   * Continues the conversation with the best candidate. `before`: the entries that existed when the prompt was made.
    */
   #advance(
     proposals: readonly AskedProposal[],

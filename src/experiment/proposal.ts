@@ -1,7 +1,6 @@
 /**
- * One prompt, K proposals: render → generate → parse → correct. An unusable reply is sent back with the
- * reason, up to a maximum number of corrections. After that the proposal is rejected, which is data, not an
- * error.
+ * One prompt, K proposals: render → generate → parse → correct. An unusable reply is sent back with the reason, up to a
+ * maximum number of corrections. After that the proposal is rejected, which is data, not an error.
  */
 import {
   type ChatMessage,
@@ -51,10 +50,7 @@ export interface ProposalRequest extends Omit<AskingRequest, 'grammar' | keyof A
   readonly corrections: number;
   /** Stops correcting once this many are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
-  /**
-   * If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if
-   * omitted.
-   */
+  /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
   readonly mostRejected?: number;
   /** The prompt that all candidates answer. */
   readonly messages: readonly ChatMessage[];
@@ -112,9 +108,8 @@ interface Pending {
 }
 
 /**
- * Requests, parses and corrects the proposals of all candidates. Replies of a round arrive concurrently but
- * are judged in candidate order, so which of two equal proposals counts as the repeat doesn't depend on the
- * network.
+ * Requests, parses and corrects the proposals of all candidates. Replies of a round arrive concurrently but are judged
+ * in candidate order, so which of two equal proposals counts as the repeat doesn't depend on the network.
  * @throws ModelError if retrying can't help, or if aborted
  */
 export async function propose(request: ProposalRequest): Promise<ProposalGroup> {

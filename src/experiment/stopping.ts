@@ -1,6 +1,5 @@
 /**
- * Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, or a
- * failure.
+ * Why a run ends: a request, the target, the last iteration, a limit, a model that contributes nothing, or a failure.
  */
 
 import { onAbort } from '../base/abortable.js';
@@ -45,10 +44,7 @@ export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readon
   ];
 }
 
-/**
- * How many iterations in a row, up to the last one, had a candidate that reached `target` in a full
- * evaluation.
- */
+/** How many iterations in a row, up to the last one, had a candidate that reached `target` in a full evaluation. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries
@@ -86,10 +82,7 @@ export function deadlineOf(experiment: Experiment) {
   };
 }
 
-/**
- * Records each request before it is sent, and reports how long the run may wait for it if the user asks to
- * stop.
- */
+/** Records each request before it is sent, and reports how long the run may wait for it if the user asks to stop. */
 export function callsUnderway(
   experiment: Experiment,
   finish: AbortSignal,
@@ -141,17 +134,11 @@ export function lastModelError(proposals: readonly Proposal[]): StopReason {
   return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
 }
 
-/**
- * Replaces the reason of a run that would otherwise count as completed although its model contributed
- * nothing.
- */
+/** Replaces the reason of a run that would otherwise count as completed although its model contributed nothing. */
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
-/**
- * The model never answered any process, or it never answered this one and the run has reached its last
- * iteration.
- */
+/** The model never answered any process, or it never answered this one and the run has reached its last iteration. */
 function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = asked.lastError !== undefined && !asked.isAnswered;

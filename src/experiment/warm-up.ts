@@ -9,9 +9,8 @@ import { checkBound } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
 
 /**
- * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the
- * same. Imported policies are replayed on this run's episodes, because scores on other episodes aren't
- * comparable.
+ * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the same. Imported
+ * policies are replayed on this run's episodes, because scores on other episodes aren't comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;

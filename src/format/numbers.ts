@@ -16,10 +16,7 @@ export function formatNumber(value: number | undefined, digits = 4): string {
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${trimmed === '' ? '' : `.${trimmed}`}`;
 }
 
-/**
- * Formats a number for people, with about `digits` significant digits; the default depends on the kind of
- * number.
- */
+/** Formats a number for people, with about `digits` significant digits; the default depends on the kind of number. */
 export type NumberFormat = (value: number, digits?: number) => string;
 
 /** A return or score with four significant digits; trailing zeros are kept so that columns line up. */

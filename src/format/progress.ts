@@ -36,10 +36,7 @@ export interface Progress {
   emit(record: object): void;
   /** Adds a line to the scroll-back. */
   say(text: string): void;
-  /**
-   * Adds a line to the scroll-back if updates overwrite each other; elsewhere, the update itself is
-   * permanent.
-   */
+  /** Adds a line to the scroll-back if updates overwrite each other; elsewhere, the update itself is permanent. */
   keep(text: string): void;
   /** Adds a line to the scroll-back even in quiet mode. */
   alert(text: string): void;

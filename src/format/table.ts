@@ -11,9 +11,7 @@ export interface Column<Row> {
   readonly title?: string;
   /** Header in CSV, where an estimate adds `_low` and `_high`; a column without one doesn't appear in CSV. */
   readonly name?: string;
-  /**
-   * Numbers, and texts in number columns such as `3 of 20`, are right-aligned. An estimate has an interval.
-   */
+  /** Numbers, and texts in number columns such as `3 of 20`, are right-aligned. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate';
   /** Number format for people, with enough digits to tell different numbers apart; CSV has all digits. */
   readonly format?: NumberFormat;
@@ -75,8 +73,7 @@ type Columns<Row> = readonly Column<Row>[];
 
 /**
  * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
- * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for
- * no limit
+ * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for no limit
  */
 export function terminalTable<Row>(
   rows: readonly Row[],
@@ -114,9 +111,7 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
 /** Maximum number of columns side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
 
-/**
- * A table for a page. It scrolls if it is wide and restacks on a phone; `tall` ones also scroll vertically.
- */
+/** A table for a page. It scrolls if it is wide and restacks on a phone; `tall` ones also scroll vertically. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -235,8 +230,7 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**
- * Marks a text that a spreadsheet would interpret as a formula:
- * https://owasp.org/www-community/attacks/CSV_Injection
+ * Marks a text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';

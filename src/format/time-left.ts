@@ -16,10 +16,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
-  /**
-   * Example: `3 min 20 s left`; undefined before anything is done, in the last second, and when everything is
-   * done.
-   */
+  /** Example: `3 min 20 s left`; undefined before anything is done, in the last second, and when everything is done. */
   text(now: number, total: number): string | undefined {
     const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
     const done = last.value - first.value;

@@ -5,9 +5,7 @@ import { append } from '../base/append.js';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/**
- * Double-width characters: East Asian Wide and Fullwidth (https://www.unicode.org/reports/tr11/), and emoji.
- */
+/** Double-width characters: East Asian Wide and Fullwidth (https://www.unicode.org/reports/tr11/), and emoji. */
 const wide =
   /^(?:\p{Emoji_Presentation}|\p{RI}{2}|.\u{FE0F}|[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{1B2FF}\u{20000}-\u{3FFFD}])/u;
 

@@ -5,7 +5,7 @@ import type { Problem } from '../base/errors.js';
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
 /** A user's file, or a module of this program by its path in `src`, without the extension. */
-export type ModulePath = string | { readonly own: string };
+type ModulePath = string | { readonly own: string };
 
 export type Request =
   | { readonly kind: 'load'; readonly path: ModulePath; readonly as: ModuleKind; readonly field: string }

@@ -53,8 +53,7 @@ interface Request {
 
 /**
  * The text to print; undefined if the names refer to no plays.
- * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to
- * plays
+ * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to plays
  */
 export function comparePlays(
   request: Request,

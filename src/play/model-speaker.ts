@@ -1,6 +1,5 @@
 /**
- * Calls the model of a play: each call is recorded before it is sent, stays within the limits, and is never
- * made twice.
+ * Calls the model of a play: each call is recorded before it is sent, stays within the limits, and is never made twice.
  */
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';

@@ -26,9 +26,7 @@ export interface PlayFigures {
   readonly unclear: number | null;
 }
 
-/**
- * Only the means, for a play in progress: intervals over hundreds of games would take longer than the games.
- */
+/** Only the means, for a play in progress: intervals over hundreds of games would take longer than the games. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {

@@ -1,7 +1,4 @@
-/**
- * Composition root of a play: config → environments, agent, model, and the initial content of its run
- * directory.
- */
+/** Composition root of a play: config → environments, agent, model, and the initial content of its run directory. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/arena.js';

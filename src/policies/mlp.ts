@@ -16,16 +16,12 @@ import {
 import type { MlpConfig } from './settings.js';
 import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
-/**
- * Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances.
- */
+/** Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances. */
 const maxParameters = 5000;
 /** A projection's basis has one row per weight. */
 const maxWeights = 20_000;
 
-/**
- * A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer.
- */
+/** A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer. */
 export interface Layer {
   readonly inputs: number;
   readonly units: number;

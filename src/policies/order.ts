@@ -2,8 +2,7 @@ import { createGenerator, shuffled } from '../random/generator.js';
 import type { LinearOrder } from './settings.js';
 
 /**
- * Dimensions of the weight matrix: one row per observation, plus one for the bias if present; one column per
- * output.
+ * Dimensions of the weight matrix: one row per observation, plus one for the bias if present; one column per output.
  */
 interface Shape {
   readonly observations: number;

@@ -42,8 +42,7 @@ export const outputNames = ({
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
 /**
- * The spec of parameters that are weights with these names, or their coordinates in a random subspace of rank
- * `rank`.
+ * The spec of parameters that are weights with these names, or their coordinates in a random subspace of rank `rank`.
  */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,

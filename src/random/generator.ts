@@ -41,8 +41,7 @@ export function createGenerator(
 }
 
 /**
- * `count` distinct 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`,
- * without repeats.
+ * `count` distinct 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats.
  */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
   let seeds = new Set<number>();
@@ -53,9 +52,7 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
-/**
- * State of a generator from this file, used to continue it in another thread; undefined for any other value.
- */
+/** State of a generator from this file, used to continue it in another thread; undefined for any other value. */
 export function stateOf(random: unknown): readonly number[] | undefined {
   return random instanceof Generator ? random.state : undefined;
 }
@@ -140,8 +137,7 @@ class Generator implements RandomGenerator {
   }
 
   /**
-   * Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), for 1 <
-   * range < 2^32.
+   * Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), for 1 < range < 2^32.
    */
   #bounded32(range: number): number {
     for (;;) {

@@ -3,10 +3,7 @@ import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.
 /** First spawn key of each independent stream below a run's root seed. Changing one changes every result. */
 const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
 
-/**
- * Root seed of each repeat. The first is `seed` itself, so that a single run equals the first of several
- * repeats.
- */
+/** Root seed of each repeat. The first is `seed` itself, so that a single run equals the first of several repeats. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
   return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
 }

@@ -40,11 +40,10 @@ const longestTurns = 10; // s, for tasks without a time scale
 const turnSeconds = 0.7;
 
 /**
- * Selects which moments of an episode to show and how fast: at the task's own speed if that takes at most 20
- * s.
+ * Selects which moments of an episode to show and how fast: at the task's own speed if that takes at most 20 s.
  * @param stepSeconds simulated seconds per step; without it, each step is a turn of at most 0.7 s
- * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step
- * if they fit
+ * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step if they
+ * fit
  */
 export function paceOf(
   steps: number,

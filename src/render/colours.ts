@@ -54,8 +54,7 @@ export function createBlends(colours: readonly Rgb[], size: number): Blends {
     }
   }
   /**
-   * Cache of blends by `under`, `over` and level; blends over another blend are rounded to the nearest
-   * palette colour.
+   * Cache of blends by `under`, `over` and level; blends over another blend are rounded to the nearest palette colour.
    */
   const known = new Map<number, number>();
   return {

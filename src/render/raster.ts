@@ -48,10 +48,7 @@ export class Raster {
     };
   }
 
-  /**
-   * Draws a line through the points of each stroke, with round caps and joins; a stroke with one point is a
-   * disc.
-   */
+  /** Draws a line through the points of each stroke, with round caps and joins; a stroke with one point is a disc. */
   strokes(strokes: readonly (readonly Point[])[], thickness: number, colour: number): void {
     const radius = Math.max(thickness, 1) / 2;
     for (const points of strokes) {

@@ -27,8 +27,7 @@ import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
- * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the
- * same bytes.
+ * Renders `report.html`: a run as a single file that opens from disk. Deterministic: the same data give the same bytes.
  */
 export const renderReport = (data: RunData): string => page(runPage(data));
 

@@ -66,8 +66,7 @@ export interface RunFigures extends RunResult, Labels {
   /** The feedback given on episodes; absent if nobody is asked. */
   readonly feedback?: FeedbackFigures;
   /**
-   * Proposals too close to earlier ones: how many were requested again, and how many moved; absent without
-   * `novelty`.
+   * Proposals too close to earlier ones: how many were requested again, and how many moved; absent without `novelty`.
    */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
   /** How many proposals could be evaluated, and how many were; absent without `screening`. */

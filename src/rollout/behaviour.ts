@@ -1,6 +1,5 @@
 /**
- * Describes a policy's behaviour over all episodes of an evaluation: how they end, effort, streaks, and
- * states visited.
+ * Describes a policy's behaviour over all episodes of an evaluation: how they end, effort, streaks, and states visited.
  */
 import type { Action, Observation, Space } from '../environments/environment.js';
 import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
@@ -124,9 +123,7 @@ function occurrences(values: readonly (number | string)[]): readonly Occurrence[
     .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1));
 }
 
-/**
- * A value outside a box space, formatted for a prompt: a number, a tuple, or the start of a text on one line.
- */
+/** A value outside a box space, formatted for a prompt: a number, a tuple, or the start of a text on one line. */
 function nameOf(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
@@ -134,10 +131,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/**
- * The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any
- * other.
- */
+/** The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any other. */
 function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')

@@ -1,6 +1,4 @@
-/**
- * Threads that play episodes, with the same results as the main thread. They start only when that pays off.
- */
+/** Threads that play episodes, with the same results as the main thread. They start only when that pays off. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';

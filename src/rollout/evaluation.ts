@@ -40,10 +40,7 @@ export interface EvaluationSetting {
   readonly maxSteps: number;
   /** Which episodes to record. */
   readonly record: 'none' | 'first' | 'all';
-  /**
-   * Threads that play part of the episodes when that pays off; without them, all are played in the main
-   * thread.
-   */
+  /** Threads that play part of the episodes when that pays off; without them, all are played in the main thread. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 

@@ -41,9 +41,8 @@ export interface BufferEntry {
   /** Mean of `returns`. */
   readonly score: number;
   /**
-   * Number of planned episodes, if the evaluation was cut short (`evaluation.racing`). The score is then the
-   * mean of the episodes played. It is below the best earlier score, so such an entry is never the best of
-   * the run.
+   * Number of planned episodes, if the evaluation was cut short (`evaluation.racing`). The score is then the mean of
+   * the episodes played. It is below the best earlier score, so such an entry is never the best of the run.
    */
   readonly planned?: number;
   /** Present if feedback was requested and given. */
@@ -59,9 +58,7 @@ export interface RacingTotals {
   readonly episodes: number;
   /** Planned episodes that were not played. */
   readonly saved: number;
-  /**
-   * Estimated steps of the saved episodes, from the mean length of the played ones of the same evaluation.
-   */
+  /** Estimated steps of the saved episodes, from the mean length of the played ones of the same evaluation. */
   readonly savedSteps: number;
 }
 

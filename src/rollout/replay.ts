@@ -9,8 +9,7 @@ import type { EvaluationSetting } from './evaluation.js';
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
 /**
- * Plays an episode as an evaluation does and draws it. Plays it twice: first to learn its length, then for
- * the frames.
+ * Plays an episode as an evaluation does and draws it. Plays it twice: first to learn its length, then for the frames.
  * @throws UserError if the environment can't be drawn, or the parameters don't fit the policy family
  */
 export function replay(

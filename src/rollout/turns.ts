@@ -6,10 +6,7 @@ import { type EpisodeTask, emptyTrajectory, type PlayedEpisode, RunningEpisode }
 /** Longest time that steps may block the event loop, and so signals; a single step can't be interrupted. */
 const longestTurnMs = 50;
 
-/**
- * Maximum number of steps between clock reads; a read costs about as much as a step of the fastest
- * environments.
- */
+/** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
 const longestStride = 256;
 
 /** Plays episodes and yields to the event loop from time to time, even in the middle of an episode. */

@@ -43,8 +43,7 @@ export interface Landscape {
 }
 
 /**
- * Number of samples: uniform over the box; around each best point per step size; and around each with redrawn
- * entries.
+ * Number of samples: uniform over the box; around each best point per step size; and around each with redrawn entries.
  */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
 /**
@@ -57,10 +56,7 @@ const redrawProbability = 0.3;
 /** Number of points kept for refinement, and of neighbours sampled per point and round. */
 const [kept, neighbours] = [10, 40];
 
-/**
- * The sampled point with the highest worth among those not seen before; an arbitrary point if all have been
- * seen.
- */
+/** The sampled point with the highest worth among those not seen before; an arbitrary point if all have been seen. */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);

@@ -1,8 +1,7 @@
 /**
  * Covariance matrix adaptation evolution strategy: N. Hansen, “The CMA Evolution Strategy: A Tutorial”
- * (arXiv:1604.00772); equation numbers below refer to the tutorial. With many parameters, only the diagonal
- * is adapted: R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space
- * Complexity” (PPSN 2008).
+ * (arXiv:1604.00772); equation numbers below refer to the tutorial. With many parameters, only the diagonal is adapted:
+ * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
@@ -66,10 +65,9 @@ interface Search {
 }
 
 /**
- * Starts at the best point of the warm-up, or at the centre of the range if there is none or the config says
- * so. Every `population` evaluations update the distribution, using the samples as clamped and rounded to
- * allowed values. Once it has shrunk below the grid of values without finding anything better, the search
- * restarts from a random point.
+ * Starts at the best point of the warm-up, or at the centre of the range if there is none or the config says so. Every
+ * `population` evaluations update the distribution, using the samples as clamped and rounded to allowed values. Once it
+ * has shrunk below the grid of values without finding anything better, the search restarts from a random point.
  */
 export function createCmaEs(config: CmaEsConfig): Control {
   const fold = foldHistory<Search>(

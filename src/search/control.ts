@@ -9,9 +9,7 @@ export interface Task {
   readonly history: readonly Evaluated[];
   /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */
   readonly warmup: number;
-  /**
-   * Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up.
-   */
+  /** Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up. */
   readonly proposed?: number;
   /** True if repeated evaluations of a point differ because each iteration has its own episodes. */
   readonly noisy?: boolean;

@@ -47,8 +47,7 @@ export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
 });
 
 /**
- * Logarithms of the length scales (one shared, or d), followed by the log noise variance η relative to the
- * amplitude.
+ * Logarithms of the length scales (one shared, or d), followed by the log noise variance η relative to the amplitude.
  */
 export type Hyperparameters = Float64Array;
 
@@ -59,10 +58,7 @@ export interface Likelihood {
   readonly slope: Float64Array;
 }
 
-/**
- * The squared difference of coordinate i, or 0/1 for `equality`; the terms of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before
- * scaling.
- */
+/** The squared difference of coordinate i, or 0/1 for `equality`; the terms of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling. */
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
@@ -115,9 +111,7 @@ function fitted(
   return { weights, factor, inverse, alpha, amplitude: dot(half, half) / n };
 }
 
-/**
- * ½ n log s² + Σ log Lⱼⱼ − log prior, with its gradient; infinite if the covariance matrix can't be factored.
- */
+/** ½ n log s² + Σ log Lⱼⱼ − log prior, with its gradient; infinite if the covariance matrix can't be factored. */
 export function negativeLogPosterior(
   observations: Observations,
   hyperparameters: Hyperparameters,

@@ -14,10 +14,9 @@ const mostPoints = 1000;
 const mostSkipped = 10_000;
 
 /**
- * Proposes the points of a grid with `points` values per parameter, evenly spaced from the lowest to the
- * highest. The n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After
- * the last point, the grid spacing is halved again and again; once every value has been tried, random points
- * follow.
+ * Proposes the points of a grid with `points` values per parameter, evenly spaced from the lowest to the highest. The
+ * n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After the last point, the grid
+ * spacing is halved again and again; once every value has been tried, random points follow.
  */
 export function createGridSearch(config: GridConfig): Control {
   const evaluated = foldHistory(
@@ -99,10 +98,7 @@ function defaultPoints(count: number): number {
   return points;
 }
 
-/**
- * Grid indices of `wanted` values, evenly spaced from the lowest to the highest; all values if there are
- * fewer.
- */
+/** Grid indices of `wanted` values, evenly spaced from the lowest to the highest; all values if there are fewer. */
 function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
   if (wanted >= size) return Array.from({ length: size }, (_, i) => i);
   if (wanted === 1) return [0];

@@ -56,9 +56,7 @@ function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Ar
   return r.map((value) => -value);
 }
 
-/**
- * Finds a step that satisfies the Wolfe conditions, by bisection; undefined if the function can't be lowered.
- */
+/** Finds a step that satisfies the Wolfe conditions, by bisection; undefined if the function can't be lowered. */
 async function searchLine(
   evaluate: Evaluate,
   { x, value, slope }: Point,

@@ -86,8 +86,7 @@ export function createMix(): Control {
 
 /**
  * Takes a random step from a point, or draws a random point if there is none.
- * @param stepOf standard deviation in every coordinate; for tables, the mean number of additional entries to
- * change
+ * @param stepOf standard deviation in every coordinate; for tables, the mean number of additional entries to change
  */
 function proposeFrom(
   from: Evaluated | undefined,
@@ -123,12 +122,11 @@ interface Search {
 }
 
 /**
- * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far. A tie counts
- * as a success, so the newest of equals becomes the parent and the step grows on plateaus. After the warm-up,
- * every evaluation counts as a child. For tables, the number of redrawn entries (at least one) adapts by the
- * same rule: the self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler,
- * “Self-Adjusting Mutation Rates with Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio
- * s = 4 and update strength F = 1.5^¼.
+ * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far. A tie counts as a
+ * success, so the newest of equals becomes the parent and the step grows on plateaus. After the warm-up, every
+ * evaluation counts as a child. For tables, the number of redrawn entries (at least one) adapts by the same rule: the
+ * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
+ * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
  */
 export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   const fold = foldHistory<Search>(
@@ -156,8 +154,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
 }
 
 /**
- * Steps shorter than the grid spacing find nothing new; steps longer than half the range (or half the table)
- * are blind.
+ * Steps shorter than the grid spacing find nothing new; steps longer than half the range (or half the table) are blind.
  */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };

@@ -16,10 +16,7 @@ export function createValueGrid(spec: ParameterSpec): ValueGrid {
   return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
 }
 
-/**
- * Every multiple of 10^-decimals within the range. Dividing whole numbers gives the double nearest to the
- * decimal.
- */
+/** Every multiple of 10^-decimals within the range. Dividing whole numbers gives the double nearest to the decimal. */
 function decimalGrid(spec: ParameterSpec): ValueGrid {
   const scale = 10 ** spec.decimals;
   const first = Math.ceil(spec.low * scale - 1e-6);

@@ -39,9 +39,8 @@ export function nearestTried<T extends Tried>(
 const mostSteps = 50;
 
 /**
- * Returns parameters at least `least` away from everything tried, by taking random steps of about that
- * length, growing until one suffices. If neither 50 steps nor 50 random points suffice, returns the farthest
- * of them.
+ * Returns parameters at least `least` away from everything tried, by taking random steps of about that length, growing
+ * until one suffices. If neither 50 steps nor 50 random points suffice, returns the farthest of them.
  */
 export function movedAway(
   parameters: ParameterVector,

@@ -1,6 +1,4 @@
-/**
- * Selects which proposals to evaluate: those with the highest expected improvement under a Gaussian process.
- */
+/** Selects which proposals to evaluate: those with the highest expected improvement under a Gaussian process. */
 import type { ParameterVector } from '../policies/policy.js';
 import type { Task } from './control.js';
 import { createExpectedImprovement } from './gp.js';

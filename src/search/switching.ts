@@ -53,19 +53,14 @@ const eachCandidate = (
   choose: (candidate: number) => number,
 ): readonly number[] => Array.from({ length: candidates }, (_, candidate) => choose(candidate));
 
-/**
- * A separate stream derived from the seed of the call; the member draws its proposal from the call's own
- * stream.
- */
+/** A separate stream derived from the seed of the call; the member draws its proposal from the call's own stream. */
 const streamOf = (run: SwitchedRun, iteration: number, candidate: number) =>
   createGenerator(run.seed(iteration, candidate), [0]);
 
 /** A rule that learns from each iteration after choosing for it. */
 interface Learner {
   choose(iteration: number, run: SwitchedRun): readonly number[];
-  /**
-   * @param gained for each candidate, whether it beat all earlier iterations; false if it was not evaluated
-   */
+  /** @param gained for each candidate, whether it beat all earlier iterations; false if it was not evaluated */
   observe(chosen: readonly number[], gained: readonly boolean[]): void;
 }
 

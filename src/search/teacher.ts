@@ -24,8 +24,7 @@ type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
 /**
- * Number of top points that count as good, of those the distribution is fitted to, and of points that count
- * as recent.
+ * Number of top points that count as good, of those the distribution is fitted to, and of points that count as recent.
  */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 

@@ -117,8 +117,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
 }
 
 /**
- * Places where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or
- * cma-es)`.
+ * Places where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`.
  */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
@@ -234,10 +233,7 @@ export function fieldName(path: Path): string {
   return path.map((key) => printable(String(key))).join('.');
 }
 
-/**
- * Makes text from a file safe to display: short, on one line, without control characters or secrets in
- * addresses.
- */
+/** Makes text from a file safe to display: short, on one line, without control characters or secrets in addresses. */
 export function printable(text: string): string {
   const safe = redactAddresses(text);
   const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;

@@ -97,9 +97,7 @@ function nameOf(text: string, root: SchemaNode): string {
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/**
- * The last override that set (or created) the field at `path`, of which the file has the first `depth` keys.
- */
+/** The last override that set (or created) the field at `path`, of which the file has the first `depth` keys. */
 export function overrideOf(
   path: Path,
   depth: number,
@@ -114,10 +112,7 @@ export function overrideOf(
   );
 }
 
-/**
- * Whether the override selected the variant (for example, the provider) of the object that `path` is missing
- * from.
- */
+/** Whether the override selected the variant (for example, the provider) of the object that `path` is missing from. */
 function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
   const parent = path.slice(0, -1);
   const [section, key] = override.path;

@@ -4,8 +4,7 @@ import type { Path } from './issues.js';
 import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 
 /**
- * A copy of settings with relative paths made absolute; the format of a field says whether it contains a
- * path.
+ * A copy of settings with relative paths made absolute; the format of a field says whether it contains a path.
  * @param base folder to which the path at a field is relative; undefined leaves it unchanged
  * @throws UserError for a path that contains a name that is too long
  */

@@ -22,8 +22,7 @@ export interface SchemaNode {
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
   /**
-   * `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which `paths.ts` makes
-   * absolute.
+   * `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which `paths.ts` makes absolute.
    */
   readonly format?: string;
   /** True for text that messages must not show. */
@@ -42,10 +41,7 @@ export interface SettingsKind<Output> {
   readonly json: SchemaNode;
   /** One or two overrides, shown if one is malformed. */
   readonly example: string;
-  /**
-   * Sections that depend on a choice elsewhere and are removed with it; gives the path and value of the
-   * choice.
-   */
+  /** Sections that depend on a choice elsewhere and are removed with it; gives the path and value of the choice. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands short forms of discriminators, after overrides and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
@@ -172,9 +168,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
   );
 }
 
-/**
- * What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`.
- */
+/** What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`. */
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {

@@ -1,7 +1,4 @@
-/**
- * Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every
- * problem.
- */
+/** Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every problem. */
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
@@ -55,10 +52,7 @@ export function overlaid(
   };
 }
 
-/**
- * Adds the place of a problem's field, unless it already has a place, names no field, or names an option
- * (`--out`).
- */
+/** Adds the place of a problem's field, unless it already has a place, names no field, or names an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem

@@ -32,9 +32,7 @@ export interface ConfigSource {
   readonly content: unknown;
   /** How many keys of the path exist in the file. */
   depth(path: Path): number;
-  /**
-   * The place of a field's key or value; if the file doesn't have it, that of the nearest enclosing field.
-   */
+  /** The place of a field's key or value; if the file doesn't have it, that of the nearest enclosing field. */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
@@ -212,10 +210,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   }
 }
 
-/**
- * The nodes along a path, as far as they exist in the file; `key` is the start of the key or of the list
- * item.
- */
+/** The nodes along a path, as far as they exist in the file; `key` is the start of the key or of the list item. */
 function walk(document: Document.Parsed, path: Path) {
   const found: { readonly key: number; readonly value: Node | undefined }[] = [];
   let node: Node | undefined = document.contents ?? undefined;

@@ -1,7 +1,6 @@
 /**
  * Bootstrap intervals for small numbers of runs. The method for each statistic was chosen by its coverage in
- * simulations with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers only 84 to 89%,
- * not 95%.
+ * simulations with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers only 84 to 89%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
@@ -64,9 +63,7 @@ export function bootstrapMedian95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
 }
 
-/**
- * 95% interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are resampled together.
- */
+/** 95% interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are resampled together. */
 export function bootstrapIqmDifference95(a: readonly number[], b: readonly number[]): Interval {
   return expandedPercentile95(
     a.length,
@@ -92,8 +89,7 @@ function resample(count: number, statistic: (indices: readonly number[]) => numb
 }
 
 /**
- * Resampled indices by sample size. They are the same every time, and drawing them takes longer than the
- * statistics.
+ * Resampled indices by sample size. They are the same every time, and drawing them takes longer than the statistics.
  */
 const drawn = new Map<number, readonly (readonly number[])[]>();
 

@@ -19,8 +19,7 @@ export function smallest(values: Iterable<number>): number {
 }
 
 /**
- * Maximum; −Infinity if there are no values. Unlike `Math.max(...values)`, it works for more than about
- * 100,000 values.
+ * Maximum; −Infinity if there are no values. Unlike `Math.max(...values)`, it works for more than about 100,000 values.
  */
 export function largest(values: Iterable<number>): number {
   let most = Number.NEGATIVE_INFINITY;
@@ -43,8 +42,7 @@ export function standardDeviation(values: readonly number[]): number {
 }
 
 /**
- * Interquartile mean: the mean of the middle half, with the outer items weighted by their share (Agarwal et
- * al. 2021).
+ * Interquartile mean: the mean of the middle half, with the outer items weighted by their share (Agarwal et al. 2021).
  */
 export function interquartileMean(values: readonly number[]): number {
   // Bootstraps call this thousands of times, and numbers sort faster in a typed array.
@@ -58,9 +56,7 @@ export function interquartileMean(values: readonly number[]): number {
   return total / (high - low);
 }
 
-/**
- * 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values.
- */
+/** 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
 export function meanInterval95(values: readonly number[]): readonly [number, number] {
   const centre = mean(values);
   if (values.length < 2) return [centre, centre];

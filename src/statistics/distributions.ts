@@ -4,8 +4,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 
 /**
- * Cached: only a few degrees of freedom occur, and computing a quantile takes longer than the resampling that
- * uses it.
+ * Cached: only a few degrees of freedom occur, and computing a quantile takes longer than the resampling that uses it.
  */
 const quantiles = new Map<number, number>();
 

@@ -33,9 +33,7 @@ export interface PairedDifference {
   /** Share of pairs in which the first is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
-  /**
-   * Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict.
-   */
+  /** Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict. */
   readonly p: number | null;
 }
 

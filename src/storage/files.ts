@@ -62,7 +62,7 @@ export function refuseDevice(path: string): void {
   });
 }
 
-/** The same for a small file that is replaced often: other work goes on while the disk is waited for. */
+/** Like `replaceFile`, but asynchronous, for a small file that is replaced often. */
 export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
   const draft = `${path}.new`;
   try {

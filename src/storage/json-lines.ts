@@ -42,9 +42,7 @@ export class JsonLinesFile<T> {
     return this.#written;
   }
 
-  /**
-   * Appends items in one go. The operating system has them on return (or after `drain`), the disk after `flush`.
-   */
+  /** Appends items in one go. The operating system has them on return (or after `drain`), the disk after `flush`. */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
     this.#pending += items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');

@@ -43,8 +43,7 @@ const resultFile = 'controls.json';
 
 /**
  * Plays the remaining runs of the study and prints the table. Returns the exit code.
- * @throws UserError for a config or an override that would invalidate the comparison, or the directory of
- * another study
+ * @throws UserError for a config or an override that would invalidate the comparison, or the directory of another study
  */
 export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
@@ -125,9 +124,7 @@ function planControls(request: ControlsRequest, cwd: string) {
 
 type ConfigHashes = Readonly<Record<string, string>>;
 
-/**
- * A hash per experiment of everything that affects results, except the baseline and the number of repeats.
- */
+/** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
 function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {

@@ -188,9 +188,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /**
-   * A run counts by its iterations plus one for its confirmation, so that the estimated time left is steady.
-   */
+  /** A run counts by its iterations plus one for its confirmation, so that the estimated time left is steady. */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;

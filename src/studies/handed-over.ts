@@ -1,6 +1,5 @@
 /**
- * Output of a command that leaves runs of its plan to others: tasks of a cluster, or processes that play
- * other parts.
+ * Output of a command that leaves runs of its plan to others: tasks of a cluster, or processes that play other parts.
  */
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import type { PlayArguments } from './plan.js';

@@ -1,7 +1,4 @@
-/**
- * A part of a plan, played by a separate process, possibly on another machine; limits apply to all parts
- * together.
- */
+/** A part of a plan, played by a separate process, possibly on another machine; limits apply to all parts together. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';

@@ -26,9 +26,7 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly before?: readonly Entry[];
   /** True if any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
-  /**
-   * After a failure, runs with the same value of this label are skipped; `others` names those that continue.
-   */
+  /** After a failure, runs with the same value of this label are skipped; `others` names those that continue. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
   /** The factors of the number of runs, for the first line of progress. */
   readonly shape?: string;

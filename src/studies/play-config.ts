@@ -219,8 +219,7 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
 }
 
 /**
- * Reports possible problems before anything is spent. Doesn't request an answer from the model; the run
- * itself will.
+ * Reports possible problems before anything is spent. Doesn't request an answer from the model; the run itself will.
  * @param ask whether its server may be queried for its limits
  * @throws UserError if the run can't succeed
  */

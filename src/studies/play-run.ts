@@ -88,10 +88,7 @@ export function limitsOf({ before = [], entries }: Plan, directory: string, part
   return limits;
 }
 
-/**
- * Writes what each part has used so far before any of them is played, so that a part counts even if it starts
- * late.
- */
+/** Writes what each part has used so far before any of them is played, so that a part counts even if it starts late. */
 export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
   for (let index = 0; index < of; index++) {
     const part = { index, of };

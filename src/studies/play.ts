@@ -67,12 +67,11 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
 }
 
 /**
- * Plays the remaining runs of a plan. Concurrent runs get a thread each, except those that share a local
- * model or limits or train their model: these run in the main thread, where one ledger sees every call before
- * it is made. After the first stop request, each run finishes its iteration; after the second it stops at
- * once. The same command resumes.
- * @param write writes the combined results, given the failures so far, whenever all runs of a repeat have
- * ended and at the end; not called for a part
+ * Plays the remaining runs of a plan. Concurrent runs get a thread each, except those that share a local model or
+ * limits or train their model: these run in the main thread, where one ledger sees every call before it is made. After
+ * the first stop request, each run finishes its iteration; after the second it stops at once. The same command resumes.
+ * @param write writes the combined results, given the failures so far, whenever all runs of a repeat have ended and at
+ * the end; not called for a part
  * @throws system errors; any other error counts as a failure of its run
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
@@ -126,10 +125,7 @@ function playedElsewhere<Entry extends PlanEntry>(
   };
 }
 
-/**
- * Plays every nth run while other processes play the others; the command without `--part` combines the
- * results.
- */
+/** Plays every nth run while other processes play the others; the command without `--part` combines the results. */
 async function playPart<Entry extends PlanEntry>(
   plan: Plan<Entry>,
   place: PlanPlace,

@@ -1,6 +1,4 @@
-/**
- * Several configs, each played by several arms with several seeds; every run is an ordinary run directory.
- */
+/** Several configs, each played by several arms with several seeds; every run is an ordinary run directory. */
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -49,10 +47,7 @@ const kinds = {
   },
 } as const;
 
-/**
- * Runs are ordered by repeat, then experiment, then arm, so that an interrupted study still has complete
- * pairs.
- */
+/** Runs are ordered by repeat, then experiment, then arm, so that an interrupted study still has complete pairs. */
 export function studyPlan<Arm extends StudyArm>(
   kind: keyof typeof kinds,
   { arms, experiments, seeds }: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,

@@ -1,5 +1,6 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommandContext } from '../../src/base/context.js';
 import * as compare from '../../src/commands/compare.js';
@@ -197,7 +198,8 @@ describe('plays among the runs', () => {
   it('that failed are named and left out of a comparison', async () => {
     const { cwd, named } = await several();
     const [failed, damaged] = [join(cwd, 'buffers', 'failed'), join(cwd, 'buffers', 'damaged')];
-    for (const copy of [failed, damaged]) cpSync(resolve(cwd, named.random!), copy, { recursive: true });
+    for (const copy of [failed, damaged])
+      cpSync(join(cwd, 'buffers', named.random!), copy, { recursive: true });
     const manifest = JSON.parse(readFileSync(join(failed, 'manifest.json'), 'utf8')) as object;
     const reason = { kind: 'model-error', error: 'server', message: 'HTTP 500' };
     writeFileSync(join(failed, 'manifest.json'), JSON.stringify({ ...manifest, status: 'failed', reason }));
@@ -278,5 +280,27 @@ describe('plays among the runs', () => {
     const { run } = JSON.parse(straight.printed.at(-1)!) as { run: string };
     expect(readPlay(join(cwd, 'cut')).games).toEqual(readPlay(join(cwd, run)).games);
     await expect(resume.execute(rest, again.context)).rejects.toThrow('this play is complete');
+  });
+});
+
+describe('a play that was killed after its last game', () => {
+  const played = async (name: string) => {
+    const cwd = temporaryDirectory();
+    const { context } = fakeContext(cwd);
+    const args = { ...common, json: true, config: 'agents/cooking', human: false, runDir: name };
+    expect(await play.execute({ ...args, overrides: ['player=random', 'episodes=2'] }, context)).toBe(0);
+    return { cwd, rest: { ...common, json: true, run: name, overrides: [] as string[] } };
+  };
+
+  it('gets its page and its result by resume, with the lock that the process left', async () => {
+    const { cwd, rest } = await played('done');
+    rmSync(join(cwd, 'done', 'report.html'));
+    writeFileSync(join(cwd, 'done', 'run.lock'), `999999999 ${hostname()} 0\n`);
+    const { context, printed } = fakeContext(cwd);
+    expect(await resume.execute(rest, context)).toBe(0);
+    expect(JSON.parse(printed.at(-1)!)).toMatchObject({ status: 'completed' });
+    expect(readdirSync(join(cwd, 'done'))).toContain('report.html');
+    expect(readdirSync(join(cwd, 'done')).filter((entry) => entry.endsWith('.lock'))).toEqual([]);
+    await expect(resume.execute(rest, context)).rejects.toThrow('this play is complete');
   });
 });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
-import { checkedValue, replaceFile } from '../../src/storage/files.js';
+import { checkedValue, plainName, replaceFile } from '../../src/storage/files.js';
+import { requireFileName } from '../../src/storage/names.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 describe('replaceFile', () => {
@@ -29,5 +30,23 @@ describe('checkedValue', () => {
     expect(problems(20)).toHaveLength(20);
     expect(problems(100_000)).toHaveLength(21);
     expect(problems(100_000).at(-1)).toMatchObject({ message: 'and 99980 more' });
+  });
+});
+
+describe('plainName', () => {
+  it('keeps a short name, and makes different short ones of long ones', () => {
+    expect(plainName('a b/c', 'x')).toBe('a-b-c');
+    const [a, b] = ['1', '2'].map((end) => plainName('n'.repeat(300) + end, 'x'));
+    expect([a!.length, a === b]).toEqual([120, false]);
+  });
+});
+
+describe('requireFileName', () => {
+  it.each(['', '.', '..', 'a/b', '../a', '\\a', 'a\0b', 'é'.repeat(130)])('%j is refused', (name) => {
+    expect(() => requireFileName(name, { field: 'weight_map' })).toThrow(/^weight_map: /);
+  });
+
+  it.each(['model-00001-of-00002.safetensors', '...', '.hidden', 'ü'.repeat(100)])('%s is taken', (name) => {
+    expect(requireFileName(name, {})).toBe(name);
   });
 });

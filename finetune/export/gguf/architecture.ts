@@ -1,6 +1,4 @@
-/**
- * A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently.
- */
+/** A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently. */
 
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';

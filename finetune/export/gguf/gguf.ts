@@ -29,8 +29,7 @@ export interface WrittenGguf {
   /** Context length stated in the file, in tokens. */
   readonly contextTokens: number;
   /**
-   * The model's own context if it is longer: llama.cpp lacks sliding windows for the model, which limits its
-   * context.
+   * The model's own context if it is longer: llama.cpp lacks sliding windows for the model, which limits its context.
    */
   readonly cappedFrom?: number;
 }

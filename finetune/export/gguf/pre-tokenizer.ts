@@ -63,10 +63,7 @@ function inexpressible(directory: string, reason: string): UserError {
   });
 }
 
-/**
- * Reads `pieces` from SentencePiece's ModelProto: field 1, with the piece (1, string) and its score (2,
- * float).
- */
+/** Reads `pieces` from SentencePiece's ModelProto: field 1, with the piece (1, string) and its score (2, float). */
 function readPieces(file: string): Map<string, number> {
   const scores = new Map<string, number>();
   for (const field of protobufFields(readFileSync(file), file)) {
@@ -134,9 +131,8 @@ const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]
 const splits = (name: string) => preTokenizers[name]!.splits.map((pattern) => `split ${pattern}`);
 
 /**
- * llama.cpp's names for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel
- * with GPT-2's own pattern). With `ignoreMerges`, a word that is itself a token stays whole regardless of
- * merges.
+ * llama.cpp's names for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel with GPT-2's
+ * own pattern). With `ignoreMerges`, a word that is itself a token stays whole regardless of merges.
  */
 const known = [
   { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },

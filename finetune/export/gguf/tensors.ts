@@ -125,9 +125,8 @@ interface FileForm {
 const asItIs: FileForm = { rows: 1, change: (values) => values };
 
 /**
- * Rotary embedding rotates pairs of numbers. Hugging Face pairs element i of a head's first half with element
- * i of its second half. Some of llama.cpp's architectures pair neighbours, so the rows of queries and keys
- * are reordered.
+ * Rotary embedding rotates pairs of numbers. Hugging Face pairs element i of a head's first half with element i of its
+ * second half. Some of llama.cpp's architectures pair neighbours, so the rows of queries and keys are reordered.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;
@@ -205,10 +204,7 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/**
- * Divisors of the rotary frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of
- * longrope.
- */
+/** Divisors of the rotary frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of longrope. */
 function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')

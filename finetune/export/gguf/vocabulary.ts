@@ -56,10 +56,7 @@ export function vocabularyMetadata(directory: string, config: DecoderConfig): Gg
   ];
 }
 
-/**
- * Text of the token that llama.cpp and the model's tokenizer prepend to every text; undefined if they prepend
- * none.
- */
+/** Text of the token that llama.cpp and the model's tokenizer prepend to every text; undefined if they prepend none. */
 export function addedBos(directory: string, config: DecoderConfig): string | undefined {
   if (isGguf(directory)) return storedBos(openGguf(directory));
   const tokenizer = readTokenizer(path.join(directory, 'tokenizer.json'));

@@ -11,10 +11,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/**
- * Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is
- * short.
- */
+/** Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is short. */
 const contextLimit = 8192;
 
 export interface Modelfile {

@@ -1,7 +1,6 @@
 /**
- * Derives a Go template for Ollama from the model's Jinja template, because Ollama recognizes only some of
- * those. Infers it from how the Jinja template renders a few conversations, and keeps it only if it
- * reproduces all of them.
+ * Derives a Go template for Ollama from the model's Jinja template, because Ollama recognizes only some of those.
+ * Infers it from how the Jinja template renders a few conversations, and keeps it only if it reproduces all of them.
  */
 
 import type { ChatMessage } from '../../../src/models/language-model.js';
@@ -23,9 +22,7 @@ interface Frame {
   readonly after: string;
 }
 
-/**
- * The system message comes first, inside the last user message (Mistral), or not at all (the embedded model).
- */
+/** The system message comes first, inside the last user message (Mistral), or not at all (the embedded model). */
 type SystemFormat = Frame & { readonly kind: 'message' | 'in-last-user' | 'left-out' };
 
 const [s, u, a, v, b, w] = ['«system»', '«one»', '«two»', '«three»', '«four»', '«five»'] as const;

@@ -43,10 +43,7 @@ export interface LearnerParts {
   readonly close: () => Promise<void>;
 }
 
-/**
- * The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with
- * advantage 1.
- */
+/** The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with advantage 1. */
 export function objectiveOf({ objective }: AdaptConfig): ObjectiveSettings {
   if (objective.kind !== 'imitation') return objective;
   return objectiveSchema.parse({ kind: 'reinforce', importance: { kind: 'none' } });

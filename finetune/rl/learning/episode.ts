@@ -49,8 +49,7 @@ export function episodeOf({
 }
 
 /**
- * Joins turns whose prompts continue the previous tokens into one sequence. Drops tokens after its last
- * trained one.
+ * Joins turns whose prompts continue the previous tokens into one sequence. Drops tokens after its last trained one.
  */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];

@@ -14,8 +14,7 @@ export interface RlTask {
    */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
   /**
-   * State that the next groups depend on besides their starts, to be saved in checkpoints; missing if there
-   * is none.
+   * State that the next groups depend on besides their starts, to be saved in checkpoints; missing if there is none.
    */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
   /** Results of baseline searches on the held-out tasks; missing for tasks without baselines. */

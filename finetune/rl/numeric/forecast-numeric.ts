@@ -57,9 +57,7 @@ export async function forecastNumeric(
   });
 }
 
-/**
- * Total steps and evaluations if every episode takes `length` steps; episodes are always played to the end.
- */
+/** Total steps and evaluations if every episode takes `length` steps; episodes are always played to the end. */
 function stepsOf(config: NumericConfig, length: number): { steps: number; evaluations: number } {
   const unlimited = Number.POSITIVE_INFINITY;
   const episodes = Math.min(Math.ceil(config.batchSteps / length), config.batchEpisodes ?? unlimited);

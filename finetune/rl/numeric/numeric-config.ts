@@ -145,8 +145,7 @@ export function policyText(policy: NumericConfig['policy']): string {
 const anyKind = { json: {}, example: numericKind.example };
 
 /**
- * True if a reinforcement learning config, with overrides applied, trains a numeric policy and not a language
- * model.
+ * True if a reinforcement learning config, with overrides applied, trains a numeric policy and not a language model.
  * @throws UserError if the config doesn't exist or an override is malformed
  */
 export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {

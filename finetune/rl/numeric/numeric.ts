@@ -1,6 +1,4 @@
-/**
- * Trains a configured numeric policy in its output directory, with lock, record, live progress and result.
- */
+/** Trains a configured numeric policy in its output directory, with lock, record, live progress and result. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -50,9 +48,7 @@ export interface NumericSummary {
   /** Episodes trained on, and their total steps. */
   readonly episodes: number;
   readonly steps: number;
-  /**
-   * Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted.
-   */
+  /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
   readonly meanReturn: number | null;
   /** The same mean for each baseline search, by name. */
   readonly baselines: Readonly<Record<string, number>>;

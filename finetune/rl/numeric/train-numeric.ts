@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { UserError } from '../../../src/base/errors.js';
+import { FailedWork, UserError } from '../../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
@@ -22,10 +22,7 @@ import {
 } from './numeric-files.js';
 
 export type NumericEvent =
-  /**
-   * `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so
-   * far.
-   */
+  /** `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so far. */
   | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
   | ({
       readonly kind: 'step';
@@ -180,7 +177,7 @@ export async function update(
   if (episodes === undefined) return undefined;
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
-    throw new UserError({
+    throw new FailedWork({
       message: `the policy holds numbers that are not finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });
@@ -218,10 +215,7 @@ async function judge(
   };
 }
 
-/**
- * Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if
- * stopped.
- */
+/** Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if stopped. */
 async function play(
   { environments, hooks, learner }: Training,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
@@ -285,10 +279,7 @@ async function openEnvironments(
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 
-/**
- * SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint
- * interval.
- */
+/** SHA-256 of the settings, without those that don't affect training: output, baselines and checkpoint interval. */
 function identityOf(config: NumericConfig): string {
   const { output: _, baselines: _baselines, checkpointEvery: _every, $schema: _schema, ...fixed } = config;
   return createHash('sha256').update(JSON.stringify(fixed)).digest('hex');

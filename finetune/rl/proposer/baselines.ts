@@ -17,8 +17,7 @@ export interface PlayedBaseline {
 }
 
 /**
- * Runs each search with as many evaluations as the model has, on the same episodes and from the same random
- * policies.
+ * Runs each search with as many evaluations as the model has, on the same episodes and from the same random policies.
  */
 export function playBaselines(
   names: readonly ControlName[],

@@ -1,6 +1,4 @@
-/**
- * Pure functions that reward the candidates of a prompt, shared by everything that learns from candidates.
- */
+/** Pure functions that reward the candidates of a prompt, shared by everything that learns from candidates. */
 
 import type { RewardTerm } from '../../../src/config/learning/reward.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
@@ -14,10 +12,7 @@ export type Candidate =
   | (Evaluated & {
       readonly kind: 'evaluated';
       readonly text: string;
-      /**
-       * Return of each episode. All candidates of a run and the best policy before them play the same
-       * episodes.
-       */
+      /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
       readonly returns: readonly number[];
     })
   /** Replies that can't be parsed are data, not errors. */

@@ -97,9 +97,7 @@ const schema = proposerSettings.superRefine((written, context) => {
 
 type Written = z.output<typeof schema>;
 
-/**
- * Keys of an experiment that can't be set for the training's runs, with the reason or the key to use instead.
- */
+/** Keys of an experiment that can't be set for the training's runs, with the reason or the key to use instead. */
 const reserved: Reserved = {
   seed: 'each run has its own, which follows from the seed of the learning',
   repeats: 'raise updates',

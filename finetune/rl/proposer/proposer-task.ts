@@ -95,10 +95,7 @@ function wonBy(own: number | undefined, other: number): number {
   return own === other ? 0.5 : 1;
 }
 
-/**
- * Runs in flight. They continue from update to update; a finished run is replaced by the next one of the
- * plan.
- */
+/** Runs in flight. They continue from update to update; a finished run is replaced by the next one of the plan. */
 class RunsUnderway {
   readonly #plan: Collection;
   readonly #env: Env;

@@ -1,7 +1,6 @@
 /**
- * Direct preference optimization (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs of −log
- * σ(β·((log π − log π_ref)(chosen) − (log π − log π_ref)(rejected))). A pair is a family: two examples with
- * the same prompt.
+ * Direct preference optimization (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs of −log σ(β·((log π −
+ * log π_ref)(chosen) − (log π − log π_ref)(rejected))). A pair is a family: two examples with the same prompt.
  */
 import { type Family, type InputsOf, type TokenExample, trainedLength } from '../../engine/batch.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
@@ -31,10 +30,7 @@ export function dpo(beta: number): Objective {
   };
 }
 
-/**
- * log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x) so no exponential
- * overflows.
- */
+/** log σ(x) = −log(1 + e⁻ˣ), computed as −m − log(e⁻ᵐ + e⁻ˣ⁻ᵐ) with m = max(0, −x) so no exponential overflows. */
 function logSigmoid(tokens: TokenValues, x: string): string {
   const { number, add, sub, neg, max, exp, log } = arithmetic(tokens);
   const m = tokens.detached(max(neg(x), number(0)));

@@ -3,16 +3,12 @@ import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { TokenValues } from '../../engine/objective.js';
 import { arithmetic, sequenceSum } from './terms.js';
 
-/**
- * Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could
- * overflow.
- */
+/** Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could overflow. */
 const largestLog = 40;
 
 /**
- * π_old / π_sampler per token, as a constant: the trainer's probability before the update divided by the
- * sampler's. At sequence level, the product over the trained tokens. Ratios above the cap become 0 (mask) or
- * the cap (truncate).
+ * π_old / π_sampler per token, as a constant: the trainer's probability before the update divided by the sampler's. At
+ * sequence level, the product over the trained tokens. Ratios above the cap become 0 (mask) or the cap (truncate).
  * @returns undefined if importance weighting is off
  */
 export function importanceWeights(

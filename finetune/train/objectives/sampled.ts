@@ -12,8 +12,7 @@ export interface Sampled extends TokenSequence {
   /** Advantage: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
   /**
-   * Log-probabilities under the policy before the update, at the sampling temperature. Required if batches
-   * are reused.
+   * Log-probabilities under the policy before the update, at the sampling temperature. Required if batches are reused.
    */
   readonly oldLogp?: PerToken | undefined;
   /** Log-probabilities reported by the sampler. Required for importance weights. */

@@ -22,9 +22,7 @@ export interface PolicyStatistics {
   readonly samplerKl?: number;
   /** Largest absolute difference between the trainer's and the sampler's log-probability of a token. */
   readonly largestSamplerDifference?: number;
-  /**
-   * Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant.
-   */
+  /** Fraction of the returns' variance explained by the values, at most 1; negative if worse than a constant. */
   readonly explainedVariance?: number;
 }
 
@@ -93,10 +91,7 @@ function limitsOf(settings: ObjectiveSettings): { readonly low: number; readonly
   return { low: 1 - settings.clip.low, high: 1 + settings.clip.high };
 }
 
-/**
- * eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman
- * 2020).
- */
+/** eᵈ − d − 1 with d = log q − log p estimates KL(p ‖ q) from samples of p and is never negative (Schulman 2020). */
 const k3 = (difference: number): number => Math.expm1(difference) - difference;
 
 function explained(examples: readonly ReadExample<Sampled>[]): Pick<PolicyStatistics, 'explainedVariance'> {

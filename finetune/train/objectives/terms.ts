@@ -39,16 +39,12 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
 
-/**
- * Log-probabilities under the policy before the update; if batches aren't reused, these are the current ones.
- */
+/** Log-probabilities under the policy before the update; if batches aren't reused, these are the current ones. */
 export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
   return reused ? input('old_logp') : detached(logp);
 }
 
-/**
- * π / π_old per token, or per completion: the geometric mean over its tokens (GSPO) or the product (RLOO).
- */
+/** π / π_old per token, or per completion: the geometric mean over its tokens (GSPO) or the product (RLOO). */
 export function ratioTo(tokens: TokenValues, old: Value, level: 'token' | 'mean' | 'product'): Value {
   const { sub, div, exp, each } = arithmetic(tokens);
   const own = sub(tokens.logp, old);

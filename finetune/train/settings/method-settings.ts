@@ -33,10 +33,7 @@ export const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/**
- * Methods of reinforcement learning. Without dropout, because the trained policy must equal the one that
- * sampled.
- */
+/** Methods of reinforcement learning. Without dropout, because the trained policy must equal the one that sampled. */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;

@@ -1,6 +1,4 @@
-/**
- * How LLM-RL-finetune discretises the observations and actions of a continuous environment for its tables.
- */
+/** How LLM-RL-finetune discretises the observations and actions of a continuous environment for its tables. */
 import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 

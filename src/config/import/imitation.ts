@@ -1,6 +1,4 @@
-/**
- * The tasks of LLM-RL-finetune that show the steps of a good episode, to find parameters that act similarly.
- */
+/** The tasks of LLM-RL-finetune that show the steps of a good episode, to find parameters that act similarly. */
 import { UserError } from '../../base/errors.js';
 import { change, type Draft, drop, given } from './draft.js';
 import { taskOf } from './forms.js';

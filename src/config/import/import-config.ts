@@ -60,8 +60,7 @@ function isForeignKey(key: string): boolean {
 }
 
 /**
- * Applies overrides of their keys (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command lines
- * do.
+ * Applies overrides of their keys (`num_episodes=5`, `env_kwargs.is_slippery=false`), as their command lines do.
  * @returns their config with these applied, and the remaining overrides
  */
 export function applyTheirOverrides(

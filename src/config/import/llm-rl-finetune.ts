@@ -30,10 +30,7 @@ function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table
   return isTable ? 'q-table' : 'linear';
 }
 
-/**
- * Templates older than the newest code, whose prompts show trajectories or only the last policy and its
- * return.
- */
+/** Templates older than the newest code, whose prompts show trajectories or only the last policy and its return. */
 const isOlder = ({ theirs }: Draft): boolean => {
   const template = given(theirs, 'llm_si_template_name');
   return template !== undefined && promptsOf(template) === undefined;

@@ -92,9 +92,7 @@ export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
   return [{ ...term, weight: 1 }];
 }
 
-/**
- * Whether the reward of a candidate depends on that candidate alone; ranks and improvements depend on others.
- */
+/** Whether the reward of a candidate depends on that candidate alone; ranks and improvements depend on others. */
 export const isAbsolute = (reward: CandidateReward): boolean =>
   termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');
 

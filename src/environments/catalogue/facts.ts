@@ -114,9 +114,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/**
- * Index of each joint's position in the observation; velocities follow in the same order, with none omitted.
- */
+/** Index of each joint's position in the observation; velocities follow in the same order, with none omitted. */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;

@@ -12,9 +12,7 @@ type TextWorldId = `text:${string}` | `textworld:${string}`;
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
-/**
- * A text world. Along with each observation it returns what Gymnasium's TextWorld wrapper returns in `infos`.
- */
+/** A text world. Along with each observation it returns what Gymnasium's TextWorld wrapper returns in `infos`. */
 export interface TextEnvironment extends EnvironmentSpec {
   /** Starts an episode; see `Environment`. */
   reset(seed?: number | bigint): { readonly observation: string; readonly info: TextInfo };

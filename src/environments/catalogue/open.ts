@@ -54,10 +54,7 @@ export interface EnvironmentSource {
    * then python3.
    */
   readonly python?: string | undefined;
-  /**
-   * Folder with the modules that ids such as `gymnasium:module:Env-v0` name, in addition to the working
-   * directory.
-   */
+  /** Folder with the modules that ids such as `gymnasium:module:Env-v0` name, in addition to the working directory. */
   readonly modules?: string | undefined;
   /** Time limit for a reset or step of another program or a user's module. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
@@ -75,9 +72,7 @@ export const customPrefix = 'custom:';
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 
-/**
- * Whether the environment can be created without importing, starting or reading anything that the id names.
- */
+/** Whether the environment can be created without importing, starting or reading anything that the id names. */
 export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
 /** Whether another program runs the environment. */

@@ -1,7 +1,4 @@
-/**
- * Ids of other versions of the built-in environments: which version is played in their place, and the
- * differences.
- */
+/** Ids of other versions of the built-in environments: which version is played in their place, and the differences. */
 
 /** The built-in environment played in place of another id. */
 interface Stand {

@@ -86,9 +86,7 @@ function along(state: State, time: number, slope: State): State {
   return [moved(0), moved(1), moved(2), moved(3)];
 }
 
-/**
- * Time derivative of the state. The order of operations matches Gymnasium's, because the motion is chaotic.
- */
+/** Time derivative of the state. The order of operations matches Gymnasium's, because the motion is chaotic. */
 function derivative([angle1, angle2, velocity1, velocity2]: State, torque: number): State {
   const cos2 = cos(angle2);
   const sin2 = sin(angle2);

@@ -10,9 +10,8 @@ const force = 0.001;
 const gravity = 0.0025;
 
 /**
- * An underpowered car in a valley y = sin(3x) that must reach the top of the right hill (A. Moore, PhD
- * thesis, 1990). Observation: position and velocity. Action: 0 accelerates left, 1 does nothing, 2
- * accelerates right.
+ * An underpowered car in a valley y = sin(3x) that must reach the top of the right hill (A. Moore, PhD thesis, 1990).
+ * Observation: position and velocity. Action: 0 accelerates left, 1 does nothing, 2 accelerates right.
  */
 export class MountainCar implements Task<number> {
   readonly observationSpace: BoxSpace = {
@@ -61,10 +60,7 @@ export class MountainCar implements Task<number> {
 const [left, right] = [-1.3, 0.7];
 const floor = -0.15;
 
-/**
- * Draws the car on the hill y = sin(3x), scaled to 0.45 of its height and raised by 0.55, with a flag at the
- * goal.
- */
+/** Draws the car on the hill y = sin(3x), scaled to 0.45 of its height and raised by 0.55, with a flag at the goal. */
 export function drawMountainCar(x: number, goal: number): Frame {
   return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
 }

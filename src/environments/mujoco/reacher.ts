@@ -10,10 +10,9 @@ export const reacherOptions = z.strictObject({
 });
 
 /**
- * An arm of two 0.1 m links on a table reaches for a target, with 2 torques; never terminates. Observation:
- * cosines and sines of the two joint angles, the target's x and y, the two angular velocities, and the x and
- * y offset from target to fingertip. Reward: −reward_dist_weight · distance − reward_control_weight · Σ
- * action².
+ * An arm of two 0.1 m links on a table reaches for a target, with 2 torques; never terminates. Observation: cosines and
+ * sines of the two joint angles, the target's x and y, the two angular velocities, and the x and y offset from target
+ * to fingertip. Reward: −reward_dist_weight · distance − reward_control_weight · Σ action².
  */
 export async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
   const { reward_dist_weight, reward_control_weight } = options;

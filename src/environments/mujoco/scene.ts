@@ -12,10 +12,7 @@ export interface Scene {
   readonly bottom?: number;
   /** Directions in which the view follows the agent; if omitted, the view is fixed. */
   readonly follow?: 'x' | 'plane';
-  /**
-   * Roles of geoms by name. Other geoms belong to the ground if they are part of the world, otherwise to the
-   * agent.
-   */
+  /** Roles of geoms by name. Other geoms belong to the ground if they are part of the world, otherwise to the agent. */
   readonly roles?: Readonly<Record<string, SolidRole>>;
 }
 
@@ -31,9 +28,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/**
- * Hinges separate aligned limbs visually. Limbs in the background have none, because they would show through.
- */
+/** Hinges separate aligned limbs visually. Limbs in the background have none, because they would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {

@@ -6,11 +6,10 @@ const allSticks = 10;
 const mostTaken = 3;
 
 /**
- * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and a strong opponent
- * alternately take 1 to 3 sticks; whoever takes the last one loses. If possible, the opponent leaves a number
- * that is 1 more than a multiple of 4; otherwise it takes a random number. Observation: sticks left on the
- * agent's turn. Action: how many to take. Reward: 1 for a win; −1 for a loss or for taking more than there
- * are.
+ * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and a strong opponent alternately take 1
+ * to 3 sticks; whoever takes the last one loses. If possible, the opponent leaves a number that is 1 more than a
+ * multiple of 4; otherwise it takes a random number. Observation: sticks left on the agent's turn. Action: how many to
+ * take. Reward: 1 for a win; −1 for a loss or for taking more than there are.
  */
 export class Nim implements Task<number> {
   readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };

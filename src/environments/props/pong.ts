@@ -104,10 +104,7 @@ function moved(paddle: number, by: number): number {
 const border = 8;
 const dash = 20;
 const side = 30;
-/**
- * The ball is drawn at twice its size and the paddles extend beyond the field, so that small pictures show
- * them.
- */
+/** The ball is drawn at twice its size and the paddles extend beyond the field, so that small pictures show them. */
 const ballRadius = ballSide;
 const paddleBehind = 12;
 

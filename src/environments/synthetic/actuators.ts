@@ -11,14 +11,10 @@ export interface Actuators {
   /** Continuous actions are clipped at ± this. */
   readonly bound: number;
   /**
-   * What each discrete action adds to a state, or each component of a continuous one at its bound: count ×
-   * dimension.
+   * What each discrete action adds to a state, or each component of a continuous one at its bound: count × dimension.
    */
   readonly pushes: Float64Array;
-  /**
-   * Whether the effort of a continuous action includes the clipped part, as in Gymnasium's
-   * MountainCarContinuous.
-   */
+  /** Whether the effort of a continuous action includes the clipped part, as in Gymnasium's MountainCarContinuous. */
   readonly countsExcess: boolean;
 }
 
@@ -108,9 +104,7 @@ interface Sizes {
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }
 
-/**
- * Dimensions of a controlled system. Those not chosen are drawn so that a policy has at most 24 parameters.
- */
+/** Dimensions of a controlled system. Those not chosen are drawn so that a policy has at most 24 parameters. */
 export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);

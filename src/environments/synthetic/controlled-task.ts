@@ -77,10 +77,7 @@ export type Objective =
       readonly effortCost: number;
       readonly scale: number;
     }
-  /**
-   * −stepCost − effortCost·effort until direction·state reaches the threshold; then `bonus`, and the episode
-   * ends.
-   */
+  /** −stepCost − effortCost·effort until direction·state reaches the threshold; then `bonus`, and the episode ends. */
   | {
       readonly kind: 'reach';
       readonly direction: Float64Array;

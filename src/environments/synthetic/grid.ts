@@ -74,9 +74,7 @@ function drawMap(random: RandomGenerator, rows: number, columns: number, danger:
   return { rows, columns, start, tiles };
 }
 
-/**
- * The two perpendicular directions share the slip probability. Every action on a cliff leads to the start.
- */
+/** The two perpendicular directions share the slip probability. Every action on a cliff leads to the start. */
 function walkOver(map: Map, slip: number, order: readonly number[]): Walk {
   const { rows, columns, start, tiles } = map;
   const next = (state: number, direction: number): number => {

@@ -48,9 +48,8 @@ function drawRank(random: RandomGenerator, weights: number): number {
 }
 
 /**
- * How far the solution of a task is inside the box or beyond it, in which case the best points are on faces
- * and corners: log-uniform in 0.05 to 20. Continuous actions usually need small weights, discrete ones large
- * weights.
+ * How far the solution of a task is inside the box or beyond it, in which case the best points are on faces and
+ * corners: log-uniform in 0.05 to 20. Continuous actions usually need small weights, discrete ones large weights.
  */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

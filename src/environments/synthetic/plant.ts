@@ -47,10 +47,7 @@ function linearStep(matrix: Float64Array, n: number, range: number | undefined):
   };
 }
 
-/**
- * Positions at even and velocities at odd indices; with attracting or repelling springs, couplings and
- * friction.
- */
+/** Positions at even and velocities at odd indices; with attracting or repelling springs, couplings and friction. */
 function drawMechanics(random: RandomGenerator, n: number, growth: number): Float64Array {
   const matrix = new Float64Array(n * n);
   const seconds = logUniform(random, 0.03, 0.15);

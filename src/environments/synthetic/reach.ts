@@ -16,9 +16,8 @@ import { drawLinearPlant, drawOscillators } from './plant.js';
 import { drawSensors } from './sensors.js';
 
 /**
- * A marginally stable system that must be brought across a distant line in state space: either each step
- * costs 1 until then, or only actions cost. The line is placed so that the target share of random linear
- * policies reaches it.
+ * A marginally stable system that must be brought across a distant line in state space: either each step costs 1 until
+ * then, or only actions cost. The line is placed so that the target share of random linear policies reaches it.
  */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
@@ -69,9 +68,8 @@ function drawGoal(
 }
 
 /**
- * Lightly damped oscillators with a force too weak to push them to the goal directly: energy must be pumped
- * in by a force that follows the velocity. The goal is beyond the reach of any constant action but within
- * reach of pumping.
+ * Lightly damped oscillators with a force too weak to push them to the goal directly: energy must be pumped in by a
+ * force that follows the velocity. The goal is beyond the reach of any constant action but within reach of pumping.
  */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);

@@ -7,9 +7,8 @@ import { drawLinearPlant, drawRotors } from './plant.js';
 import { drawSensors } from './sensors.js';
 
 /**
- * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never
- * end early. A third of the draws are rotating systems with one or two joints, observed as cosine, sine and
- * velocity.
+ * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never end early.
+ * A third of the draws are rotating systems with one or two joints, observed as cosine, sine and velocity.
  */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);

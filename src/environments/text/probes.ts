@@ -1,7 +1,6 @@
 /**
- * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises
- * one more part of a trainer than the one before, so the first one that isn't learnt shows which part is
- * broken.
+ * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises one more
+ * part of a trainer than the one before, so the first one that isn't learnt shows which part is broken.
  */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Observation, Task, TaskStep, TextSpace } from '../environment.js';

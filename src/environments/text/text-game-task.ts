@@ -2,10 +2,7 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 import type { TextGame } from './text-game.js';
 
-/**
- * A text world as a task. Action: any text; an inadmissible one changes nothing. Reward: the increase in
- * score.
- */
+/** A text world as a task. Action: any text; an inadmissible one changes nothing. Reward: the increase in score. */
 export class TextGameTask implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text' };

@@ -17,9 +17,8 @@ interface Hand {
 }
 
 /**
- * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's
- * sum, the dealer's open card (1 is an ace), whether the player has an ace that counts as 11. Action: 0
- * sticks, 1 hits.
+ * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
+ * dealer's open card (1 is an ace), whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
  */
 export class Blackjack implements Task<number> {
   readonly observationSpace: TupleSpace = {

@@ -15,10 +15,7 @@ export const frozenLakeOptions = z.strictObject({
   desc: z.array(z.string()).nullish(),
   map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
   is_slippery: z.boolean().default(true),
-  /**
-   * Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the
-   * rest.
-   */
+  /** Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the rest. */
   success_rate: z
     .number()
     .min(0)
@@ -38,10 +35,9 @@ const directions = [
 ] as const;
 
 /**
- * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns +
- * column. Action: 0 left, 1 down, 2 right, 3 up.
- * @throws UserError for a map that is empty, isn't a rectangle, has no start, or contains letters other than
- * S, F, H, G
+ * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns + column.
+ * Action: 0 left, 1 down, 2 right, 3 up.
+ * @throws UserError for a map that is empty, isn't a rectangle, has no start, or contains letters other than S, F, H, G
  */
 export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const map = chooseMap(options);

@@ -175,10 +175,7 @@ const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (
 
 const letters = ['R', 'G', 'Y', 'B'];
 
-/**
- * Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled
- * stand).
- */
+/** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
 function drawTaxi({ row, column, passenger, destination }: Situation): Frame {
   const taxi = [row, column] as const;
   const [x, y] = tileCentre(...(passenger === inTaxi ? taxi : stands[passenger]!));

@@ -1,6 +1,5 @@
 /**
- * Sends the pending requests of a round. Each is recorded before it is sent, and again as soon as its answer
- * arrives.
+ * Sends the pending requests of a round. Each is recorded before it is sent, and again as soon as its answer arrives.
  */
 import pLimit from 'p-limit';
 import {

@@ -33,9 +33,7 @@ export function countedOthers(
   };
 }
 
-/**
- * Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format.
- */
+/** Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format. */
 function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
   if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
   return model.think === true ? 'always' : 'unless seen otherwise';

@@ -13,9 +13,7 @@ import {
 } from './limits.js';
 import type { CountedModel } from './usage.js';
 
-/**
- * Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length.
- */
+/** Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length. */
 export const longestUnknown = 8192;
 
 /** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
@@ -59,9 +57,7 @@ export class Headroom {
     return undefined;
   }
 
-  /**
-   * Longest completion length that fits the limits, found by bisection between `fewest` and `longestUnknown`.
-   */
+  /** Longest completion length that fits the limits, found by bisection between `fewest` and `longestUnknown`. */
   longestCompletion(model: Pick<CountedModel, 'worst'>, prompts: readonly number[], fewest: number): number {
     let [low, high] = [fewest, longestUnknown + 1];
     while (high - low > 1) {

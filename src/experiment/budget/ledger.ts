@@ -29,19 +29,14 @@ import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageO
 type Reservation =
   | {
       readonly kind: 'granted';
-      /**
-       * Longest completion that was reserved for one call; undefined if there are no limits or no known
-       * length.
-       */
+      /** Longest completion that was reserved for one call; undefined if there are no limits or no known length. */
       readonly maxTokens: number | undefined;
       /**
        * Reserves the same amount again to retry `calls` of the calls if the failed one may have been billed.
        * Returns false if there is no room.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
-      /**
-       * Shrinks the reservation to what these calls used until they are recorded, so that others have room.
-       */
+      /** Shrinks the reservation to what these calls used until they are recorded, so that others have room. */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
@@ -120,8 +115,7 @@ export class Ledger {
   }
 
   /**
-   * Whether this many calls with this prompt fit next to all reservations, each about as long as the longest
-   * so far.
+   * Whether this many calls with this prompt fit next to all reservations, each about as long as the longest so far.
    */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;

@@ -96,8 +96,7 @@ export interface SharedBudget {
   /** Wall time of the other runs, in milliseconds. */
   readonly otherMs: number;
   /**
-   * Runs `work`, which grants part of the budget, while no other process can; omitted if there are no other
-   * processes.
+   * Runs `work`, which grants part of the budget, while no other process can; omitted if there are no other processes.
    */
   exclusively?<T>(work: () => T): Promise<T>;
   /** Publishes the current use to other processes. */

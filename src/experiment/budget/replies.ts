@@ -30,9 +30,7 @@ export class Replies {
     this.first ??= call;
   }
 
-  /**
-   * How many more replies may be rejected; undefined without a limit or once a proposal has been accepted.
-   */
+  /** How many more replies may be rejected; undefined without a limit or once a proposal has been accepted. */
   left(limit: number | undefined): number | undefined {
     return !limit || this.isAnyAccepted ? undefined : limit - this.rejected;
   }

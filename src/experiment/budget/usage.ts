@@ -118,10 +118,7 @@ function worstOf(
   };
 }
 
-/**
- * `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model
- * does.
- */
+/** `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model does. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 /** Options for counting the calls of one model. */
@@ -170,10 +167,7 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /**
-   * Completion length that no call can exceed, if the model or a limit sets one; with separate thoughts, per
-   * part.
-   */
+  /** Completion length that no call can exceed, if the model or a limit sets one; with separate thoughts, per part. */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);

@@ -114,10 +114,7 @@ export class Control {
     return this.#pausedMs;
   }
 
-  /**
-   * @param experiment target of later requests; those left over from an earlier process are dropped with a
-   * warning
-   */
+  /** @param experiment target of later requests; those left over from an earlier process are dropped with a warning */
   begin(experiment: Steerable): void {
     for (const { request } of this.#requests.next()) {
       if (request !== undefined)

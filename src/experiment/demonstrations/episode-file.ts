@@ -1,7 +1,4 @@
-/**
- * Reads episodes from JSON files: lists of steps, each with an observation and an action. The files are
- * untrusted.
- */
+/** Reads episodes from JSON files: lists of steps, each with an observation and an action. The files are untrusted. */
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
 import {
   type Action,

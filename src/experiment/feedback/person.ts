@@ -1,6 +1,4 @@
-/**
- * Wraps a person as a model: shows an episode in the terminal and in the live view, and waits for an answer.
- */
+/** Wraps a person as a model: shows an episode in the terminal and in the live view, and waits for an answer. */
 import { onAbort } from '../../base/abortable.js';
 import type { CommandContext } from '../../base/context.js';
 import type { FeedbackConfig } from '../../config/feedback.js';

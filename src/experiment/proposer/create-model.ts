@@ -58,8 +58,7 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
  * @param wait how hosted models wait before they retry a failed call
  * @param cassette recorded answers for a replay
  * @param adaptable modules of a local model that are trained during the run
- * @throws UserError if an API key is missing, an address is invalid, or a directory holds no model that can
- * be run
+ * @throws UserError if an API key is missing, an address is invalid, or a directory holds no model that can be run
  */
 export function createModel(
   config: ModelConfig,

@@ -4,10 +4,7 @@ import { createGenerator, type RandomGenerator } from '../../random/generator.js
 import type { Control, Task } from '../../search/control.js';
 import type { Switch } from '../../search/switching.js';
 
-/**
- * Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of
- * them.
- */
+/** Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of them. */
 export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | ControlProposer;

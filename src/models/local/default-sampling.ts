@@ -48,8 +48,7 @@ function ofFamily(path: string): readonly SamplingLayer[] {
 }
 
 /**
- * The config of a new run states its sampling settings, so that they stay the same whatever later versions
- * recommend.
+ * The config of a new run states its sampling settings, so that they stay the same whatever later versions recommend.
  */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,

@@ -1,7 +1,4 @@
-/**
- * Settings of local models. Models bundled with the package are named `package:…`, which is valid on every
- * machine.
- */
+/** Settings of local models. Models bundled with the package are named `package:…`, which is valid on every machine. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -19,9 +16,8 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
- * The directory of a model or an adapter named in a config or an argument: inside the package for
- * `package:…`, otherwise relative to `cwd` if given. For the directory of a training run, returns the adapter
- * or model in it.
+ * The directory of a model or an adapter named in a config or an argument: inside the package for `package:…`,
+ * otherwise relative to `cwd` if given. For the directory of a training run, returns the adapter or model in it.
  * @param field that named it
  * @throws UserError if the package has no such directory
  */
@@ -145,7 +141,5 @@ export const localSchema = z.strictObject({
 
 export type LocalConfig = z.output<typeof localSchema>;
 
-/**
- * Whether models of this config within one program share a process, which answers their calls in one batch.
- */
+/** Whether models of this config within one program share a process, which answers their calls in one batch. */
 export const sharesProcess = ({ batch = 1 }: Pick<LocalConfig, 'batch'>): boolean => batch > 1;

@@ -1,7 +1,4 @@
-/**
- * The variables available to the prompt templates of a vision model that gives feedback; see
- * `prompt-context.ts`.
- */
+/** The variables available to the prompt templates of a vision model that gives feedback; see `prompt-context.ts`. */
 import { z } from 'zod';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 

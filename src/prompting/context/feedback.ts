@@ -99,9 +99,7 @@ export function readFeedback(reply: string, finishReason: FinishReason): Reading
 const cut = (remark: string) =>
   remark.length <= longestRemark ? remark : `${remark.slice(0, longestRemark - 1).trimEnd()}…`;
 
-/**
- * The line below an evaluation that says who saw an episode of it and what they said; empty without feedback.
- */
+/** The line below an evaluation that says who saw an episode of it and what they said; empty without feedback. */
 export function feedbackLines(feedback: Feedback | undefined): readonly string[] {
   if (feedback === undefined) return [];
   const who = feedback.from === 'person' ? 'a person who' : 'a vision model that';

@@ -142,10 +142,7 @@ interface HistoryTurn {
 
 /** Formats each evaluation only once. */
 export interface History {
-  /**
-   * Registers everything that the memory holds, oldest first; the format of a score depends on the other
-   * scores.
-   */
+  /** Registers everything that the memory holds, oldest first; the format of a score depends on the other scores. */
   know(held: readonly BufferEntry[]): void;
   /** Formats a score. */
   readonly scoreText: ScoreText;
@@ -245,8 +242,7 @@ export function createHistory({
 }
 
 /**
- * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut
- * short.
+ * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut short.
  */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
@@ -285,9 +281,8 @@ function bestContext(
 }
 
 /**
- * Splits the evaluations into two parts for templates that lay them out themselves: the `memory.best` highest
- * ones (all, if not set) with the best last and the earlier one ranked higher if tied; and the rest, oldest
- * first.
+ * Splits the evaluations into two parts for templates that lay them out themselves: the `memory.best` highest ones
+ * (all, if not set) with the best last and the earlier one ranked higher if tied; and the rest, oldest first.
  * @param shown in any order
  */
 export function rankHistory(

@@ -86,9 +86,7 @@ export class ScoreTexts {
   }
 }
 
-/**
- * The scores that determine the common number of decimals: those of the warm-up, extended until two differ.
- */
+/** The scores that determine the common number of decimals: those of the warm-up, extended until two differ. */
 function firstScores(entries: readonly Scored[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);

@@ -47,10 +47,7 @@ export function evenSteps(length: number, count: number): readonly number[] {
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
-/**
- * Length, return and ending; first and last observation; ranges and means of observations, rewards and
- * actions.
- */
+/** Length, return and ending; first and last observation; ranges and means of observations, rewards and actions. */
 export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [

@@ -1,6 +1,4 @@
-/**
- * Encodes parameters for prompts and decodes answers: unchanged, or on the scale of the `compact` prompt set.
- */
+/** Encodes parameters for prompts and decodes answers: unchanged, or on the scale of the `compact` prompt set. */
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 

@@ -2,10 +2,7 @@
 import type Handlebars from 'handlebars';
 import { withinTime } from '../../base/time-limit.js';
 
-/**
- * Maximum number of iterations of all loops in one prompt; the longest histories with trajectories use a
- * tenth.
- */
+/** Maximum number of iterations of all loops in one prompt; the longest histories with trajectories use a tenth. */
 const mostTurns = 1_000_000;
 /** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
 const mostCharacters = 20_000_000;

@@ -3,9 +3,7 @@ import { isRecord, loadModule } from '../../modules/user-module.js';
 
 type Helper = string | number | boolean | ((...given: unknown[]) => unknown);
 
-/**
- * What a user's templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`.
- */
+/** What a user's templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
 export type TemplateHelpers = ReadonlyMap<string, Helper>;
 
 /** @throws UserError that names the file and what is missing or wrong */

@@ -8,8 +8,7 @@ import { blockHelpers, type ParsedTemplate } from './template-check.js';
 import type { Shape } from './template-scope.js';
 
 /**
- * An instance whose only helpers are `blockHelpers` and the user's, without Handlebars' helpers for logging
- * and lookup.
+ * An instance whose only helpers are `blockHelpers` and the user's, without Handlebars' helpers for logging and lookup.
  */
 export function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();

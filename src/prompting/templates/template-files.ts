@@ -1,6 +1,5 @@
 /**
- * Reads the files of a prompt set, which are untrusted: only regular files inside its own folder, within size
- * limits.
+ * Reads the files of a prompt set, which are untrusted: only regular files inside its own folder, within size limits.
  */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
@@ -99,10 +98,7 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
-/**
- * One line that says what Handlebars' parser didn't understand, and where; its own messages list grammar
- * symbols.
- */
+/** One line that says what Handlebars' parser didn't understand, and where; its own messages list grammar symbols. */
 function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const message = messageOf(error);
   const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);

@@ -58,9 +58,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   });
 }
 
-/**
- * Whether episodes have at most two distinct returns (success or failure); quartiles are then uninformative.
- */
+/** Whether episodes have at most two distinct returns (success or failure); quartiles are then uninformative. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {

@@ -1,7 +1,4 @@
-/**
- * The learning curve of a run with too many evaluations to mark individually; evaluations are grouped into
- * columns.
- */
+/** The learning curve of a run with too many evaluations to mark individually; evaluations are grouped into columns. */
 
 import { apart, formatCount, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
@@ -67,8 +64,7 @@ export function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => number):
 }
 
 /**
- * One column per group: its lowest and highest score, the best so far, and the number of proposals without a
- * result.
+ * One column per group: its lowest and highest score, the best so far, and the number of proposals without a result.
  */
 export function stretchColumns(
   drawn: readonly Point[],

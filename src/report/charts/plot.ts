@@ -40,9 +40,7 @@ export interface PlotColumn {
 
 const tickLabels = 20;
 
-/**
- * An SVG chart that fills the available width while text keeps its size, because no viewBox scales the whole.
- */
+/** An SVG chart that fills the available width while text keeps its size, because no viewBox scales the whole. */
 export function plotChart(plot: Plot): Html {
   const { x, y, height } = plot;
   const format = apart(y.ticks, plot.formatY ?? formatNumber);

@@ -1,9 +1,8 @@
 import type { ChatMessage } from '../../models/language-model.js';
 
 /**
- * The prompts of a run without repetition. Prompts share most lines with earlier ones as the history grows or
- * its window moves. So each distinct line is stored once, and a message is a list of runs of consecutive
- * lines.
+ * The prompts of a run without repetition. Prompts share most lines with earlier ones as the history grows or its
+ * window moves. So each distinct line is stored once, and a message is a list of runs of consecutive lines.
  */
 export interface PackedPrompts {
   /** Every distinct line. */

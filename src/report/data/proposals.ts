@@ -2,10 +2,7 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { RunData } from './run-data.js';
 
-/**
- * One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on
- * disk.
- */
+/** One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on disk. */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
@@ -23,9 +20,7 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /**
-   * The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals.
-   */
+  /** The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   /** The return predicted in the accepted reply. */
@@ -53,8 +48,7 @@ const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without
- * calls.
+ * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without calls.
  * @param onCall receives each call as it is read
  */
 export function loggedProposals(

@@ -86,9 +86,7 @@ function barCell(share: number): Html {
   return html`<td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
 }
 
-/**
- * Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind.
- */
+/** Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
   const byKind = new Map<Kind, Item[]>();
   for (const item of items) {

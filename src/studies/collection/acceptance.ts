@@ -53,8 +53,7 @@ export function gainOf({ median: start, random, search, warmup: begun }: Finding
 }
 
 /**
- * Plays random policies, half drawn as in the warm-up and half uniformly over the box, and a search with
- * `mix`.
+ * Plays random policies, half drawn as in the warm-up and half uniformly over the box, and a search with `mix`.
  * @param enough ends the search early if true; called after each new best
  */
 export function findingsOf(

@@ -125,9 +125,7 @@ const recordShape = z.looseObject({
   settings: z.record(z.string(), z.unknown()),
 });
 
-/**
- * Where a collection is played. Its `record` throws a UserError if the existing runs would now be different.
- */
+/** Where a collection is played. Its `record` throws a UserError if the existing runs would now be different. */
 export function collectionPlace(collection: Collection): PlanPlace {
   const { output, runs, seed, experiment, tasks, proposers } = collection;
   // The settings that define the runs, without the undefined values that JSON drops.

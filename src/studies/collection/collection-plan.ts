@@ -1,6 +1,4 @@
-/**
- * Creates the runs of a collection. Each is a pure function of the collection's config and the run's number.
- */
+/** Creates the runs of a collection. Each is a pure function of the collection's config and the run's number. */
 
 import { type Problem, UserError } from '../../base/errors.js';
 import { type Config, experimentKind } from '../../config/config.js';
@@ -136,10 +134,7 @@ export function checkCollection(collection: Collection): readonly (Draw & { conf
   return checked;
 }
 
-/**
- * The plan of a collection. A run's config is created only when it is read, because there may be a million of
- * them.
- */
+/** The plan of a collection. A run's config is created only when it is read, because there may be a million of them. */
 export function collectionPlan(collection: Collection): Plan {
   const configs = checkCollection(collection).map(({ config }) => config);
   return {
@@ -184,8 +179,7 @@ function resolved(collection: Collection, choice: Choice): Config {
 }
 
 /**
- * Merges mappings key by key; any other value replaces the one below, as does a model or policy of a
- * different kind.
+ * Merges mappings key by key; any other value replaces the one below, as does a model or policy of a different kind.
  */
 function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };
@@ -266,10 +260,7 @@ function shares(items: readonly { readonly weight: number }[]): readonly number[
   return items.map(({ weight }) => weight / total);
 }
 
-/**
- * The task's own `name`, otherwise derived from its environment: `synthetic:survival?noise=1` gives
- * `survival`.
- */
+/** The task's own `name`, otherwise derived from its environment: `synthetic:survival?noise=1` gives `survival`. */
 function shortName({ name, environment }: Layer): string {
   const id = isMapping(environment) ? environment.id : environment;
   const text = typeof name === 'string' ? name : String(id).replace(/^\w+:/, '').replace(/\?.*$/, '');

@@ -106,8 +106,7 @@ async function checkContestants(
 }
 
 /**
- * Removes the run of a model that never answered, for example because its server was down, so that it is
- * asked again.
+ * Removes the run of a model that never answered, for example because its server was down, so that it is asked again.
  */
 function removeUnanswered(path: string): void {
   if (!existsSync(join(path, runFiles.manifest))) return;

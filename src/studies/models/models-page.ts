@@ -1,6 +1,4 @@
-/**
- * The page of a comparison of models: who improves, with intervals, then replies, effort and each history.
- */
+/** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
@@ -85,9 +83,7 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
   });
 }
 
-/**
- * One row per contestant: its share with the interval, from 0 to 100%, next to the share of random search.
- */
+/** One row per contestant: its share with the interval, from 0 to 100%, next to the share of random search. */
 function forest({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => percent(count / of);

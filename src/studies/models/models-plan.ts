@@ -1,7 +1,6 @@
 /**
- * The plan of a comparison of models: each contestant makes one proposal from each history. This is a run
- * with a single iteration, so contestants share the histories of each seed and the episodes on which
- * proposals are evaluated.
+ * The plan of a comparison of models: each contestant makes one proposal from each history. This is a run with a single
+ * iteration, so contestants share the histories of each seed and the episodes on which proposals are evaluated.
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';

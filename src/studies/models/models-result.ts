@@ -61,9 +61,7 @@ export interface ContestantFigures {
   readonly replies: number;
   readonly repeats: number;
   readonly failures: Readonly<Record<string, number>>;
-  /**
-   * Share of proposals that beat the best of their history; a history without a proposal counts as a failure.
-   */
+  /** Share of proposals that beat the best of their history; a history without a proposal counts as a failure. */
   readonly improved: Share;
   readonly improvedBy: { readonly random: Share; readonly recorded: Share };
   /** Mean share of the history's policies that a proposal beats; null without proposals. */
@@ -294,8 +292,7 @@ function correlation(pairs: readonly (readonly [number, number])[]): number | nu
 }
 
 /**
- * Compares each pair of contestants with at least one model: every model minus each baseline and each earlier
- * model.
+ * Compares each pair of contestants with at least one model: every model minus each baseline and each earlier model.
  */
 function differencesOf(
   read: readonly { readonly contestant: Contestant; readonly proposals: Answers }[],

@@ -53,9 +53,8 @@ export interface Contender {
 export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**
- * Which settings are dropped after a round, and why. The best one in `factor` stay (the earlier one wins
- * ties), except those that, judging by their differences from the best, will almost certainly not catch up
- * with it over all seeds.
+ * Which settings are dropped after a round, and why. The best one in `factor` stay (the earlier one wins ties), except
+ * those that, judging by their differences from the best, will almost certainly not catch up with it over all seeds.
  * @param seeds number of seeds in the whole sweep
  * @param range of an episode's return; if unknown, nothing is dropped early
  */

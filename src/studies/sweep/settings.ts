@@ -8,10 +8,7 @@ import { plainName } from '../../storage/files.js';
 
 /** One combination of values. */
 export interface Setting {
-  /**
-   * Name of its directory. It depends only on the values, so that a larger sweep finds the runs of a smaller
-   * one.
-   */
+  /** Name of its directory. It depends only on the values, so that a larger sweep finds the runs of a smaller one. */
   readonly name: string;
   /** The YAML text of each varying key; `null` if the key is omitted. */
   readonly values: Readonly<Record<string, string>>;
@@ -166,8 +163,7 @@ function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] 
 }
 
 /**
- * Each sample depends only on the seed and its number, so a sweep with more samples starts with those of a
- * smaller one.
+ * Each sample depends only on the seed and its number, so a sweep with more samples starts with those of a smaller one.
  */
 function drawnSettings(
   keys: readonly SweptKey[],

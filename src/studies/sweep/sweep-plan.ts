@@ -86,10 +86,7 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/**
- * Notes on settings that are the same experiment, because a value is written in two ways or equals the
- * default.
- */
+/** Notes on settings that are the same experiment, because a value is written in two ways or equals the default. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, string>();
   return settings.flatMap(({ config, name }) => {

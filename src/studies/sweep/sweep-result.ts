@@ -152,9 +152,7 @@ export function sweepResult(
   };
 }
 
-/**
- * The setting with the highest mean among those with the most seeds, because a few lucky seeds prove little.
- */
+/** The setting with the highest mean among those with the most seeds, because a few lucky seeds prove little. */
 function bestOf(settings: readonly SettingFigures[]): string | null {
   const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
   if (most === 0) return null;

@@ -192,7 +192,7 @@ describe('from runs to a tuned model that plays', () => {
     const noted = recorded.noted.join('\n');
     expect(noted).toMatch(/^memory: about [\d.]+ [MG]B at the peak, .* free\n/);
     expect(noted).toMatch(/^\d+ steps over \d+ examples \(.* tokens\), \d+ examples \(.* tokens\) held out/m);
-    expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
+    expect(noted).toMatch(/step \d+\/\d+ {2}loss \d\.\d{3,4} {2}.* tok\/s {2}[\d.]+ [MG]B {2}.* left/);
     expect(noted).toMatch(/step 2 {2}validation loss \d\.\d{4}, the lowest so far/);
     const printed = recorded.printed.join('\n');
     expect(printed).toContain(join('told', 'index.html'));

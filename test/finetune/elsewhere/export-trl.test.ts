@@ -341,6 +341,10 @@ describe('names that nobody chose well', () => {
     );
   });
 
+  it('a template refuses a value that would begin a line of its own', () => {
+    expect(() => fillTemplate('run.sh', { trainer: 'sft\nid' })).toThrow(/trainer: holds a line break/);
+  });
+
   it('a template refuses to leave a gap', () => {
     expect(() => fillTemplate('run.sh', {})).toThrow(/"trainer" not defined/);
   });

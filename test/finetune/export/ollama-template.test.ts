@@ -103,3 +103,8 @@ describe('a template that can’t be derived', () => {
     expect(ollamaTemplate(open(jinja), undefined, ['</s>'])).toBeUndefined();
   });
 });
+
+it.each(['"', '""', '"""'])('a template around %s is not written between three quotes', (quote) => {
+  const jinja = `{% for m in messages %}${quote}{{ m.role }}:{{ m.content }};{% endfor %}a${quote}`;
+  expect(ollamaTemplate(open(jinja), undefined, [';'])).toBeUndefined();
+});

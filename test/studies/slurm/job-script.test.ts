@@ -87,3 +87,16 @@ it('queues a task again whose time ends, and none that is cancelled', async () =
   expect(await endedBy('SIGUSR1')).toEqual({ code: 0, requeued: 'requeue 7_3' });
   expect(await endedBy('SIGTERM')).toEqual({ code: 130, requeued: '' });
 });
+
+it.each(['\n#SBATCH --wrap=id', '\rid', '\u2028id', '\0'])('writes no text with %j', (text) => {
+  const slurm = slurmSchema.parse({});
+  const given = { command: ['node'], part: '', cwd: '/w', log: '/w/slurm', name: 'p', tasks: [0] };
+  for (const changed of [
+    { command: ['node', `a${text}`] },
+    { cwd: `/a${text}` },
+    { log: `/a${text}` },
+    { name: `a${text}` },
+  ])
+    expect(() => jobScript({ ...given, ...changed }, slurm)).toThrow(/holds a line break or another control/);
+  expect(() => jobScript(given, { ...slurm, setup: `a${text}` })).toThrow(/slurm.setup: holds a line break/);
+});

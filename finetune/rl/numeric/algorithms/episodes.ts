@@ -1,6 +1,4 @@
-/**
- * Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network.
- */
+/** Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network. */
 import type { Environment } from '../../../../src/environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
 import type { Row } from '../network/network.js';

@@ -1,9 +1,6 @@
 import type { Plant } from '../plant.js';
 
-/**
- * Point masses on massless rods, each attached to the previous one; the first is on a fixed joint or on a
- * cart.
- */
+/** Point masses on massless rods, each attached to the previous one; the first is on a fixed joint or on a cart. */
 export interface ChainParts {
   /** Lengths and masses of the links, starting at the base. */
   readonly lengths: readonly number[];
@@ -90,10 +87,7 @@ export function createChain(parts: ChainParts): Plant {
   };
 }
 
-/**
- * Solves M·x = b for a symmetric positive definite M, n × n and row-major. Overwrites b with x and destroys
- * M.
- */
+/** Solves M·x = b for a symmetric positive definite M, n × n and row-major. Overwrites b with x and destroys M. */
 export function solve(m: Float64Array, b: Float64Array, n: number): void {
   for (let k = 0; k < n; k++) {
     for (let i = k + 1; i < n; i++) {

@@ -61,10 +61,9 @@ export class MechanicalTask implements Task {
 }
 
 /**
- * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or
- * continuously.
- * @param strengths maximum push of each driven coordinate; more than two driven coordinates always get
- * continuous motors
+ * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or continuously.
+ * @param strengths maximum push of each driven coordinate; more than two driven coordinates always get continuous
+ * motors
  */
 export function drawMotors(random: RandomGenerator, plant: Plant, strengths: readonly number[]): Actuators {
   const { dimension: n, driven } = plant;

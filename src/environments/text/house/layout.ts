@@ -32,10 +32,7 @@ const stepOf: Readonly<Record<Direction, readonly [number, number]>> = {
   west: [-1, 0],
 };
 
-/**
- * Share of connections with a door, of doors that are closed, and of additional connections between
- * neighbours.
- */
+/** Share of connections with a door, of doors that are closed, and of additional connections between neighbours. */
 const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;

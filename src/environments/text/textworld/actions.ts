@@ -164,9 +164,7 @@ function candidates(
   return fewest ?? facts.of(predicate);
 }
 
-/**
- * Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if they don't fit
- */
+/** Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if they don't fit */
 function bind(
   rule: CompiledRule,
   { slots }: CompiledPattern,
@@ -192,10 +190,7 @@ function bind(
 
 const isConstant = (type: string) => /^[A-Z]/.test(type);
 
-/**
- * @returns an empty list if no command triggers the rule, or if it refers to a constant that isn't in the
- * game
- */
+/** @returns an empty list if no command triggers the rule, or if it refers to a constant that isn't in the game */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;

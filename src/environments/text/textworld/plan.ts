@@ -151,10 +151,7 @@ class PlanTree {
     return tree;
   }
 
-  /**
-   * Adds the action as a child of all that need it; the first one becomes the root. @returns whether it was
-   * added
-   */
+  /** Adds the action as a child of all that need it; the first one becomes the root. @returns whether it was added */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
@@ -280,10 +277,7 @@ function comesBefore(a: Element, b: Element): boolean {
   return taken(a, b) > taken(b, a);
 }
 
-/**
- * Sorts like Python does for up to 63 items. The algorithm matters because `comesBefore` is not an order
- * relation.
- */
+/** Sorts like Python does for up to 63 items. The algorithm matters because `comesBefore` is not an order relation. */
 function insertionSorted(elements: readonly Element[]): Element[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);

@@ -1,7 +1,4 @@
-/**
- * Cooking games: requirements for preparing a meal that the compiled game checks in addition to the file's
- * rules.
- */
+/** Cooking games: requirements for preparing a meal that the compiled game checks in addition to the file's rules. */
 import { holds, preparation, type Scene } from './wording.js';
 
 /** @returns why the meal can't be prepared yet; undefined if nothing is missing */

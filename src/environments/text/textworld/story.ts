@@ -1,14 +1,9 @@
-/**
- * Runs a story file (`.z8`) with ifvms, an optional dependency: takes input lines and returns the printed
- * text.
- */
+/** Runs a story file (`.z8`) with ifvms, an optional dependency: takes input lines and returns the printed text. */
 import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { EnvironmentError } from '../../remote/remote-environment.js';
 
-/**
- * What ifvms provides: a Z-machine, and a library for windows and input that holds the state of one story.
- */
+/** What ifvms provides: a Z-machine, and a library for windows and input that holds the state of one story. */
 interface Interpreter {
   machine(): { prepare(story: Uint8Array, options: object): void };
   library(): { init(options: object): void };
@@ -40,10 +35,7 @@ export function loadInterpreter(): Interpreter {
 /** Text runs: alternating styles and texts, or objects that contain both. */
 type Runs = readonly (string | { readonly text: string })[];
 
-/**
- * What the library reports about the screen: GlkOte's protocol
- * (https://eblong.com/zarf/glk/glkote/docs.html).
- */
+/** What the library reports about the screen: GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
 interface Update {
   readonly type: string;
   readonly gen?: number;

@@ -1,6 +1,5 @@
 /**
- * A map shows the connections of the house: fetch the coin from the named room and bring it to the box at the
- * start.
+ * A map shows the connections of the house: fetch the coin from the named room and bring it to the box at the start.
  */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';

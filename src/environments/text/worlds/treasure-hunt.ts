@@ -50,9 +50,7 @@ export function treasureHuntGame(options: TreasureHuntOptions, random: RandomGen
   return new HouseGame(task, walker.commands);
 }
 
-/**
- * Things: the keys in order, the treasure, the decoys. Key i opens chest i, which contains the next thing.
- */
+/** Things: the keys in order, the treasure, the decoys. Key i opens chest i, which contains the next thing. */
 function planOf(
   { keys }: TreasureHuntOptions,
   layout: Layout,

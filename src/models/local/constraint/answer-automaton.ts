@@ -1,9 +1,7 @@
 import type { AnswerGrammar } from '../../language-model.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
-/**
- * One step of a pattern matcher. State 0 is the start; `role` is that of a pattern that ends with this byte.
- */
+/** One step of a pattern matcher. State 0 is the start; `role` is that of a pattern that ends with this byte. */
 type MatcherStep<Role> = (
   state: number,
   byte: number,
@@ -79,10 +77,9 @@ export type AnswerState =
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), then `a[0]: v, a[1]: v, …`, then free text.
- * With a closing text, only thinking may precede the answer. Rejects any byte after which the reply could no
- * longer be parsed as one valid answer: free text may not open another list nor, after the answer, mention
- * one or open a thinking block.
+ * Reads an answer byte by byte: free text (including thinking), then `a[0]: v, a[1]: v, …`, then free text. With a
+ * closing text, only thinking may precede the answer. Rejects any byte after which the reply could no longer be parsed
+ * as one valid answer: free text may not open another list nor, after the answer, mention one or open a thinking block.
  */
 export interface AnswerAutomaton {
   /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */
@@ -109,10 +106,7 @@ const thinkingPatterns = [
   ),
 ];
 
-/**
- * The start of the first label, up to its first punctuation mark: once that is written, the answer has
- * started.
- */
+/** The start of the first label, up to its first punctuation mark: once that is written, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
 /** Last characters, in either case, of the patterns that are rejected after the answer. */

@@ -58,10 +58,7 @@ const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 /** Minimum number of characters that turn a text into an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/**
- * Allows each choice in every spelling that parses to exactly it: with all decimals, and as short as
- * possible.
- */
+/** Allows each choice in every spelling that parses to exactly it: with all decimals, and as short as possible. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),

@@ -103,9 +103,7 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
   return Int32Array.from(kept);
 }
 
-/**
- * Keeps the largest logits so far in a min-heap, so most of a vocabulary is compared once rather than sorted.
- */
+/** Keeps the largest logits so far in a min-heap, so most of a vocabulary is compared once rather than sorted. */
 function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
   const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
   for (let i = 0; i < (ids ?? logits).length; i++) {

@@ -54,10 +54,7 @@ const inputNames = (module: string) => ({
   rowScale: `${module}.row_scale`,
 });
 
-/**
- * Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, with the scale included
- * in B.
- */
+/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, with the scale included in B. */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],

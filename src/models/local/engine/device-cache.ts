@@ -1,7 +1,6 @@
 /**
- * Keys and values in device memory. Tensors that a session leaves there are inputs of the next run, so keys
- * and values never pass through this process. Slots are allocated in blocks; within a block, shapes don't
- * change.
+ * Keys and values in device memory. Tensors that a session leaves there are inputs of the next run, so keys and values
+ * never pass through this process. Slots are allocated in blocks; within a block, shapes don't change.
  */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
@@ -53,8 +52,7 @@ type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
 /**
  * A graph with an output for each of the 2 × layers tensors.
- * @param located whether outputs are new tensors on the device; the runtime then ignores any passed to the
- * run
+ * @param located whether outputs are new tensors on the device; the runtime then ignores any passed to the run
  */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();

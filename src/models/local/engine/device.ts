@@ -7,10 +7,7 @@ import { quantizations } from '../weights/quantization.js';
 import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 
-/**
- * Devices that `auto` tries before the CPU. WebGPU on Linux may be a software renderer that is slower than
- * the CPU.
- */
+/** Devices that `auto` tries before the CPU. WebGPU on Linux may be a software renderer that is slower than the CPU. */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']

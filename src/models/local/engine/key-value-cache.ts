@@ -20,10 +20,7 @@ export const cacheShape = (config: DecoderConfig): CacheShape => ({
   headDim: config.headDim,
 });
 
-/**
- * Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left
- * them.
- */
+/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left them. */
 export interface NewEntries {
   readonly keys: readonly ort.Tensor[];
   readonly values: readonly ort.Tensor[];
@@ -49,13 +46,10 @@ export interface TokenCache {
   /** Drops all tokens from `length` on. */
   truncate(length: number): void;
   /**
-   * Adds tokens to every row, taking over the entries' memory. The capacity becomes a multiple of `block` or
-   * larger.
+   * Adds tokens to every row, taking over the entries' memory. The capacity becomes a multiple of `block` or larger.
    */
   append(entries: NewEntries, block?: number): void | Promise<void>;
-  /**
-   * Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length.
-   */
+  /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void | Promise<void>;

@@ -1,7 +1,4 @@
-/**
- * States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are
- * kept.
- */
+/** States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are kept. */
 import { largest } from '../../../statistics/descriptive.js';
 
 /** In the order of `stateShapes`, each [rows, …]. Never modified in place. */

@@ -47,10 +47,7 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
-/**
- * Whether the weights have an output layer that differs from the embedding; as in Transformers 5, it is then
- * used.
- */
+/** Whether the weights have an output layer that differs from the embedding; as in Transformers 5, it is then used. */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   try {
     const weights = directoryWeights(directory);

@@ -37,9 +37,8 @@ export interface Row {
 }
 
 /**
- * The candidates in flight: each step of the model decodes one token of all of them. They either answer a
- * single prompt and share its keys, or several prompts; each row then has its own keys, so that others can
- * join between steps.
+ * The candidates in flight: each step of the model decodes one token of all of them. They either answer a single prompt
+ * and share its keys, or several prompts; each row then has its own keys, so that others can join between steps.
  */
 export class CandidateRows {
   readonly #session: DecoderSession;
@@ -51,10 +50,7 @@ export class CandidateRows {
   /** What the candidates have generated; with several prompts, these as well. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
-  /**
-   * Rows not yet in the cache: all that join before a step are added together, so that the others move only
-   * once.
-   */
+  /** Rows not yet in the cache: all that join before a step are added together, so that the others move only once. */
   #arrived: NewEntries[] = [];
   /** States of the rows. */
   #states: States = [];

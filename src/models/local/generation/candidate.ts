@@ -20,9 +20,7 @@ export interface GenerationRequest
   readonly eosTokens: ReadonlySet<number>;
   /** With a constraint, stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
-  /**
-   * Token ids of texts to score as answers instead of generating; `maxTokens` is the length of the longest.
-   */
+  /** Token ids of texts to score as answers instead of generating; `maxTokens` is the length of the longest. */
   readonly texts?: readonly (readonly number[])[];
 }
 
@@ -82,10 +80,7 @@ export class Candidate {
     return this.#finish !== undefined;
   }
 
-  /**
-   * True if nothing is left to read. In an ended answer, all unread tokens but the first still lack their
-   * score.
-   */
+  /** True if nothing is left to read. In an ended answer, all unread tokens but the first still lack their score. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }

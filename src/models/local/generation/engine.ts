@@ -164,9 +164,7 @@ function requireRoom(texts: readonly (readonly number[])[], room: number): numbe
   return longest;
 }
 
-/**
- * Graph inputs for each adapter directory, and for the base (undefined) or the adapter that it has adopted.
- */
+/** Graph inputs for each adapter directory, and for the base (undefined) or the adapter that it has adopted. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -216,10 +214,7 @@ export function buildGraph(
   return buildInferenceGraph(config, parametersOf, device);
 }
 
-/**
- * End tokens from generation_config.json, otherwise from config.json; always includes the chat template's
- * own.
- */
+/** End tokens from generation_config.json, otherwise from config.json; always includes the chat template's own. */
 export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,

@@ -22,9 +22,7 @@ export class AbortedError extends Error {
 const longestChunk = 256;
 const shortestChunk = 32;
 
-/**
- * Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter.
- */
+/** Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter. */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -64,8 +62,7 @@ export class TextGenerator {
   #working = false;
 
   /**
-   * @param most maximum number of concurrent requests, if the session's caches support rows of different
-   * lengths
+   * @param most maximum number of concurrent requests, if the session's caches support rows of different lengths
    * @param memory in bytes for the keys and values of a batch's rows, and separately for the cached prompts
    */
   constructor(
@@ -92,8 +89,7 @@ export class TextGenerator {
 
   /**
    * With `texts`, returns their scores instead of answers.
-   * @throws AbortedError once `hooks.aborted()` returns true; tokens prefilled by then are kept for later
-   * calls
+   * @throws AbortedError once `hooks.aborted()` returns true; tokens prefilled by then are kept for later calls
    */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
@@ -121,10 +117,7 @@ export class TextGenerator {
     this.#working = false;
   }
 
-  /**
-   * The next request that can join the current ones. A request for another adapter waits for at most one
-   * batch.
-   */
+  /** The next request that can join the current ones. A request for another adapter waits for at most one batch. */
   #next(): Work | undefined {
     const [row] = this.#rows.all;
     if (row === undefined) {

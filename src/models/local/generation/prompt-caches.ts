@@ -6,9 +6,7 @@ import { StatePlaces } from '../engine/states.js';
 export interface HeldPrompt {
   readonly cache: TokenCache;
   states: StatePlaces;
-  /**
-   * Tokens whose keys and values are in `cache`. Replaced by another list as soon as another request uses it.
-   */
+  /** Tokens whose keys and values are in `cache`. Replaced by another list as soon as another request uses it. */
   tokens: readonly number[];
 }
 

@@ -19,10 +19,7 @@ export interface LoadSettings
   > {
   /** Directories of adapters that jobs can select. */
   readonly adapters?: readonly string[];
-  /**
-   * Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial
-   * one.
-   */
+  /** Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial one. */
   readonly adaptable?: readonly string[];
 }
 

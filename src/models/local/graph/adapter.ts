@@ -21,10 +21,7 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/**
- * Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of
- * GPT-2's, …
- */
+/** Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   'qkv_proj',

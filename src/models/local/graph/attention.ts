@@ -6,8 +6,7 @@ import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotat
 /** Previously computed keys and values of one layer. */
 export interface CachedSegment {
   /**
-   * [kvHeads, B, T, headDim]; if shared, [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F
-   * rows each.
+   * [kvHeads, B, T, headDim]; if shared, [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F rows each.
    */
   readonly keys: Value;
   readonly values: Value;
@@ -263,9 +262,7 @@ function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Valu
     .map((half) => g.op('Reshape', [half, g.integers([-1, heads * headDim])]));
 }
 
-/**
- * Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim].
- */
+/** Softmax attention of the queries over the cached segments and the new tokens: [kvHeads, B, g·S, headDim]. */
 function attend(
   build: DecoderBuild,
   { bias, segments, shapes }: Seen,

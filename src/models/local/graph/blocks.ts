@@ -9,16 +9,10 @@ import type { DecoderBuild } from './norm.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {
-  /**
-   * int32 [F, P] and [F, G, A]: the token in each slot. An empty slot has a token that belongs to no
-   * sequence.
-   */
+  /** int32 [F, P] and [F, G, A]: the token in each slot. An empty slot has a token that belongs to no sequence. */
   readonly prompts: Value;
   readonly answers: Value;
-  /**
-   * int32 of the same shapes: the position of each token in its sequence; beyond any context for an empty
-   * slot.
-   */
+  /** int32 of the same shapes: the position of each token in its sequence; beyond any context for an empty slot. */
   readonly promptPositions: Value;
   readonly answerPositions: Value;
   /** int32 [N]: the slot of each token, with the slots of the prompts first. */

@@ -57,9 +57,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/**
- * Emits all layers. The head is separate (`languageHead`), so that only the rows that are read pay for it.
- */
+/** Emits all layers. The head is separate (`languageHead`), so that only the rows that are read pay for it. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;

@@ -19,9 +19,8 @@ export type Value = string;
 export type Precision = 'float32' | 'float64';
 
 /**
- * The device that computes in shaders (WGSL). There, sines and cosines are accurate to 2⁻¹¹ between −π and π,
- * with no guarantee beyond (WGSL, accuracy of built-in functions), and 8-bit activations bring no speed-up as
- * they do on a CPU.
+ * The device that computes in shaders (WGSL). There, sines and cosines are accurate to 2⁻¹¹ between −π and π, with no
+ * guarantee beyond (WGSL, accuracy of built-in functions), and 8-bit activations bring no speed-up as they do on a CPU.
  */
 export const shaderDevice = 'webgpu';
 
@@ -235,9 +234,7 @@ function storedType(tensor: StoredTensor): ElementType {
   return type;
 }
 
-/**
- * The deepest folder that contains every file: the runtime rejects data outside the folder that it is given.
- */
+/** The deepest folder that contains every file: the runtime rejects data outside the folder that it is given. */
 function commonAncestor(files: readonly string[]): string | undefined {
   const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
   if (first === undefined) return undefined;

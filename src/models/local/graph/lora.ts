@@ -1,7 +1,6 @@
 /**
- * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A
- * [rank, in] and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to
- * given lengths.
+ * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in]
+ * and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to given lengths.
  */
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { Adapter, ModuleChange } from './adapter.js';
@@ -63,9 +62,7 @@ export function scaledRows(
   return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
 }
 
-/**
- * The row scales of a DoRA module: stored lengths divided by those of W + s·B·A, from the weights as stored.
- */
+/** The row scales of a DoRA module: stored lengths divided by those of W + s·B·A, from the weights as stored. */
 export function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -84,9 +81,7 @@ export function rowScaleOf(
   return g.op('Div', [g.exact(magnitude, precision), length]);
 }
 
-/**
- * Applies a stored adapter to a model's parameters. The adapter's weights are memory-mapped from their file.
- */
+/** Applies a stored adapter to a model's parameters. The adapter's weights are memory-mapped from their file. */
 export function adapterParameters(
   g: GraphBuilder,
   adapter: Adapter,

@@ -108,10 +108,7 @@ export function packedParameters(
   };
 }
 
-/**
- * Combines matrices stored one after another into one; undefined if they aren't adjacent or are packed
- * differently.
- */
+/** Combines matrices stored one after another into one; undefined if they aren't adjacent or are packed differently. */
 function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
@@ -142,9 +139,7 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/**
- * All products in float32: the matrices are unpacked when the session loads, at their full size in memory.
- */
+/** All products in float32: the matrices are unpacked when the session loads, at their full size in memory. */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,

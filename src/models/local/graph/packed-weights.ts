@@ -35,10 +35,7 @@ export interface PackedWeights {
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type they were rounded to by us; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /**
-   * Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already
-   * packed.
-   */
+  /** Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already packed. */
   readonly relativeError: number;
 }
 
@@ -243,9 +240,7 @@ interface Rows {
   readonly offsets?: Float32Array;
 }
 
-/**
- * Rows of blocks in the runtime's layout, with the same values. Must be whole heads if rows are interleaved.
- */
+/** Rows of blocks in the runtime's layout, with the same values. Must be whole heads if rows are interleaved. */
 function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;

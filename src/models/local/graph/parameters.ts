@@ -5,10 +5,7 @@ import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 
-/**
- * Source of the decoder's parameters. Names are Hugging Face module paths, e.g.
- * `model.layers.0.self_attn.q_proj`.
- */
+/** Source of the decoder's parameters. Names are Hugging Face module paths, e.g. `model.layers.0.self_attn.q_proj`. */
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;

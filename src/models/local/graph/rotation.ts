@@ -84,9 +84,7 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 
 /** Positions of the new tokens. */
 export interface TokenPlaces {
-  /**
-   * int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence.
-   */
+  /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
   /** int32 [P, 1] or [P, S]: length that the sequences may reach; if undefined, given by the positions. */
   readonly sequenceTokens?: Value;

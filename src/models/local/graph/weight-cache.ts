@@ -1,7 +1,4 @@
-/**
- * Files derived from a model's weights: stored next to the model, or in the home directory if that is
- * read-only.
- */
+/** Files derived from a model's weights: stored next to the model, or in the home directory if that is read-only. */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -45,8 +42,7 @@ export function cachedFile(
 }
 
 /**
- * Hashes names, shapes and samples of every matrix, so that different weights of the same size and time are
- * detected.
+ * Hashes names, shapes and samples of every matrix, so that different weights of the same size and time are detected.
  */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);

@@ -49,9 +49,7 @@ const { temperature: _, ...unfiltered } = plainSampling;
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/**
- * Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models.
- */
+/** Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const { path, adapter, device, quantization, threads, batch, contextTokens, template, ignoreKeys } = config;
   const settings = {
@@ -144,10 +142,7 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/**
- * @param chosen options of every job: the adapter, if the process has several, and the name of its
- * conversation
- */
+/** @param chosen options of every job: the adapter, if the process has several, and the name of its conversation */
 function languageModel(
   id: string,
   config: LocalConfig,

@@ -34,8 +34,7 @@ interface Running {
 }
 
 /**
- * The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages
- * with it.
+ * The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it.
  */
 export class ModelProcess {
   readonly #id: string;
@@ -66,8 +65,7 @@ export class ModelProcess {
   }
 
   /**
-   * Runs jobs one after another, or `batch` of them at a time, alternating between the adapters that they
-   * request.
+   * Runs jobs one after another, or `batch` of them at a time, alternating between the adapters that they request.
    * @throws ModelError if the job was aborted, can't be fulfilled, or the process ended
    * @throws UserError if the model or the device can't be used
    */

@@ -48,9 +48,7 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/**
- * Whether all changed modules have matrices that GPT-2's files store transposed, as `fan_in_fan_out` states.
- */
+/** Whether all changed modules have matrices that GPT-2's files store transposed, as `fan_in_fan_out` states. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
@@ -182,9 +180,7 @@ function fitting(
   return matching(given, modules, field, file);
 }
 
-/**
- * The value of the first pattern that matches the end of a module's path; modules without a match are absent.
- */
+/** The value of the first pattern that matches the end of a module's path; modules without a match are absent. */
 function byPattern(
   fields: Fields,
   field: 'rank_pattern' | 'alpha_pattern',

@@ -25,9 +25,7 @@ export type Recurrence =
       readonly valueDim: number;
       /** Whether the weights store ln(−rate) of a head's decay or, as in GGUF files, the rate itself. */
       readonly decay: 'logarithm' | 'rate';
-      /**
-       * Value heads that share a key are either adjacent, or interleaved across the groups as in GGUF files.
-       */
+      /** Value heads that share a key are either adjacent, or interleaved across the groups as in GGUF files. */
       readonly order: 'grouped' | 'tiled';
     };
 
@@ -67,9 +65,7 @@ export interface ModulePaths {
   /** Gate and up, or a fused projection with the rows of both; up alone if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /**
-   * Norms of the inputs of attention and the feed-forward part, and of their outputs before these are added.
-   */
+  /** Norms of the inputs of attention and the feed-forward part, and of their outputs before these are added. */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;

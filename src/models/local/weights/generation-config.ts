@@ -57,8 +57,7 @@ export type SourcedSampling = {
 /**
  * Determines how a local model samples.
  * @param published the publisher's recommendation
- * @param chosen requested settings; earlier layers take precedence over later ones, and all over the
- * publisher's
+ * @param chosen requested settings; earlier layers take precedence over later ones, and all over the publisher's
  */
 export function samplingOf(
   published: GenerationDefaults,

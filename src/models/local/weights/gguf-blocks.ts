@@ -175,10 +175,7 @@ function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   levels(from, at + 2, codes, nonLinear);
 }
 
-/**
- * d, 16 bits with the upper two bits of eight scales, 4 bytes with their lower four, 128 bytes of half-byte
- * codes.
- */
+/** d, 16 bits with the upper two bits of eight scales, 4 bytes with their lower four, 128 bytes of half-byte codes. */
 function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   const d = half(from, at);
   const high = from.readUInt16LE(at + 2);

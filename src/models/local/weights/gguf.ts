@@ -1,7 +1,6 @@
 /**
- * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian): metadata, and the
- * location of each tensor. Files are untrusted, so each length is checked against the file size before memory
- * is allocated.
+ * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian): metadata, and the location of
+ * each tensor. Files are untrusted, so each length is checked against the file size before memory is allocated.
  */
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -23,9 +22,7 @@ export interface GgufFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/**
- * Whether a model's path is a GGUF file: other models are directories, and Ollama's files have no extension.
- */
+/** Whether a model's path is a GGUF file: other models are directories, and Ollama's files have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
@@ -99,8 +96,7 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
 }
 
 /**
- * Size in bytes and reader for each value type, by its number in the format; strings and arrays have their
- * own lengths.
+ * Size in bytes and reader for each value type, by its number in the format; strings and arrays have their own lengths.
  */
 const valueTypes: Readonly<
   Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>

@@ -1,7 +1,6 @@
 /**
- * Regular expressions from PEFT configs, in the syntax of Python's `re`. Syntax with the same meaning in
- * JavaScript is translated, anything else is rejected. The patterns are untrusted, so matching has a time
- * limit.
+ * Regular expressions from PEFT configs, in the syntax of Python's `re`. Syntax with the same meaning in JavaScript is
+ * translated, anything else is rejected. The patterns are untrusted, so matching has a time limit.
  */
 import { createContext, runInContext } from 'node:vm';
 

@@ -9,13 +9,9 @@ export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'none' }
   /** Positions are divided by `factor`. */
   | { readonly scaling: 'linear'; readonly factor: number }
-  /**
-   * Frequency i is divided by `divisors[i]`, headDim / 2 of them: how GGUF files store the llama3 scaling.
-   */
+  /** Frequency i is divided by `divisors[i]`, headDim / 2 of them: how GGUF files store the llama3 scaling. */
   | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
-  /**
-   * Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated.
-   */
+  /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated. */
   | {
       readonly scaling: 'llama3';
       readonly factor: number;
@@ -24,10 +20,7 @@ export type Rope = { readonly theta: number } & (
       /** Context in tokens of the model's original training. */
       readonly originalContext: number;
     }
-  /**
-   * YaRN: frequencies with `betaFast` rotations in the original context are kept, those with `betaSlow`
-   * divided.
-   */
+  /** YaRN: frequencies with `betaFast` rotations in the original context are kept, those with `betaSlow` divided. */
   | {
       readonly scaling: 'yarn';
       readonly factor: number;
@@ -52,10 +45,7 @@ export type Rope = { readonly theta: number } & (
     }
 );
 
-/**
- * Sequences with more tokens than this use longrope's longer wavelengths; undefined if there is no such
- * limit.
- */
+/** Sequences with more tokens than this use longrope's longer wavelengths; undefined if there is no such limit. */
 export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
   const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
   return found?.scaling === 'longrope' ? found.originalContext : undefined;
@@ -227,8 +217,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
 }
 
 /**
- * The fields of a layer: `rope_scaling`, or `rope_parameters`, which is either flat or has a section per
- * layer type.
+ * The fields of a layer: `rope_scaling`, or `rope_parameters`, which is either flat or has a section per layer type.
  */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,

@@ -100,9 +100,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is no table of tensors');
 }
 
-/**
- * Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights.
- */
+/** Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights. */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
@@ -166,9 +164,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/**
- * The name of a tensor in a text-only model: vision-language models put the text part below `language_model`.
- */
+/** The name of a tensor in a text-only model: vision-language models put the text part below `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')

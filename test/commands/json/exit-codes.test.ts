@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOfError } from '../../src/base/context.js';
-import { UserError } from '../../src/base/errors.js';
-import { commands } from '../../src/commands.js';
-import { EnvironmentError } from '../../src/environments/remote/remote-environment.js';
-import { referenceDirectory } from '../models/local/fixture.js';
-import { temporaryDirectory } from '../support/experiments.js';
-import { commandLine } from './json/command-line.js';
+import { exitCodeOfError } from '../../../src/base/context.js';
+import { UserError } from '../../../src/base/errors.js';
+import { commands } from '../../../src/commands.js';
+import { EnvironmentError } from '../../../src/environments/remote/remote-environment.js';
+import { referenceDirectory } from '../../models/local/fixture.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { commandLine } from './command-line.js';
 
 const place = temporaryDirectory();
 const never = new AbortController().signal;
@@ -23,7 +23,8 @@ async function exitOf(
     return (await commandLine(place, words, changes)).code;
   } catch (error) {
     const isMisuse =
-      error instanceof Error && /^(Unknown argument|Not enough non-option)/.test(error.message);
+      error instanceof Error &&
+      /^(Unknown argument|Not enough non-option|Missing required)/.test(error.message);
     return exitCodeOfError(isMisuse ? new UserError({ message: error.message }) : error);
   }
 }
@@ -51,6 +52,7 @@ const adapter = join(llama, 'adapter-after-12-steps');
 const files = {
   'good.yaml': `${quick}model: { provider: hill-climb }\n`,
   'mute.yaml': `${quick}model: { provider: module, path: ./mute.mjs }\n`,
+  'gone.yaml': 'name: gone\nenvironment: gymnasium:CartPole-v1\nmodel: { provider: random }\n',
   'mute.mjs': mute,
   'broken.mjs': broken,
   'collection.yaml': `output: ./collected
@@ -113,6 +115,8 @@ const failing: Readonly<Record<string, readonly string[]>> = {
     'buffers/pf',
   ],
   sweep: ['sweep', 'mute.yaml', 'seed=1..2', '--out', 'sf', '--quiet'],
+  controls: ['controls', 'gone.yaml', ...study, '--out', 'cf'],
+  doctor: ['doctor', '--offline'],
   'models check': ['models', 'check', 'empty'],
   'finetune collect': ['finetune', 'collect', 'collection.yaml', '--quiet'],
   'finetune dataset': ['finetune', 'dataset', 'mute', '--recipe', 'improvement', '--out', 'none'],
@@ -125,6 +129,7 @@ const failing: Readonly<Record<string, readonly string[]>> = {
     'epochs=8',
     '--quiet',
   ],
+  'finetune rl': ['finetune', 'rl', 'numeric.yaml', 'output=rf', 'algorithm.learningRate=1e300', '--quiet'],
 };
 
 /** Command lines that a Ctrl-C ends. */
@@ -134,6 +139,7 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   play: [...play, 'player=random', '--run-dir', 'buffers/pi'],
   sweep: ['sweep', 'good.yaml', 'seed=1..2', '--out', 'si', '--quiet'],
   controls: ['controls', 'good.yaml', ...study, '--out', 'ci'],
+  'models pull': ['models', 'pull', 'hf:policyloop/none'],
   'finetune collect': ['finetune', 'collect', 'collection.yaml', 'output=ki', '--quiet'],
   'finetune evaluate': [
     'finetune',
@@ -153,20 +159,16 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
   'finetune import': ['finetune', 'import', adapter, '--model', llama, '--out', 'ii'],
 };
 
-/** Those whose codes other tests hold. */
+/** Codes that other tests check. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'controls 1': 'test/studies/failed-runs.test.ts',
-  'doctor 1': 'test/preflight/doctor.test.ts',
   'finetune evaluate 1': 'test/finetune/evaluate/evaluate.test.ts',
-  'finetune rl 1': 'test/finetune/rl/improvement.test.ts',
   'models compare 1': 'test/commands/models-compare.test.ts',
   'models compare 130': 'test/commands/models-compare.test.ts',
-  'models pull 130': 'test/models/local/stores/hf-download.test.ts',
 };
 
 /** The rows of the table: the codes of each command but 0 and 2. */
 function documented(): ReadonlyMap<string, readonly number[]> {
-  const text = readFileSync(resolve(import.meta.dirname, '../../docs/automation.md'), 'utf8');
+  const text = readFileSync(resolve(import.meta.dirname, '../../../docs/automation.md'), 'utf8');
   const table = text.slice(text.indexOf('| command | 1 | 130 |')).split('\n\n', 1)[0]!;
   const rows = table.split('\n').slice(2);
   return new Map(
@@ -189,6 +191,8 @@ describe('exit codes', () => {
       ...Object.keys(elsewhere),
     ];
     expect(told.toSorted()).toEqual(run.toSorted());
+    for (const [given, file] of Object.entries(elsewhere))
+      expect(readFileSync(resolve(file), 'utf8'), given).toContain(`.code).toBe(${given.split(' ').at(-1)})`);
   });
 
   it.each(names)('%s: 2 for an option that it does not have', async (name) => {
@@ -196,7 +200,7 @@ describe('exit codes', () => {
   });
 
   it.each(Object.entries(failing))('%s: 1', { timeout: 120_000 }, async (_, words) => {
-    expect(await exitOf(words)).toBe(1);
+    expect(await exitOf(words, { env: { ...process.env, POLICYLOOP_PYTHON: './no-python' } })).toBe(1);
   });
 
   it.each(Object.entries(interruptible))('%s: 130', { timeout: 120_000 }, async (_, words) => {

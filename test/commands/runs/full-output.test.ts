@@ -1,0 +1,85 @@
+/** Output that can't be written, files that several commands change at once, and tables that a command replaces. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readLabels } from '../../../src/archive/labels.js';
+import { exportRuns } from '../../../src/data/export.js';
+import { selectRuns } from '../../../src/data/selected-runs.js';
+import { built } from '../../support/built.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+
+const example = resolve(import.meta.dirname, '../../../buffers/example-cartpole');
+
+/** Runs a command with its output in a file, and its error output kept or in that file, too. */
+async function into(
+  file: string,
+  args: readonly string[],
+  which: 'out' | 'error' = 'out',
+  cwd = temporaryDirectory(),
+) {
+  const target = openSync(file, 'w');
+  const stdio = which === 'out' ? ['ignore', target, 'pipe'] : ['ignore', 'pipe', target];
+  const child = spawn(process.execPath, [built('src/cli.js'), ...args], {
+    ...{ cwd, env: { PATH: process.env.PATH, NO_COLOR: '1' } },
+    stdio: stdio as ['ignore', number, 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr] as const)
+    (stream as NodeJS.ReadableStream | null)?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  closeSync(target);
+  return { code, said };
+}
+
+describe.runIf(existsSync('/dev/full'))('a full device', () => {
+  it.each([
+    ['environments'],
+    ['environments --json'],
+    ['--help'],
+    ['--version'],
+    ['finetune --help'],
+    ['completion'],
+  ])('%s fails with a clear line', async (words) => {
+    const { code, said } = await into('/dev/full', words.split(' '));
+    expect(code).toBe(1);
+    expect(said).toMatch(/^error the output can't be written: ENOSPC/m);
+  });
+
+  it('fails a run, and where only errors are written there', async () => {
+    const run = ['run', 'quickstart', 'model={provider: random}', 'iterations=3', '--run-dir', 'r', '--json'];
+    expect(await into('/dev/full', run)).toMatchObject({ code: 1 });
+    // What it tells of its progress.
+    expect(await into('/dev/full', [...run.slice(0, -2), 's'], 'error')).toMatchObject({ code: 1 });
+  });
+
+  it('is no matter where the output is thrown away', async () => {
+    expect(await into('/dev/null', ['environments'])).toEqual({ code: 0, said: '' });
+  });
+});
+
+it('keeps the tags of all commands that tag a run at once', async () => {
+  const cwd = temporaryDirectory();
+  cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
+  const tags = Array.from({ length: 12 }, (_, i) => `tag-${String(i).padStart(2, '0')}`);
+  const ended = await Promise.all(tags.map((tag) => into('/dev/null', ['tag', 'a', tag], 'out', cwd)));
+  expect(ended.filter(({ code }) => code !== 0)).toEqual([]);
+  expect(readLabels(join(cwd, 'buffers', 'a')).tags).toEqual(tags);
+});
+
+it.each(['csv', 'parquet'] as const)('a failed export leaves the earlier %s tables', async (format) => {
+  const cwd = temporaryDirectory();
+  cpSync(example, join(cwd, 'buffers', 'a'), { recursive: true });
+  const runs = selectRuns([], { cwd, runsDir: 'buffers' });
+  await exportRuns(runs, format, join(cwd, 'tables'));
+  const file = join(cwd, 'tables', `evaluations.${format}`);
+  const whole = readFileSync(file);
+  writeFileSync(join(cwd, 'buffers', 'a', 'evaluations.jsonl'), '{broken\n', { flag: 'a' });
+  const missing = { ...runs[0]!, path: join(cwd, 'nowhere') };
+  await expect(
+    exportRuns([...runs, { ...missing, manifest: null as never }], format, join(cwd, 'tables')),
+  ).rejects.toThrow();
+  expect(readFileSync(file).equals(whole)).toBe(true);
+  expect(existsSync(`${file}.partial`)).toBe(false);
+});
