@@ -68,7 +68,9 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
 
 /** Removes files that a process was replacing when it was killed. */
 export function removeDrafts(path: string): void {
-  for (const file of Object.values(runFiles)) rmSync(join(path, `${file}.new`), { force: true });
+  // The second name is that of earlier versions.
+  for (const file of Object.values(runFiles))
+    for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
 }
 
 /** Appends what happens to the logs of a run, and replaces its manifest. */
