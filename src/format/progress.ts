@@ -85,6 +85,7 @@ class ProgressLines implements Progress {
   #work: Work | undefined;
   #left = new TimeLeft(0, 0);
   #lastLine = 0;
+  #lastPause = Number.NEGATIVE_INFINITY;
 
   constructor(context: Outside) {
     this.#context = context;
@@ -123,7 +124,10 @@ class ProgressLines implements Progress {
   pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
     if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
+    // Several calls may wait at once.
+    if (now - this.#lastPause < pauseMs) return;
     this.#lastLine = now;
+    this.#lastPause = now;
     this.say(text);
   }
 
