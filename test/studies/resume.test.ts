@@ -95,9 +95,9 @@ describe('a run that was killed while its report was written', () => {
   it('is finished by resume, which refuses it then', async () => {
     await run('r');
     renameSync(at('r/report.html'), at('r/report.html.new'));
-    writeFileSync(at('r/.manifest.json.tmp'), '{');
+    writeFileSync(at('r/manifest.json.new'), '{');
     await finished('r', 'r/report.html');
-    expect(existsSync(at('r/.manifest.json.tmp'))).toBe(false);
+    expect(existsSync(at('r/manifest.json.new'))).toBe(false);
     writeFileSync(at('r/report.html.new'), '<html');
     await finished('r', 'r/report.html');
     utimesSync(at('r/report.html'), 0, 0);
@@ -117,9 +117,9 @@ describe('a run that was killed while its report was written', () => {
 
   it('loses the drafts of its other files when it goes on', async () => {
     await run('r');
-    for (const draft of ['config.yaml.new', '.manifest.json.tmp']) writeFileSync(at('r', draft), '{');
+    for (const draft of ['config.yaml.new', 'manifest.json.new']) writeFileSync(at('r', draft), '{');
     expect(await resume('r', ['iterations=3'])).toMatchObject({ code: 0 });
-    expect(existsSync(at('r/config.yaml.new')) || existsSync(at('r/.manifest.json.tmp'))).toBe(false);
+    expect(existsSync(at('r/config.yaml.new')) || existsSync(at('r/manifest.json.new'))).toBe(false);
   });
 });
 
