@@ -100,7 +100,7 @@ describe('--jobs', { timeout: 120_000 }, () => {
     const gone = `${spawnSync('true').pid} ${hostname()} 1\n`;
     const leave = (run: string) => {
       writeFileSync(join(run, 'run.lock'), gone);
-      writeFileSync(join(run, '.manifest.json.tmp'), '{');
+      writeFileSync(join(run, 'manifest.json.new'), '{');
     };
     leave(path);
     await goOn('tidied', 1);
