@@ -42,7 +42,7 @@ describe('the documents', () => {
   it('an environment of one’s own ends as a completed run that every command reads', () => {
     const [code] = blocks('docs/modules.md', 'js');
     const [config] = blocks('docs/modules.md', 'yaml');
-    writeFileSync(join(cwd, 'my-env.js'), code!);
+    writeFileSync(join(cwd, 'my-env.mjs'), code!);
     writeFileSync(join(cwd, 'my-env.yaml'), config!);
     const told = policyloop('run', 'my-env.yaml', '--run-dir', 'buffers/own', '--json');
     expect(JSON.parse(told.trim().split('\n').at(-1)!)).toMatchObject({
