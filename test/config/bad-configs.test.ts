@@ -468,7 +468,7 @@ param_max: -3
         expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Who proposes parameters: a language model, a control, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
-        got: "no""
+        got: false"
     `);
   });
 });
