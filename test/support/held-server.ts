@@ -30,6 +30,11 @@ export class HeldServer {
   readonly #held: (() => void)[] = [];
   readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   readonly #server = createServer((message, response) => {
+    // It lists no models.
+    if (message.method === 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
     let text = '';
     message.on('data', (chunk: Buffer) => (text += chunk.toString()));
     message.on('end', () => this.#receive(JSON.parse(text) as Partial<HeldRequest>, response));
