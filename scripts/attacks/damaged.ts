@@ -100,8 +100,8 @@ export async function writeFixtures(root: string): Promise<readonly Fixture[]> {
   });
   const at = (...names: readonly string[]) => join(root, ...names);
   cpSync(path, at('run', 'run'), { recursive: true });
-  const game = await played('guess-the-number', ['games=1', 'policy.player=random']).catch(() => undefined);
-  if (game !== undefined) cpSync(game.path, at('play', 'play'), { recursive: true });
+  const game = await played('agents/cooking', ['episodes=1', 'player=random']);
+  cpSync(game.path, at('play', 'play'), { recursive: true });
   for (const repeat of ['repeat-1', 'repeat-2'])
     cpSync(path, at('group', 'group', repeat), { recursive: true });
   cpSync(join(path, 'config.yaml'), at('group', 'group', 'config.yaml'));
@@ -117,7 +117,7 @@ export async function writeFixtures(root: string): Promise<readonly Fixture[]> {
   for (const [name, text] of Object.entries(training)) writeFileSync(at('training', 'training', name), text);
   return [
     { name: 'run', looked: ['run'], damaged: ['run'] },
-    ...(game === undefined ? [] : [{ name: 'play', looked: ['play'], damaged: ['play'] }]),
+    { name: 'play', looked: ['play'], damaged: ['play'] },
     { name: 'group', looked: ['group', 'group/repeat-1'], damaged: ['group', 'group/repeat-2'] },
     { name: 'study', looked: ['study', 'study/arm/repeat-1'], damaged: ['study'] },
     { name: 'collection', looked: ['collection', 'collection/one'], damaged: ['collection'] },
