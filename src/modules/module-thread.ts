@@ -73,7 +73,11 @@ export class ModuleThread {
     this.#worker.on('error', ({ message }) =>
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
-    this.#worker.on('exit', (code) => this.#end(exited(code)));
+    this.#worker.on('exit', (code) => {
+      // What it said before it ended may be the reason.
+      for (const message of this.#arrived()) this.#receive(message);
+      this.#end(exited(code));
+    });
     port1.on('message', (message: FromHost) => this.#receive(message));
     // Whatever modules leave open does not keep the process alive; only a call does.
     this.#worker.unref();
@@ -179,16 +183,20 @@ export class ModuleThread {
     return this.#answered(answer, setting);
   }
 
+  /** Messages that have arrived and wait to be received. */
+  *#arrived(): Generator<FromHost, void> {
+    for (;;) {
+      const got = receiveMessageOnPort(this.#port);
+      if (got === undefined) return;
+      yield got.message as FromHost;
+    }
+  }
+
   /** The answer, as soon as it is there; undefined where it is not by then, or the thread has ended. */
   #received(id: number, end: number): FromHost | undefined {
     for (;;) {
       const [sent, hasEnded] = [Atomics.load(this.#shared, 0), Atomics.load(this.#shared, 1)];
-      for (
-        let got = receiveMessageOnPort(this.#port);
-        got !== undefined;
-        got = receiveMessageOnPort(this.#port)
-      ) {
-        const message = got.message as FromHost;
+      for (const message of this.#arrived()) {
         if ('id' in message && message.id === id && message.kind !== 'text') return message;
         this.#receive(message);
       }
