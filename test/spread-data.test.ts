@@ -29,7 +29,9 @@ function spreadCalls(file: string, text: string): readonly string[] {
   new Visitor({
     CallExpression({ arguments: given, callee, end, start }) {
       const name =
-        callee.type === 'MemberExpression' && callee.property.type === 'Identifier' ? callee.property.name : '';
+        callee.type === 'MemberExpression' && callee.property.type === 'Identifier'
+          ? callee.property.name
+          : '';
       if (variadic.has(name) && given.some(({ type }) => type === 'SpreadElement'))
         found.push(`${file}: ${text.slice(start, end)}`);
     },
