@@ -66,6 +66,8 @@ trap close_it TERM
 
 ${command.map(shellWord).join(' ')} ${part} &
 player=$!
+# A signal that came before the player had its name.
+if [ -n "$ended" ]; then close_it; fi
 wait "$player"
 code=$?
 if [ -n "$ended" ]; then
