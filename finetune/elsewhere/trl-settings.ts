@@ -35,7 +35,9 @@ export function trlSettings(job: TrlJob): object {
     output_dir: places.output,
     // Nothing is truncated, because an answer without its end would teach the model not to stop.
     max_length: job.longest ?? null,
-    ...(trainer === 'sft' ? { completion_only_loss: true, packing: false } : { beta: 0.1 }),
+    ...(trainer === 'sft'
+      ? { completion_only_loss: true, packing: false }
+      : { beta: config.objective.kind === 'dpo' ? config.objective.beta : 0.1 }),
     num_train_epochs: config.epochs,
     learning_rate: config.learningRate,
     ...schedule(config),

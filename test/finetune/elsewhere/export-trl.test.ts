@@ -179,6 +179,13 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(yaml('dpo.yaml')).not.toHaveProperty('completion_only_loss');
   });
 
+  it('hands the config’s beta to DPO', async () => {
+    const config = 'objective: { kind: dpo, beta: 0.3 }\n';
+    const { command, yaml } = workplace({ train: [pair], validation: [], config });
+    await command();
+    expect(yaml('dpo.yaml')).toMatchObject({ beta: 0.3 });
+  });
+
   it('writes the token ids of serving', async () => {
     const { cwd, command, result } = workplace();
     await command({ rows: 'tokens' });
