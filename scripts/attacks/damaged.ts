@@ -25,7 +25,7 @@ import { runExperimentFrom } from '../../test/support/experiments.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { type AttackKind, faultOf, shorten } from './attack.js';
 
-/** How a file is damaged: makes what stands in its place. */
+/** Damages a file: creates the replacement at its path. */
 export type Damage = (file: string) => void;
 
 /** What a look may take. */

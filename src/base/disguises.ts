@@ -7,7 +7,7 @@ const fewest = 12;
 function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
   const places: number[] = [];
   let letters = '';
-  // Of an escape only the digits count: `\x41`, `\u0041`, `0x41`, `&#x41;`.
+  // Only the digits of an escape count: `\x41`, `\u0041`, `0x41`, `&#x41;`.
   const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
   for (let at = 0; at < digits.length; at++) {
     const code = digits.charCodeAt(at) | 0x20;
@@ -25,14 +25,14 @@ const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret, each with the length of a piece of it that hardly stands in any other text. */
+/** The forms of a secret, each with the length of a piece that is unlikely in any other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,
     [encodeURIComponent(text), 8] as const,
     [Buffer.from(text).toString('hex'), 16] as const,
     [Buffer.from(text).join(' '), 13] as const,
-    // What stands before it in the encoded text shifts its base64 by up to two bytes.
+    // Preceding bytes shift its base64 by up to two bytes.
     ...[0, 1, 2].map((shift) => {
       const encoded = Buffer.from('\0'.repeat(shift) + text).toString('base64');
       return [encoded.slice(shift && shift + 1), 11] as const;

@@ -124,7 +124,7 @@ class ProgressLines implements Progress {
   pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
     if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
-    // Several calls may wait at once.
+    // Report once, even if several calls wait.
     if (now - this.#lastPause < pauseMs) return;
     this.#lastLine = now;
     this.#lastPause = now;

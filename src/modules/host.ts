@@ -26,7 +26,7 @@ interface Held {
   known?: readonly number[];
 }
 
-// A module may replace what the language has.
+// A module may replace built-ins, so keep the originals.
 const { add, notify, store } = Atomics;
 const { apply } = Reflect;
 const { keys } = Object;
@@ -56,7 +56,7 @@ port.on('message', (message: ToHost) => {
   else void answer(message.id, message.request);
 });
 
-/** What is thrown, or can't be sent, is an answer, too. */
+/** Errors, and values that can't be sent, are answered too. */
 async function answer(id: number, request: Request): Promise<void> {
   try {
     say({ kind: 'answer', id, ...(await answerTo(id, request)) });

@@ -1,11 +1,11 @@
-/** Threads that users' modules run in. */
+/** Turns a thread into a host of users' modules. */
 import process from 'node:process';
 import { messageOf } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 
 let here = false;
 
-/** Whether users' modules run in this thread: it can be stopped, and what they break is theirs. */
+/** Whether users' modules run in this thread: it can be stopped without harm to the program. */
 export const hostsModules = (): boolean => here;
 
 /**
@@ -30,7 +30,7 @@ export function hostModules(onUncaught: (message: string) => void): void {
   });
 }
 
-/** A step that leaves such a promise leaves thousands. */
+/** A step that leaves one such promise may leave thousands. */
 const mostNotes = 10;
 
 const readable = (error: unknown): string => harmlessLine(messageOf(error));

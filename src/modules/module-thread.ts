@@ -74,12 +74,12 @@ export class ModuleThread {
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
     this.#worker.on('exit', (code) => {
-      // What it said before it ended may be the reason.
+      // Its last messages may give the reason.
       for (const message of this.#arrived()) this.#receive(message);
       this.#end(exited(code));
     });
     port1.on('message', (message: FromHost) => this.#receive(message));
-    // Whatever modules leave open does not keep the process alive; only a call does.
+    // Only a call keeps the process alive, not what modules leave open.
     this.#worker.unref();
     port1.unref();
   }

@@ -179,7 +179,7 @@ export function guardConnections(server: Server, most = mostConnections): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
     isBusy.set(request.socket, () => request.complete && !response.writableEnded),
   );
-  // A listener alone makes Node take upgrades: a server without one answers such a request as any other.
+  // Node accepts upgrades only if there is a listener; without one, it answers the request normally.
   if (server.listenerCount('upgrade') > 0)
     server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }

@@ -82,9 +82,9 @@ export async function replaceFileMeanwhile(path: string, content: string): Promi
   }
 }
 
-/** Waits until a file or the names in a directory are on the disk. */
+/** Flushes a file, or the entries of a directory, to disk. */
 export function sync(path: string): void {
-  // Windows opens no directories, and syncs only what it may write to.
+  // Windows can't open directories, and flushes only files opened for writing.
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');
   try {

@@ -66,7 +66,7 @@ trap close_it TERM
 
 ${command.map(shellWord).join(' ')} ${part} &
 player=$!
-# A signal that came before the player had its name.
+# The signal may have come before the player's number was known.
 if [ -n "$ended" ]; then close_it; fi
 wait "$player"
 code=$?
