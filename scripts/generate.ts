@@ -1,4 +1,4 @@
-/** Writes what is generated from the schemas of configs: those for editors, and the references in the documents. */
+/** Updates the tables in the documents that are generated from the config schemas and the commands' output types. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -6,10 +6,9 @@ import { numericKind } from '../finetune/rl/numeric/numeric-config.js';
 import { proposerKind } from '../finetune/rl/proposer/proposer-config.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
-import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
+import { configReference, configSummary, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
@@ -47,19 +46,7 @@ function update(file: string, content: (current: string) => string): void {
   writeFileSync(path, content(existsSync(path) ? readFileSync(path, 'utf8') : ''));
 }
 
-update('configs/schema.json', () => schemaJson(experimentKind.json, 'config'));
-update('configs/collection.schema.json', () => schemaJson(collectionKind.json, 'collection'));
-update('configs/training.schema.json', () => schemaJson(trainingKind.json, 'training'));
-update('configs/play.schema.json', () => schemaJson(playKind.json, 'play'));
-// A language model is trained, as an agent or as a proposer, or a policy of numbers.
-update('configs/rl.schema.json', () =>
-  schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),
-);
-const outputs = outputSchemas();
-for (const { command, schema } of outputs) {
-  writeFileSync(outputSchemaFile(command), `${JSON.stringify(schema, null, 2)}\n`);
-}
-update('docs/json/README.md', (text) => withReference(text, schemaTable(outputs), 'schemas'));
+update('docs/json/README.md', (text) => withReference(text, schemaTable(outputSchemas()), 'schemas'));
 for (const [name, reference] of Object.entries(references())) {
   update('docs/configuration.md', (text) => withReference(text, reference, name));
 }

@@ -8,21 +8,13 @@ import { packageRoot } from '../../src/base/package.js';
 import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import { configReference, configSummary, schemaJson, withReference } from '../../src/config/reference.js';
+import { configReference, configSummary, withReference } from '../../src/config/reference.js';
 import { collectionKind } from '../../src/studies/collection/collection-config.js';
 
 const file = (path: string) => join(packageRoot(), path);
 const read = (path: string) => readFileSync(file(path), 'utf8');
 
 describe('what is generated from the schema is fresh (npm run generate)', () => {
-  it.each([
-    ['configs/schema.json', experimentKind, 'config'],
-    ['configs/collection.schema.json', collectionKind, 'collection'],
-    ['configs/training.schema.json', trainingKind, 'training'],
-  ] as const)('%s', (path, kind, name) => {
-    expect(read(path)).toBe(schemaJson(kind.json, name));
-  });
-
   it('docs/configuration.md', () => {
     const text = read('docs/configuration.md');
     for (const [name, reference] of [
