@@ -93,6 +93,7 @@ export function lasting(value: unknown, key = ''): unknown {
   }
   if (typeof value === 'number')
     return /seconds|ms$|bytes|speed|rate|pid|size|time|started|ended/i.test(key) ? 'number' : value;
-  if (typeof value === 'string') return /^[A-Za-z][\w-]{0,30}$/.test(value) ? value.replace(/-\d{8}-\d{6}$/, '') : 'text';
+  if (typeof value === 'string')
+    return /^[A-Za-z][\w-]{0,30}$/.test(value) ? value.replace(/-\d{8}-\d{6}$/, '') : 'text';
   return value;
 }
