@@ -5,12 +5,12 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
+import type { RlMetric } from '../rl/events.js';
 import type { Forecast } from '../rl/forecast.js';
 import type { NumericForecast } from '../rl/numeric/forecast-numeric.js';
 import type { NumericSummary } from '../rl/numeric/numeric.js';
-import type { NumericMetric } from '../rl/numeric/numeric-record.js';
+import type { NumericMetric } from '../rl/numeric/train-numeric.js';
 import type { RlSummary } from '../rl/rl.js';
-import type { RlMetric } from '../rl/rl-record.js';
 import type { HandedTraining } from '../train/on-slurm.js';
 
 export const options = (y: Argv) =>

@@ -1,6 +1,6 @@
 /** Events of reinforcement learning, for console, log and page. */
 
-import type { ControlledTraining } from '../train/steering.js';
+import type { ControlledTraining, Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';
 import type { Baseline } from './learning/task.js';
 
@@ -65,3 +65,6 @@ export type RlEvent =
   | ControlledTraining;
 
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
+
+export type RlMetric = Timed<RlEvent>;
+export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;

@@ -17,8 +17,8 @@ import { largest } from '../../src/statistics/descriptive.js';
 import { methodText } from '../train/method.js';
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
 import { stepChart } from '../train/training-charts.js';
+import type { RlMetric, RlMetricOf } from './events.js';
 import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './learning-config.js';
-import type { RlMetric, RlMetricOf } from './rl-record.js';
 
 export interface RlReport {
   /** Command line that started the run and resumes it. */

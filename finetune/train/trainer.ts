@@ -21,7 +21,7 @@ import {
 import { type Learned, learned } from './learned.js';
 import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
 import { layOut, type Part } from './packing.js';
-import type { ControlledTraining } from './steering.js';
+import type { ControlledTraining, Timed } from './record.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
@@ -60,6 +60,9 @@ export type TrainingEvent =
   | { readonly kind: 'checkpoint'; readonly step: number }
   | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm)
   | ControlledTraining;
+
+export type Metric = Timed<TrainingEvent>;
+export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;

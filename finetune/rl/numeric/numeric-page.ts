@@ -14,7 +14,7 @@ import { mean, standardDeviation } from '../../../src/statistics/descriptive.js'
 import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/pages/frame.js';
 import { stepChart } from '../../train/training-charts.js';
 import { type NumericConfig, policyText } from './numeric-config.js';
-import type { NumericMetric, NumericMetricOf } from './numeric-record.js';
+import type { NumericMetric, NumericMetricOf } from './train-numeric.js';
 
 export interface NumericReport {
   /** Command line that started the run and resumes it. */

@@ -8,7 +8,7 @@ import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { ControlledTraining } from '../../train/steering.js';
+import type { ControlledTraining, Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
@@ -48,6 +48,12 @@ export type NumericEvent =
     }
   | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline)
   | ControlledTraining;
+
+export type NumericMetric = Timed<NumericEvent>;
+export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
+  NumericMetric,
+  { readonly kind: Kind }
+>;
 
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;

@@ -6,20 +6,21 @@ import { type TrainingFacts, trainingFacts } from '../../../src/runs/training/tr
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { readOwnJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
-import { type DatasetLineage, datasetSchema } from '../../dataset/lineage.js';
-import type { Metric } from '../../train/metrics.js';
-import { Pace } from '../../train/pace.js';
+import { datasetSchema } from '../../dataset/lineage.js';
+import { paceOf } from '../../train/pace.js';
 import type { TrainingStatus } from '../../train/pages/frame.js';
-import { type TrainConfig, trainConfigSchema } from '../../train/train-config.js';
+import { secondsLeftOf } from '../../train/record.js';
+import { trainConfigSchema } from '../../train/train-config.js';
+import type { Metric } from '../../train/trainer.js';
 import { supervisedPage } from '../../train/training-page.js';
+import type { RlMetric } from '../events.js';
 import type { LearningConfig } from '../learning-config.js';
 import { type NumericConfig, numericKind } from '../numeric/numeric-config.js';
 import { numericPage } from '../numeric/numeric-page.js';
-import { type NumericMetric, numericSecondsLeft } from '../numeric/numeric-record.js';
+import type { NumericMetric } from '../numeric/train-numeric.js';
 import { proposerKind } from '../proposer/proposer-config.js';
 import { rlKind } from '../rl-config.js';
 import { rlPage } from '../rl-page.js';
-import { type RlMetric, secondsLeftOf } from '../rl-record.js';
 
 /** Fields of `training.json`, which is untrusted input. */
 interface About {
@@ -40,7 +41,7 @@ export function shownTraining(path: string): Page | undefined {
   const command = facts.command ?? 'the command that began it';
   if (config.algorithm !== undefined && numericKind.schema.safeParse(config).success) {
     const metrics = lines as readonly NumericMetric[];
-    const status = statusOf(facts, numericSecondsLeft(metrics));
+    const status = statusOf(facts, secondsLeftOf(metrics));
     return numericPage({ command, config: config as unknown as NumericConfig, metrics, status });
   }
   if (config.updates !== undefined) {
@@ -53,20 +54,12 @@ export function shownTraining(path: string): Page | undefined {
   const settings = trainConfigSchema.safeParse(config);
   const made = datasetSchema.safeParse(dataset);
   if (!settings.success || !made.success || settings.data.output === undefined) return undefined;
-  const written = { ...settings.data, output: settings.data.output } satisfies TrainConfig;
-  return trainedPage(command, written, made.data, lines as readonly Metric[], facts);
-}
-
-function trainedPage(
-  command: string,
-  config: TrainConfig,
-  dataset: DatasetLineage,
-  metrics: readonly Metric[],
-  facts: TrainingFacts,
-): Page {
-  const pace = new Pace(config);
-  for (const metric of metrics) pace.take(metric);
-  return supervisedPage({ command, config, dataset, metrics, status: statusOf(facts, pace.secondsLeft) });
+  const metrics = lines as readonly Metric[];
+  return supervisedPage({
+    ...{ command, dataset: made.data, metrics },
+    config: { ...settings.data, output: settings.data.output },
+    status: statusOf(facts, paceOf(metrics, settings.data).secondsLeft),
+  });
 }
 
 function statusOf(facts: TrainingFacts, secondsLeft: number | undefined): TrainingStatus {
