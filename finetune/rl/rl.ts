@@ -23,6 +23,7 @@ import {
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
 import type { Evaluated, RlEvent, RlMetric } from './events.js';
 import { describedForecast, forecast } from './forecast.js';
+import { learnOnline, type OnlineOutcome } from './online.js';
 import {
   environmentsOf,
   type LearningConfig,
@@ -30,8 +31,7 @@ import {
   placeOf,
   usedAs,
   wordsOf,
-} from './learning-config.js';
-import { learnOnline, type OnlineOutcome } from './online.js';
+} from './rl-config.js';
 import { rlPage } from './rl-page.js';
 
 /** Last line of `--json` output. */

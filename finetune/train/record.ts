@@ -5,7 +5,7 @@ import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
-import type { TrainingStatus } from './pages/frame.js';
+import type { TrainingStatus } from './page-frame.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */

@@ -15,7 +15,7 @@ import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import { failed, failedOutcome, type TrainingStatus } from './pages/frame.js';
+import { failed, failedOutcome, type TrainingStatus } from './page-frame.js';
 import {
   type ControlledTraining,
   createMeter,

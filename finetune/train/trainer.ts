@@ -18,12 +18,24 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { type Learned, learned } from './learned.js';
-import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
-import { layOut, type Part } from './packing.js';
+import {
+  layOut,
+  type Part,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+  usableExamples,
+  validationParts,
+} from './packing.js';
 import type { ControlledTraining, Timed } from './record.js';
+import {
+  type Learned,
+  learned,
+  type TrainingRun,
+  type TrainingSettings,
+  trainingIdentity,
+} from './supervised.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
-import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
 
 /** The usable part of a split: examples with a weight and an answer. */

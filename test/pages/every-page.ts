@@ -5,7 +5,7 @@ import { buildDataset } from '../../finetune/dataset/dataset.js';
 import { writeDataset } from '../../finetune/dataset/write-dataset.js';
 import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
-import { readFigures } from '../../finetune/evaluate/figures.js';
+import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
 import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
