@@ -6,6 +6,7 @@ import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
 import { verdicts } from '../../src/statistics/verdict.js';
+import type { StudyPlan } from '../../src/studies/study.js';
 import type { Arm, TrainedOn } from './arms.js';
 import type {
   ArmComparison,
@@ -16,8 +17,7 @@ import type {
   Familiarity,
   GroupResult,
 } from './evaluation.js';
-import { type Metric, metrics, type RunFigures } from './figures.js';
-import type { EvaluationPlan } from './plan.js';
+import { type Metric, metrics, type RunFigures } from './evaluation.js';
 
 const shares: Interval = [0, 1];
 
@@ -25,7 +25,7 @@ type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
 export function evaluate(
-  plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
+  plan: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
   trainedOn: TrainedOn,
   failures: readonly Failure[] = [],

@@ -9,9 +9,8 @@ import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
+import type { RlTask, SampledReply } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
-import type { SampledReply } from './learning/reply.js';
-import type { RlTask } from './learning/task.js';
 
 export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };

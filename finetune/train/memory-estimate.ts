@@ -11,7 +11,7 @@ import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
+import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packing.js';
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {

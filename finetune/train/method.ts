@@ -21,7 +21,7 @@ import { int8Weights } from '../engine/int8-weights.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
-import type { MethodSettings } from './settings/method-settings.js';
+import type { MethodSettings } from './train-config.js';
 
 export type Method =
   | {

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadLearningConfig } from '../../finetune/rl/learning-config.js';
+import { loadLearningConfig } from '../../finetune/rl/rl-config.js';
 import { isNumericConfig, loadNumericConfig } from '../../finetune/rl/numeric/numeric-config.js';
 import { rlKind } from '../../finetune/rl/rl-config.js';
 import { loadTrainConfig, trainingKind } from '../../finetune/train/train-config.js';

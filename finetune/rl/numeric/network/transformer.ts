@@ -17,8 +17,8 @@ import type { StoredTensors } from '../../../../src/models/local/weights/safeten
 import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { storedModel } from '../../../engine/first-values.js';
 import { elementCount, inputParameters, type ParameterShape } from '../../../engine/trainable.js';
-import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './mlp.js';
 import type { NetworkDefinition, Row } from './network.js';
+import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './network.js';
 
 /** How the decoder reads numbers. */
 export type Reading =
