@@ -4,7 +4,7 @@ import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { isGguf } from '../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
   readSafetensors,

@@ -8,7 +8,7 @@ import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/conte
 import { openPage } from '../../src/base/open-page.js';
 import { formatBytes, formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';

@@ -1,8 +1,7 @@
 /** A language model used as a policy: how it is shown an environment, and how its replies become actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
-import { type Choice, listedChoices } from './choices.js';
-import { type Reading, readAction } from './reading.js';
+import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 
 /** What is known in addition to an observation. */
 export interface Moment {
@@ -64,7 +63,7 @@ export function defaultAskAgain(choices?: readonly Choice[]): string {
   return `That names no action that is possible now.${named} Reply with the action.`;
 }
 
-const shown = (observation: Observation): string =>
+export const shown = (observation: Observation): string =>
   typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
 
 function actionWords(space: Exclude<Space, { kind: 'text' }>): string {

@@ -1,11 +1,19 @@
 /** Plays episodes with an agent, many in parallel: each turn requests the replies of all unfinished games. */
 import { append } from '../base/append.js';
-import type { Action, BoxSpace, Observation, Step, TextInfo } from '../environments/environment.js';
+import type {
+  Action,
+  BoxSpace,
+  Environment,
+  EnvironmentSpec,
+  Observation,
+  Step,
+  TextInfo,
+} from '../environments/environment.js';
+import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
 import { type Agent, defaultAskAgain, type Moment } from './agent.js';
-import type { Arena } from './arena.js';
-import { type Choice, listedChoices } from './choices.js';
+import { type Choice, listedChoices } from './reading.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
@@ -253,4 +261,41 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {
   const vector = low.map((from, i) => from + (high[i]! - from) * random.random());
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;
+}
+
+/** Where agents play: games that advance in parallel, in this process or in another program. */
+
+export interface Arena extends EnvironmentSpec {
+  readonly batch: EpisodeBatch;
+  close(): void | Promise<void>;
+}
+
+/** @param environments of the same kind, one for each concurrent game */
+export function localArena(environments: readonly Environment[]): Arena {
+  const [first] = environments;
+  const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;
+  return {
+    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    batch: {
+      slots: environments.length,
+      reset: async (seeds) => seeds.map((seed, slot) => environments[slot]!.reset(seed)),
+      step: async (moves) => moves.map(({ slot, action }) => environments[slot]!.step(action)),
+      ...(info && { info: (slot) => environments[slot]!.info!() }),
+      ...(objective && { objective: (slot) => environments[slot]!.objective!() }),
+      ...(gold && { gold: async (slot) => environments[slot]!.gold!() ?? [] }),
+    },
+    close() {
+      for (const environment of environments) environment.close?.();
+    },
+  };
+}
+
+/** Uses the first batch of a remote environment. */
+export function remoteArena(environment: RemoteEnvironment): Arena {
+  const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
+  return {
+    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    batch: batches[0]!,
+    close: () => environment.close(),
+  };
 }

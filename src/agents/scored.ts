@@ -5,7 +5,7 @@
 
 import { createGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';
-import type { Choice } from './choices.js';
+import type { Choice } from './reading.js';
 import type { Scoring } from './settings.js';
 
 /** An action and its score. */

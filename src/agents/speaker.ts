@@ -2,7 +2,7 @@
 
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage, LanguageModel } from '../models/language-model.js';
-import type { Choice } from './choices.js';
+import type { Choice } from './reading.js';
 
 export interface Reply {
   readonly text: string;

@@ -5,7 +5,7 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { isGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { makeRoom, writeParts } from '../file-parts.js';
 import type { MergeHooks } from '../merge.js';

@@ -15,7 +15,7 @@ import {
 } from '../../../src/format/numbers.js';
 import { createProgress, type Progress } from '../../../src/format/progress.js';
 import { shellWord } from '../../../src/format/shell-word.js';
-import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { lockRun } from '../../../src/storage/lock.js';

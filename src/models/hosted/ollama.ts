@@ -14,12 +14,11 @@ import { imageTokens, mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema, autoSchema } from './answer-schema.js';
-import { createRate } from './create-rate.js';
 import { jsonFetch } from './json-fetch.js';
-import { contextRemedy, readCompletion, readResponse } from './ollama-reply.js';
+import { contextRemedy, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
-import { PromptFloor } from './prompt-floor.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
+import { createRate } from './shared-rate.js';
 
 /** The reply of `show`: it has the context length under `<architecture>.context_length`. */
 const modelSchema = z.object({

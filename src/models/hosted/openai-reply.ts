@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
-import { kindOf } from './json-fetch.js';
+import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
-import { serverError } from './server-error.js';
 
 /** Part of a message's content where a server splits it (Mistral's reasoning models do). */
 const contentPart = z.object({

@@ -1,5 +1,7 @@
-import OpenAI from 'openai';
+import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import { z } from 'zod';
+import { append } from '../../base/append.js';
 import type { CommandContext } from '../../base/context.js';
 import {
   type ChatMessage,
@@ -11,7 +13,6 @@ import {
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
-import { createRate } from './create-rate.js';
 import {
   adapt,
   type Dialect,
@@ -25,7 +26,7 @@ import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
-import { servedContext } from './served-context.js';
+import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
@@ -239,4 +240,53 @@ function hintFor(
     default:
       return undefined;
   }
+}
+
+/** What servers call the longest prompt and answer together; of llama.cpp's two names, the first is what a slot holds. */
+const names = [
+  ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
+  ...['n_ctx', 'n_ctx_train'],
+];
+
+const factsSchema = z.record(z.string(), z.unknown());
+
+function lengthsIn(facts: unknown): readonly number[] {
+  const { data = {} } = factsSchema.safeParse(facts);
+  const isLength = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
+  return names.map((name) => data[name]).filter((value): value is number => isLength(value));
+}
+
+/** A run doesn't wait longer for what it can do without. */
+const patienceMs = 5_000;
+
+/**
+ * Tokens of prompt and answer together, as the server's list of models states them; undefined where it doesn't.
+ * @throws the reason of the signal once it is aborted
+ */
+export async function servedContext(
+  settings: ClientOptions,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const client = new OpenAI({ ...settings, fetch: jsonFetch });
+  const asked = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
+  const get = async (path: string): Promise<Record<string, unknown>> => {
+    try {
+      return factsSchema.parse(await client.get(path, { signal: asked }));
+    } catch {
+      signal?.throwIfAborted();
+      return {};
+    }
+  };
+  const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
+  const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
+  // A server of one model answers by any name.
+  const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
+  const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
+  // Earlier versions of llama.cpp list only what the model was trained with.
+  if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
+    const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
+    append(lengths, lengthsIn(props.default_generation_settings));
+  }
+  return lowestLimit(...lengths);
 }

@@ -1,4 +1,5 @@
 /** A rate of requests that one process keeps: each waits for its turn. */
+
 import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';

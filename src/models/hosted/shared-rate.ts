@@ -2,6 +2,7 @@
  * A rate of requests that processes of several machines keep together, by a record of grants on their file system. Times are
  * those of its clock; a process knows them by when it wrote there last, and its own clock only tells how long that is ago.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import process from 'node:process';
 import { abortable } from '../../base/abortable.js';
@@ -9,9 +10,9 @@ import { createGenerator } from '../../random/generator.js';
 import { makeDirectory } from '../../storage/files.js';
 import { tryLease } from '../../storage/lease.js';
 import { readSharedRecord, replaceSharedRecord } from '../../storage/shared-record.js';
-import type { Turn } from '../language-model.js';
-import { never, type RateClock, toldMs } from './rate.js';
-import { cellMs, type Granted, giveBack, grant } from './rate-cells.js';
+import type { RequestRate, Turn } from '../language-model.js';
+import { MinuteWindow, never, type RateClock, toldMs } from './rate.js';
+import { waitOnClock } from './retry.js';
 
 export interface SharedRateSettings {
   /** Its own. */
@@ -27,6 +28,9 @@ const margin = { beginMs: 100, endMs: 500 } as const;
 
 /** The first and the longest pause before the lease is tried again. */
 const pauses = { firstMs: 10, longestMs: 100 } as const;
+
+/** In milliseconds. Longer cells lose more of the limit, shorter ones leave less time to send what was granted. */
+export const cellMs = 4000;
 
 /** Requests of so long ago tell how many are expected. */
 const expectedMs = 2 * cellMs;
@@ -174,4 +178,94 @@ export class SharedRate {
   #isAhead(cell: number): boolean {
     return this.#latest() <= (cell + 1) * cellMs - margin.endMs;
   }
+}
+
+/**
+ * A rate that many processes share, as numbers: time is cut into cells, and each cell has room for so many requests that no
+ * window of a minute, wherever it begins, holds more than the limit.
+ */
+
+const minuteMs = 60_000;
+
+/** The cells that a window of a minute touches at most. */
+const cellsOfWindow = minuteMs / cellMs + 1;
+
+/** Requests granted in each cell of now and later, by its number since 1970. */
+export type Granted = Readonly<Record<string, number>>;
+
+/** Any 16 cells in a row have room for the limit together, whether it divides by 16 or not. */
+export const roomOf = (cell: number, perMinute: number): number =>
+  Math.floor(((cell + 1) * perMinute) / cellsOfWindow) - Math.floor((cell * perMinute) / cellsOfWindow);
+
+export interface Wanted {
+  readonly perMinute: number;
+  /** The first cell in which a request could be sent. */
+  readonly first: number;
+  /** Requests that wait. */
+  readonly now: number;
+  /** Requests that are expected in the first cell. */
+  readonly ahead: number;
+}
+
+/**
+ * Grants the earliest free places to requests that wait, however late these are: who comes first is first. Expected
+ * requests get some of what is free in the first cell, up to half of it, so that they keep nobody waiting.
+ * @returns the cells, in their order, and all that is granted now
+ */
+export function grant(
+  granted: Granted,
+  wanted: Wanted,
+): { readonly cells: readonly number[]; readonly granted: Granted } {
+  const { ahead, first, now, perMinute } = wanted;
+  const after = new Map(
+    Object.entries(granted)
+      .map(([cell, count]) => [Number(cell), count] as const)
+      .filter(([cell]) => cell >= first),
+  );
+  const taken = (cell: number) => after.get(cell) ?? 0;
+  const cells: number[] = [];
+  const take = (cell: number) => {
+    after.set(cell, taken(cell) + 1);
+    cells.push(cell);
+  };
+  for (let cell = first; cells.length < now; cell++)
+    while (cells.length < now && taken(cell) < roomOf(cell, perMinute)) take(cell);
+  while (cells.length < now + ahead && taken(first) + 1 <= roomOf(first, perMinute) / 2) take(first);
+  return { cells: cells.toSorted((a, b) => a - b), granted: Object.fromEntries(after) };
+}
+
+/** Takes grants back that were not used, of cells that have not begun. */
+export function giveBack(granted: Granted, cells: readonly number[]): Granted {
+  const after: Record<string, number> = { ...granted };
+  for (const cell of cells) {
+    const left = (after[cell] ?? 0) - 1;
+    if (left > 0) after[cell] = left;
+    else delete after[cell];
+  }
+  return after;
+}
+
+const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
+
+/**
+ * The rate `model.requestsPerMinute`: kept by one run, or by all that share a directory.
+ * @param perMinute undefined where nothing is limited
+ * @param server what tells a server, its account and its model from others, with which the rate is not shared
+ */
+export function createRate(
+  perMinute: number | undefined,
+  server: readonly (string | undefined)[],
+  clock: RateClock = processClock,
+): RequestRate | undefined {
+  if (perMinute === undefined) return undefined;
+  const own = new MinuteWindow(perMinute, clock);
+  let shared: SharedRate | undefined;
+  return {
+    turn: (turn) => (shared ?? own).turn(turn),
+    share(directory) {
+      const name = createHash('sha256').update(JSON.stringify(server)).digest('hex').slice(0, 16);
+      shared = new SharedRate({ directory: join(directory, `rate-${name}`), perMinute, clock });
+    },
+    close: () => shared?.close(),
+  };
 }

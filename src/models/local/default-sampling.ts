@@ -1,8 +1,7 @@
 /** Default sampling settings of a local model. */
-import { plainSampling } from '../language-model.js';
+import { plainSampling, type SamplingChoice } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';
-import { familySampling } from './weights/family-sampling.js';
 import {
   readGenerationDefaults,
   type SamplingLayer,
@@ -10,7 +9,7 @@ import {
   samplingOf,
   valuesOf,
 } from './weights/generation-config.js';
-import { isGguf, openGguf } from './weights/gguf.js';
+import { type GgufFile, isGguf, openGguf } from './weights/gguf.js';
 
 type Sampled = Pick<
   LocalConfig,
@@ -55,3 +54,27 @@ export const withDefaultSampling = <Config extends Sampled>(model: Config): Conf
   ...valuesOf(defaultSampling(model)),
   heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });
+
+/** Sampling settings recommended by the publishers of model families whose GGUF files don't include them. */
+
+/**
+ * Keyed by the start of `general.basename` or `general.name`, reduced to letters and digits; the first match
+ * wins. Only families whose publisher's figures we have checked (Qwen2.5 and Qwen3: generation_config.json;
+ * Gemma 3: model card), November 2026. Omits Qwen2.5's repetition penalty (1.05 to 1.1), which makes a model
+ * avoid digits that occur in the prompt.
+ */
+const families: readonly (readonly [RegExp, SamplingChoice])[] = [
+  [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],
+  [/^qwen(2|3)/, { temperature: 0.7, topP: 0.8, topK: 20 }],
+  [/^gemma3/, { temperature: 1, topP: 0.95, topK: 64 }],
+];
+
+/** @returns undefined for an unknown family */
+export function familySampling({ metadata }: GgufFile): SamplingChoice | undefined {
+  const names = ['general.basename', 'general.name'].map((key) =>
+    String(metadata.get(key) ?? '')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, ''),
+  );
+  return families.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
+}

@@ -2,9 +2,8 @@
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
-import { type AnswerForm, writtenAnswer } from '../notation/grammar.js';
+import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
 import type { Telling } from '../notation/telling.js';
-import { formatParameters } from '../notation/written.js';
 import { historyTokens, type MemoryConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';

@@ -340,4 +340,3 @@ export type FailureContext = z.output<typeof failureSchema>;
 export type TaskContext = z.output<typeof taskContextSchema>;
 export type ProgressContext = z.output<typeof progressSchema>;
 export type PromptContext = z.output<typeof promptContextSchema>;
-export type CorrectionContext = z.output<typeof correctionContextSchema>;

@@ -1,5 +1,5 @@
 /** Formats scores for prompts: two decimals, plus as many more as needed to tell scores apart. */
-import { formatValue } from '../notation/written.js';
+import { formatValue } from '../notation/grammar.js';
 
 interface Scored {
   /** 0 for the warm-up. */

@@ -6,8 +6,7 @@ import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '.
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../notation/changes.js';
-import type { AnswerForm } from '../notation/grammar.js';
-import { exampleAnswer, formatValue } from '../notation/written.js';
+import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
 import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
 import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';

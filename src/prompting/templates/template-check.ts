@@ -3,7 +3,6 @@
  * unknown variable only when it is reached, and not inside the arguments of a block.
  */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
-import type { TemplateHelpers } from './helpers.js';
 import {
   assured,
   fieldNames,
@@ -21,6 +20,11 @@ export interface ParsedTemplate {
   readonly source: string;
   readonly program: hbs.AST.Program;
 }
+
+export type Helper = string | number | boolean | ((...given: unknown[]) => unknown);
+
+/** What a user's templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
+export type TemplateHelpers = ReadonlyMap<string, Helper>;
 
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];

@@ -5,6 +5,7 @@ import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type Handlebars from 'handlebars';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 import { deepest, type ParsedTemplate } from './template-check.js';
 
@@ -19,6 +20,31 @@ export function isFile(path: string): boolean {
 
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/**
+ * A template of a set.
+ * @param required names of all templates of such a set
+ * @param field that names the set
+ * @param example built-in set to copy from, below the package's `prompts`
+ * @throws UserError if the set lacks it
+ */
+export function fileOfSet(
+  folder: string,
+  name: string,
+  required: readonly string[],
+  field: string,
+  example: string,
+): string {
+  const file = join(folder, `${name}.hbs`);
+  if (isFile(file)) return file;
+  throw new UserError({
+    field,
+    file,
+    message: `the prompt set lacks ${name}.hbs`,
+    alternatives: required.map((one) => `${one}.hbs`),
+    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', example)} and change it`,
+  });
 }
 
 /**

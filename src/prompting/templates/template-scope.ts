@@ -32,6 +32,10 @@ function isList(data: Fact): data is readonly Fact[] {
   return Array.isArray(data);
 }
 
+/** The shape of a context with an additional field. */
+export const withField = (context: Shape, name: string, field: Shape): Shape =>
+  context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
+
 /** All variables in schema order. */
 export function variablesOf(
   schema: z.core.$ZodType,

@@ -6,7 +6,7 @@ import { readDecoderConfig } from '../families/hf-config.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export type SystemMessages = 'rendered' | 'left-out' | 'refused';

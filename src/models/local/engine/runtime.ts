@@ -8,10 +8,10 @@ import {
   cacheShape,
   KeyValueCache,
   type NewEntries,
+  type States,
   type TokenCache,
 } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
-import type { States } from './states.js';
 
 export interface SessionSettings {
   /** Execution provider of the runtime: `cpu`, `cuda`, `webgpu`, … */

@@ -6,8 +6,7 @@
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
-import { gpt2 } from './gpt2-family.js';
-import { lfm2, qwen35 } from './recurrent-families.js';
+import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';

@@ -1,8 +1,14 @@
 import { append } from '../../../base/append.js';
 import { smallest } from '../../../statistics/descriptive.js';
-import type { NewEntries, TokenCache } from '../engine/key-value-cache.js';
+import {
+  joinedStates,
+  keptStates,
+  type NewEntries,
+  type States,
+  type TokenCache,
+  tiledStates,
+} from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
-import { joinedStates, keptStates, type States, tiledStates } from '../engine/states.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
 import type { HeldPrompt } from './prompt-caches.js';

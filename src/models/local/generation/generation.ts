@@ -1,18 +1,15 @@
 import { append } from '../../../base/append.js';
 import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
-import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
+import { cacheShape, type TokenCache, tiledStates, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
-import { tiledStates } from '../engine/states.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
-import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
+import { Candidate, type GenerationHooks, type GenerationRequest, scoreTexts } from './candidate.js';
 import { type Begun, CandidateRows, type Work } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
-import { scoreTexts } from './scoring.js';
-import { TurnQueue } from './turn-queue.js';
 
 export class AbortedError extends Error {
   override readonly name = 'AbortedError';
@@ -256,4 +253,40 @@ function resolveFinished(works: readonly Begun[]): void {
         promptTokens: request.prompt.length,
         cachedTokens,
       });
+}
+
+/**
+ * Alternates between lanes, first come, first served within each, so that many jobs for one adapter don't
+ * delay those for another.
+ */
+export class TurnQueue<Lane, T> {
+  /** Lanes with waiting items, the next one first. */
+  readonly #lanes = new Map<Lane, T[]>();
+
+  add(lane: Lane, item: T): void {
+    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
+  }
+
+  /** The item that `take` would return. */
+  first(lane: Lane): T | undefined {
+    return this.#lanes.get(lane)?.[0];
+  }
+
+  /** Whether items are waiting in other lanes. */
+  othersThan(lane: Lane): boolean {
+    return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
+  }
+
+  /** Takes the next item, by default from the lane whose turn it is; undefined if none is waiting. */
+  take(lane: Lane | undefined = this.#next()): T | undefined {
+    const waiting = this.#lanes.get(lane!);
+    const item = waiting?.shift();
+    this.#lanes.delete(lane!);
+    if (waiting !== undefined && waiting.length > 0) this.#lanes.set(lane!, waiting);
+    return item;
+  }
+
+  #next(): Lane | undefined {
+    return this.#lanes.keys().next().value;
+  }
 }

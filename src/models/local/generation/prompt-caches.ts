@@ -1,6 +1,5 @@
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
-import type { TokenCache } from '../engine/key-value-cache.js';
-import { StatePlaces } from '../engine/states.js';
+import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
 
 /** A prompt with cached keys and values. */
 export interface HeldPrompt {

@@ -2,11 +2,11 @@
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
 import { freeCores } from '../engine/device.js';
+import type { States } from '../engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../engine/runtime.js';
-import type { States } from '../engine/states.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { Quantization } from '../weights/quantization.js';
 import { buildGraph } from './engine.js';
 

@@ -1,6 +1,5 @@
 import type { Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
-import { projectionWidths } from './parameters.js';
+import { capped, type DecoderBuild, normalised, projectionWidths, scaledBy } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Previously computed keys and values of one layer. */

@@ -5,7 +5,7 @@
  */
 import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
 import type { Value } from './graph.js';
-import type { DecoderBuild } from './norm.js';
+import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {

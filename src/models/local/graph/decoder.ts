@@ -29,8 +29,7 @@ import {
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
-import type { ParameterSource } from './parameters.js';
+import { capped, type DecoderBuild, normalised, type ParameterSource, scaledBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 

@@ -5,7 +5,7 @@
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';
 import type { Value } from './graph.js';
-import { type DecoderBuild, normalised } from './norm.js';
+import { type DecoderBuild, normalised } from './parameters.js';
 
 interface Mixed {
   /** [N, H] */

@@ -2,7 +2,7 @@
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Rope } from '../weights/rope.js';
 import type { Value } from './graph.js';
-import type { DecoderBuild } from './norm.js';
+import type { DecoderBuild } from './parameters.js';
 
 /**
  * Angular frequencies of the rotary embedding in radians per token: width / 2 values. Rounded to float32

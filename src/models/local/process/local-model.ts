@@ -8,8 +8,8 @@ import {
   plainSampling,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
+import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
-import { requireRuntime } from '../engine/require-runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import type { GeneratedAnswer, GenerateJob, JobResult } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
@@ -18,7 +18,7 @@ import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**

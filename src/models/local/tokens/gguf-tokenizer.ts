@@ -1,7 +1,7 @@
 /** The tokenizer in a GGUF file's metadata, in the words of `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { preTokenizers } from './pre-tokenizers.js';
+import { preTokenizers } from './tokenizer-settings.js';
 
 /** Kinds of tokens in GGUF. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;

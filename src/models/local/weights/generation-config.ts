@@ -3,8 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
-import { isGguf, openGguf } from './gguf.js';
-import { ggufEndTokens } from './gguf-end-tokens.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
 /** Ten times the size of the largest vocabularies. Tables are as long as the largest id. */
 export const largestTokenId = 4_194_303;
@@ -112,4 +111,34 @@ export function samplingText(sourced: SourcedSampling): string {
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
+}
+
+/** Spellings of tokens that end an answer; the file names only one of them. */
+const endSpellings = new Set([
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|im_end|>',
+  '<|end|>',
+  '<|return|>',
+  '<|call|>',
+  '<end_of_turn>',
+  '<turn|>',
+  '<|endoftext|>',
+  '<|end_of_text|>',
+  '<eos>',
+  '</s>',
+]);
+
+/** GGUF's token type for plain text. */
+const normal = 1;
+
+/** Ids of tokens that end an answer: those named in the file, and those with known spellings. */
+export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
+  const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
+  const tokens = metadata.get('tokenizer.ggml.tokens');
+  const kinds = metadata.get('tokenizer.ggml.token_type');
+  const spelled = (Array.isArray(tokens) ? tokens : []).flatMap((token, id) =>
+    endSpellings.has(String(token)) && (!Array.isArray(kinds) || kinds[id] !== normal) ? [id] : [],
+  );
+  return [...new Set([...named.filter((id) => typeof id === 'number'), ...spelled])];
 }

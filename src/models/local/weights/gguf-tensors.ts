@@ -1,9 +1,9 @@
 /** Tensors of a GGUF file by the Hugging Face names that the decoder uses. */
 import { UserError } from '../../../base/errors.js';
-import type { GgufFile } from './gguf.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
 import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
 import { ggufFamilies } from './gguf-families.js';
-import type { StoredTensor, StoredTensors } from './safetensors.js';
+import { directoryWeights, type StoredTensor, type StoredTensors } from './safetensors.js';
 
 /** Modules of a layer: llama.cpp's names mapped to Hugging Face's. */
 const layerModules: Readonly<Record<string, string>> = {
@@ -117,4 +117,14 @@ export function ggufName(architecture: string, name: string): string {
     if (known !== undefined) return `blk.${layer}.${known}.${part}`;
   }
   throw new Error(`llama.cpp has no name for ${name}`);
+}
+
+/**
+ * Every tensor of a model by its Hugging Face name.
+ * @param model its directory, or a GGUF file
+ * @throws UserError if there are no weights, or one of their files is missing or damaged
+ */
+export function openWeights(model: string): StoredTensors {
+  if (!isGguf(model)) return directoryWeights(model);
+  return ggufTensors(openGguf(model));
 }

@@ -1,9 +1,20 @@
 /** A summary of a model directory, printed by `policyloop models check`. */
+
+import { basename } from 'node:path';
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf } from '../../../base/errors.js';
+import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
 import { defaultSampling } from '../default-sampling.js';
 import { type Devices, findDevices } from '../engine/find-devices.js';
-import { attempt, inspectModel, type ModelReport } from '../engine/inspect.js';
+import {
+  attempt,
+  checkModel,
+  inspectModel,
+  type ModelReport,
+  type SystemMessages,
+  summariseWeights,
+} from '../engine/inspect.js';
+import { readDecoderConfig } from '../families/hf-config.js';
 import type { QuantizationLoss } from '../generation/quantization-loss.js';
 import { decoderTensors } from '../graph/parameters.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
@@ -11,13 +22,14 @@ import {
   type GenerationDefaults,
   readGenerationDefaults,
   type SourcedSampling,
+  samplingText,
 } from '../weights/generation-config.js';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
-export interface ModelFacts extends ModelReport {
+export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   /** The publisher's recommended sampling settings, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
@@ -40,12 +52,12 @@ export interface MemoryNeed {
  * @param quantization whose quality loss to measure; takes a minute for half a billion parameters
  * @param reference by which the model was named, if it is in a store
  */
-export async function modelFacts(
+export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
   ignoredKeys: readonly string[] = [],
   reference = directory,
-): Promise<ModelFacts> {
+): Promise<ModelSummary> {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems, ...templateProblems(report)];
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
@@ -131,3 +143,113 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 
 /** Bits per weight, including its share of the block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
+
+/** Formats the summary of a model directory for the terminal. */
+
+const systemTexts: Readonly<Record<SystemMessages, string>> = {
+  rendered: 'takes a system message',
+  'left-out': 'takes no system message: it is left out, and the model reads the others alone',
+  refused: 'takes no system message, and refuses one',
+};
+
+export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
+  const { config, weights, tokenizer, generation, memory, devices, loss, problems, sampling } = facts;
+  const rows: (readonly [string, string])[] = [];
+  if (config !== undefined) rows.push(['architecture', architectureText(config)]);
+  if (weights !== undefined) {
+    rows.push([
+      'parameters',
+      `${formatCount(weights.parameters)}, ${weights.dtypes.join(', ')}, ${formatBytes(weights.bytes)} in ${plural(weights.files, 'file')}`,
+    ]);
+  }
+  if (config !== undefined && memory !== undefined) {
+    const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
+    rows.push(['memory', `${sizes.join(', ')} of weights, and about 200 MB for the program`]);
+    const full = formatBytes(memory.contextToken * config.contextTokens);
+    rows.push([
+      'context',
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when it is full`,
+    ]);
+  }
+  if (tokenizer !== undefined) {
+    rows.push(['template', `${basename(tokenizer.templateFile)}, ${systemTexts[tokenizer.system]}`]);
+    const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
+    const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
+    rows.push([
+      'tokenizer',
+      `${basename(tokenizer.file)}, an answer ends at token ${ends.join(' or ') || '(none)'}`,
+    ]);
+  }
+  if (sampling !== undefined)
+    rows.push(
+      ['free text', samplingText(sampling)],
+      ['constrained', 'temperature 1, the whole distribution (model.format: auto or constrained)'],
+    );
+  if (devices !== undefined)
+    append(rows, [
+      ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
+      ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
+    ]);
+  if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
+  rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
+  return rows;
+}
+
+function architectureText(config: DecoderConfig): string {
+  const { architecture, layers, hidden, heads, kvHeads, tied } = config;
+  return (
+    `${architecture}, ${layers.length} layers of width ${hidden}, ${heads} heads with ${kvHeads} for keys and values` +
+    (tied ? ', output layer shared with the embedding' : '')
+  );
+}
+
+function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {
+  return (
+    `perplexity ${perplexity.exact.toPrecision(5)} → ${perplexity.quantized.toPrecision(5)}, ` +
+    `divergence ${divergence.toPrecision(2)} nats a token, ` +
+    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} places`
+  );
+}
+
+/** One-line summary of a model, for `policyloop models list`. */
+
+export interface ModelOverview {
+  readonly parameters?: number;
+  readonly bytes?: number;
+  /** For example `Q4_K`; most frequent first. */
+  readonly dtypes?: readonly string[];
+  readonly contextTokens?: number;
+  /** The first reason why it can't be run, as far as config and weights show. */
+  readonly problem?: string;
+}
+
+/** @param model its directory, or a GGUF file; its tokenizer is not read, because that takes seconds */
+export function modelOverview(model: string): ModelOverview {
+  try {
+    const { contextTokens } = readDecoderConfig(model);
+    const { parameters, bytes, dtypes } = summariseWeights(openWeights(model));
+    const summary = { parameters, bytes, dtypes, contextTokens };
+    const problem = problemOf(() => checkModel(model));
+    return problem === undefined ? summary : { ...summary, problem };
+  } catch (error) {
+    return { problem: textOf(error) };
+  }
+}
+
+function problemOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return textOf(error);
+  }
+}
+
+/** One line: the field, its value, and the problem. */
+function textOf(error: unknown): string {
+  const [problem] = problemsOf(error);
+  if (problem === undefined) return String(error);
+  const { field, value, message } = problem;
+  const stated = typeof value === 'string' ? ` ${value.slice(0, 40)}` : '';
+  return `no: ${field === undefined || field === 'model.path' ? '' : `${field}${stated}: `}${message}`;
+}
