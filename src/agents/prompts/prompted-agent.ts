@@ -177,10 +177,7 @@ const vector = z
   .describe('Set if an action is a list of numbers');
 
 /** Variables of all templates. */
-const common = {
-  json: flag.describe('True if the reply must be a JSON object'),
-  vector,
-};
+const common = { json: flag.describe('True if the reply must be a JSON object'), vector };
 
 /** Variables of `system.hbs`, in addition to `facts` of the environment. */
 export const systemSchema = z.strictObject({

@@ -90,11 +90,7 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const url = new URL(given);
   if (hasSecretQuery(url)) {
     const variable = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
-    throw new UserError({
-      field: 'model.baseUrl',
-      ...secretQuery,
-      message: variable + secretQuery.message,
-    });
+    throw new UserError({ field: 'model.baseUrl', ...secretQuery, message: variable + secretQuery.message });
   }
   return url;
 }

@@ -39,11 +39,7 @@ export function modulesNamed(names: readonly string[], config: DecoderConfig): A
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
     return [
-      {
-        name: name.slice(0, -'.weight'.length),
-        width: { in: shape[1]!, out: shape[0]! },
-        scaled: false,
-      },
+      { name: name.slice(0, -'.weight'.length), width: { in: shape[1]!, out: shape[0]! }, scaled: false },
     ];
   });
 }

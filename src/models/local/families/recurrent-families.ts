@@ -110,11 +110,7 @@ export const lfm2: Family = {
       bias: config.conv_bias ?? false,
     }),
   },
-  options: (config) => ({
-    qkNorm: true,
-    intermediate: adjustedWidth(config),
-    modules: lfm2Modules,
-  }),
+  options: (config) => ({ qkNorm: true, intermediate: adjustedWidth(config), modules: lfm2Modules }),
 };
 
 const lfm2Modules: DecoderConfig['modules'] = {

@@ -98,10 +98,7 @@ function gatedDelta(
   const open = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
   const gated = g.op('Mul', [normalised(build, heads, `${module}.norm`, 0), open]);
   const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
-  return {
-    output: parameters.linear(`${module}.out_proj`, flat, false),
-    states: [convolutionState, state],
-  };
+  return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
 /** [valueHeads], negative. */

@@ -192,10 +192,7 @@ function languageModel(
     },
     async context() {
       const tokenizer = await openTokenizer();
-      return {
-        tokens: localContext(config),
-        count: (messages) => tokenizer.encodePrompt(messages).length,
-      };
+      return { tokens: localContext(config), count: (messages) => tokenizer.encodePrompt(messages).length };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();

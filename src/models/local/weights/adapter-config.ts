@@ -79,11 +79,7 @@ export function parseAdapterConfig(
       field: 'target_modules',
       message: 'is missing: nothing says what is changed',
     });
-  const scaling = {
-    rank: fields.r,
-    alpha: fields.lora_alpha,
-    rankStabilized: fields.use_rslora ?? false,
-  };
+  const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
     ...scaling,
     base: fields.base_model_name_or_path ?? undefined,
@@ -95,11 +91,7 @@ export function parseAdapterConfig(
       return new Map(
         targets.map((module) => [
           module,
-          {
-            ...scaling,
-            rank: ranks.get(module) ?? scaling.rank,
-            alpha: alphas.get(module) ?? scaling.alpha,
-          },
+          { ...scaling, rank: ranks.get(module) ?? scaling.rank, alpha: alphas.get(module) ?? scaling.alpha },
         ]),
       );
     },

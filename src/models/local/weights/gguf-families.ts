@@ -202,10 +202,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   gemma3: {
     ...gemma,
     keys: [...capKeys, 'attention.sliding_window_pattern', 'rope.freq_base_swa'],
-    aliases: {
-      'rope.global.freq_base': 'rope.freq_base',
-      'rope.local.freq_base': 'rope.freq_base_swa',
-    },
+    aliases: { 'rope.global.freq_base': 'rope.freq_base', 'rope.local.freq_base': 'rope.freq_base_swa' },
     defaults: { 'attention.layer_norm_rms_epsilon': 1e-6 },
     config: (value) => ({
       model_type: 'gemma3_text',
@@ -217,9 +214,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       // Ollama's own files omit the scaling of models with a long context.
       ...(value('rope.global.freq_base') !== undefined &&
         value('rope.scaling.type') === undefined &&
-        Number(value('context_length')) >= 131_072 && {
-          rope_scaling: { rope_type: 'linear', factor: 8 },
-        }),
+        Number(value('context_length')) >= 131_072 && { rope_scaling: { rope_type: 'linear', factor: 8 } }),
       rope_theta: value('rope.freq_base') ?? 1e6,
       rope_local_base_freq: value('rope.freq_base_swa') ?? 1e4,
     }),
