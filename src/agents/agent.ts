@@ -18,15 +18,11 @@ export interface Moment {
 /** The first three functions are required; the others have defaults. */
 export interface Agent {
   /**
-   * The system prompt; empty for none.
-   * @param objective of a text world's game, if the first turn, which states it, is no longer shown
+   * The system prompt; empty for none. `objective`: of a text world, once the first turn, which states it, isn't shown.
    */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
-  /**
-   * The action named in a reply; undefined if there is none.
-   * @param choices currently possible actions, if they can be listed
-   */
+  /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
@@ -34,9 +30,7 @@ export interface Agent {
   askAgain?(choices?: readonly Choice[]): string;
 }
 
-/**
- * A default agent for any environment: it shows observations as they are and takes the last action named in a reply.
- */
+/** A default agent for any environment: shows observations as they are, takes the last action named in a reply. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',

@@ -55,9 +55,7 @@ export interface GameSetting<R extends Reply> {
   readonly maxTurns: number;
 }
 
-/**
- * Seeds of an episode: of its initial state, and of the sampling. Episodes with the same `start` begin the same way.
- */
+/** Seeds of an episode's initial state and of the sampling. Episodes with the same `start` begin the same way. */
 export interface GameSeeds {
   readonly start: number;
   readonly sampling: number;
@@ -200,10 +198,7 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /**
-   * The latest turns that fit both `history` and the token budget. Replies since the last step that named no
-   * action are always kept, because the observation in question precedes them.
-   */
+  /** The latest turns that fit `history` and the token budget; unclear replies since the last step are always kept. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);

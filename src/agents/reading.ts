@@ -12,10 +12,7 @@ export type Reading = 'text' | 'json';
 /** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
-/**
- * The action named in a reply, ignoring its thinking; undefined if there is none.
- * @param choices currently possible actions, if they can be listed
- */
+/** The action named in a reply, ignoring its thinking; `choices`: those possible now, if listed. */
 export function readAction(
   reply: string,
   space: Space,
@@ -141,9 +138,8 @@ export interface Choice {
 const mostCombinations = 1000;
 
 /**
- * The choices of an action space; undefined if they can't be listed.
- * @param words names of a discrete space's actions, in order; defaults to their numbers
- * @param info current state of a text world, whose admissible commands are the choices
+ * The choices of an action space: named by `words` or numbers, or a text world's admissible commands; undefined if
+ * unlisted.
  */
 export function listedChoices(
   space: Space,

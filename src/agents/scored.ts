@@ -1,7 +1,4 @@
-/**
- * Scored actions: picks an action by the model's log-probabilities of each one as an answer, so that every
- * action is valid.
- */
+/** Scored actions: picks one by the model's log-probabilities of each as an answer, so every action is valid. */
 
 import { createGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';
@@ -17,10 +14,7 @@ export interface ScoredChoice {
   readonly probability: number;
 }
 
-/**
- * @param logProbabilities of each choice's tokens, including the end-of-answer token
- * @throws RangeError if their number differs from that of the choices
- */
+/** Scores choices by the log-probabilities of their tokens, including the end token. */
 export function scoredChoices(
   choices: readonly Choice[],
   logProbabilities: readonly (readonly number[])[],

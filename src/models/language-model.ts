@@ -12,18 +12,12 @@ export interface NumberKind {
   readonly choices?: readonly number[];
 }
 
-/**
- * The form of an answer: a list of numbers, each after its label. Providers that can constrain decoding enforce it, in
- * this form or as a JSON object with the same list.
- */
+/** The form of an answer: a list of numbers, each after its label, or a JSON object with the same list. */
 export interface AnswerGrammar {
   /** Text before each number; from the second on with the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /**
-   * Text after the last number: the answer is the whole reply, apart from thinking. Absent: free text may come before the
-   * answer and after its line.
-   */
+  /** Text after the last number; if present, the answer is the whole reply, otherwise free text may surround it. */
   readonly closing?: string;
   /** Beginning of a label. Free text before the answer must not open a list with it, text after must not contain it. */
   readonly mention: string;
@@ -49,8 +43,7 @@ export interface Usage {
 }
 
 /**
- * How a provider was told the form of an answer: by a schema or grammar that it enforces, as any JSON, or by the prompt
- * alone.
+ * How the provider was told the format: by a schema or grammar that it enforces, as any JSON, or by the prompt alone.
  */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
 
@@ -83,10 +76,7 @@ export interface Completion {
   readonly sampled?: SampledTokens;
   /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];
-  /**
-   * Present where texts were to be scored: the log-probability of each token of each text, that of the end of the answer
-   * last. The text is then empty.
-   */
+  /** For texts to score: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
   /** Reasoning that the provider returned apart from the answer. */
   readonly reasoning?: string;
@@ -140,8 +130,7 @@ export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}):
 
 export interface GenerateOptions {
   /**
-   * One for each wanted completion, at least one; non-negative, below 2^31. The same seed gives the same answer where
-   * the provider can reproduce answers.
+   * One per completion, at least one; non-negative, below 2^31. The same seed gives the same answer if reproducible.
    */
   readonly seeds: readonly number[];
   /** In place of the model's own settings. */
@@ -205,10 +194,7 @@ export interface Turn {
 
 /** How often requests may be sent. */
 export interface RequestRate {
-  /**
-   * Waits until one more request may be sent, which the caller then does at once.
-   * @throws the reason of the signal, as soon as it is aborted
-   */
+  /** Waits until one more request may be sent, which the caller then does at once. @throws the signal's reason */
   turn(turn: Turn): Promise<void>;
   /** Keeps the rate together with all models of the same server that share the directory, of whichever process or machine. */
   share(directory: string): void;
@@ -229,30 +215,19 @@ export interface LanguageModel {
   /** Whether calls may have `images`. What a server makes of them depends on the model that it serves. */
   readonly seesImages?: boolean;
   /**
-   * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then
-   * asks for the others one at a time. Usage, latency, retries and warnings of the whole call stand on the first
-   * completion.
-   * @throws ModelError when the provider gave none (network, HTTP status, deadline). An empty or odd text is not
-   *   an error.
+   * One completion per seed, in order. A provider may return fewer: the caller then requests the rest one at a time.
+   * The first completion has usage, latency, retries and warnings of the whole call. An empty or odd text is not an
+   * error.
+   * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /**
-   * Loads the model before the first call and returns a description of what it runs on. A model without it is always
-   * ready.
-   * @throws UserError when it can't be used
-   */
+  /** Loads the model before the first call and returns what it runs on. @throws UserError if it can't be used */
   open?(): Promise<string>;
-  /**
-   * Asks the provider for the model's limits, without generating anything.
-   * @throws ModelError when the provider can't be asked
-   */
+  /** Asks the provider for the model's limits, without generating anything. @throws ModelError if that fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
   /** Learns how long prompts will become, in tokens: a server then makes room once and needn't load the model anew. */
   expect?(promptTokens: number): void;
-  /**
-   * Answers with this adapter from here on, without loading the model again. Only of models that were made so.
-   * @param directory may hold another adapter each time
-   */
+  /** Uses this adapter from now on, without reloading the model; the directory may hold another adapter each time. */
   adopt?(directory: string): void;
   /** Frees the model's resources. */
   close?(): Promise<void>;

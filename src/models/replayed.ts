@@ -26,16 +26,13 @@ export interface Cassette {
   readonly path: string;
   /** Id of the model that answered. */
   readonly model: string;
-  /**
-   * In the order of their writing, read anew each time. The later of two with one id counts: a resumed run asked again.
-   */
+  /** In order, read again each time. The later of two with the same id counts, because a resumed run asked again. */
   readonly calls: Iterable<RecordedCall>;
 }
 
 /**
- * Answers by the calls' ids. Recorded errors are thrown again; usage and latency are the recorded ones, but nothing is
- * waited for. A call that the run does not hold, and (with `onChange: fail`) one whose prompt is not the recorded one,
- * fails with the ModelError `not-recorded`, which ends a run.
+ * Answers calls by their ids, with recorded errors, usage and latency. A call that the run doesn't hold, or (with
+ * `onChange: fail`) whose prompt differs, throws the ModelError `not-recorded`, which ends a run.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,

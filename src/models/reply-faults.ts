@@ -7,17 +7,14 @@ const templateTokens = 8;
 const preambleTokens = 256;
 
 /**
- * An upper bound of the tokens of the messages with any common tokenizer: a token for each digit and sign (numbers are most
- * of a prompt here), one for every three letters, one for every byte of other scripts.
+ * An upper bound on the tokens of messages with any common tokenizer: one per digit, sign and byte of other scripts,
+ * one per three letters.
  */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/**
- * Tokens of a picture of some hundred pixels a side: more than most models take (85 to 1,100), and fewer than those that bill
- * it dearly.
- */
+/** Tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
 /** An upper bound of the tokens of a text alone. */
@@ -32,9 +29,8 @@ export function mostTokensOf(text: string): number {
 }
 
 /**
- * A lower bound of the tokens of the messages with any common tokenizer: none joins two words, or digits with anything else,
- * or more than four digits; marks may join one another, and the last one may join the word after it. A fifth is left
- * for the exceptions.
+ * A lower bound on the tokens of messages with any common tokenizer: none joins two words, or more than four digits. A
+ * fifth is subtracted for exceptions.
  */
 export function fewestTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
@@ -90,8 +86,8 @@ const loopRounds = 8;
 const absurd = 10;
 
 /**
- * Whether a text ends in one phrase over and over. Finds the shortest period of its end by the prefix function (Knuth,
- * Morris & Pratt 1977), in linear time.
+ * Whether a text ends in a repeated phrase: the shortest period of its end (Knuth, Morris & Pratt 1977), in linear
+ * time.
  */
 export function endsInLoop(text: string): boolean {
   // Reversed, so that a last round may be cut.
@@ -118,9 +114,8 @@ function cutWarning(read: number, fewest: number, window: number | undefined): s
 }
 
 /**
- * Keeps the token counts that can be right, estimates the others, and names what was wrong.
- * @param sent the messages, the limit of one completion in tokens where there was one, and the replies to them; where it
- *   is known, how many tokens the server's window holds, and how many of this prompt it must have read
+ * Keeps plausible token counts, estimates the others, and names what was wrong. `window` and `floor`: tokens that the
+ * server can read, and must have read of this prompt.
  */
 export function checkUsage(
   reported: ReportedCounts,
@@ -167,8 +162,8 @@ export function checkUsage(
 }
 
 /**
- * A lower bound of the tokens that a server read. Some templates leave the system message out; and a tokenizer that was
- * made for answers of this form (the embedded model's) needs fewer tokens than common ones: the reply shows by how much.
+ * A lower bound on the tokens that a server read: without the system message, which some templates omit, and scaled by
+ * the reply, because some tokenizers need fewer tokens.
  */
 function fewestRead(
   messages: readonly ChatMessage[],

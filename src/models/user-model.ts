@@ -23,8 +23,8 @@ type UserReplies = UserReply | readonly UserReply[];
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
   /**
-   * One reply, or one a seed where it `givesSeveral`. Whatever it throws makes the call count as failed; the next
-   * iteration asks again.
+   * One reply, or one per seed if it `givesSeveral`. If it throws, the call counts as failed; the next iteration asks
+   * again.
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
@@ -37,11 +37,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 
-/**
- * @param name its id where it has none
- * @param file that it comes from; undefined for an object
- * @throws UserError for a missing member; calls throw ModelError where `generate` throws or returns no text
- */
+/** Wraps a user's model. `file`: its module; undefined for an object. @throws UserError for a missing member */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);

@@ -36,11 +36,7 @@ export interface AgentOptions {
 const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/**
- * Opens the agent of a prompt set, or the default one for `plain`.
- * @throws UserError for a missing set or file, a syntax error, a template that uses something undefined, or a
- * set for another environment
- */
+/** Opens the agent of a prompt set, or the default one for `plain`. @throws UserError for an unusable set */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);

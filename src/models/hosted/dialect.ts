@@ -25,8 +25,8 @@ export interface Dialect {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
- * some of them ignore the newer name, which would leave the completion unbounded.
+ * OpenAI's reasoning models refuse `max_tokens`; some compatible servers ignore its newer name, so the limit would be
+ * lost.
  */
 export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
   refused: new Set(),
@@ -86,8 +86,8 @@ export function refusedKey(config: OpenAIConfig, sent: Fields, message: string):
 }
 
 /**
- * Learns from the refusal of a parameter that the user did not choose; false if there was none.
- * @param before what was known of the form when the request was sent: calls are concurrent
+ * Learns from a refusal of a parameter that the user did not choose; false if there was none. Calls are concurrent:
+ * `before` is what was known when the request was sent.
  */
 export function adapt(
   dialect: Dialect,
@@ -147,10 +147,7 @@ function stepDown(dialect: Dialect, message: string): void {
   }
 }
 
-/**
- * What a server made of the form that a reply was to have, under `format: auto`. One that ignores it is not sent it again.
- * @param sent what it was sent
- */
+/** How a server handled the requested format under `format: auto`; one that ignores a format isn't sent it again. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,

@@ -34,8 +34,7 @@ export const plainFetch: typeof fetch = async (input, init = {}) => {
 };
 
 /**
- * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.
- * @throws TryFailure for everything else.
+ * Sends `init` (method, headers, text body, signal); resolves with a 2xx JSON reply and throws TryFailure otherwise.
  */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
@@ -124,10 +123,7 @@ function failureOf(reply: Reply): TryFailure {
   );
 }
 
-/**
- * The words by which providers refuse a prompt for its content: Azure (`content_filter`), OpenAI
- * (`content_policy_violation`, flagged as `invalid_prompt`), DeepSeek, Alibaba, xAI, OpenRouter's moderation.
- */
+/** How Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter word the refusal of a prompt for its content. */
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
@@ -148,10 +144,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/**
- * Milliseconds that the server asks to wait, by `retry-after-ms` or `retry-after` (RFC 9110: seconds, or a date,
- * which is read against the server's own `date`).
- */
+/** The requested wait in milliseconds (RFC 9110: seconds, or a date, compared with the server's own `date`). */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));

@@ -101,8 +101,8 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 const endTokens = 2;
 
 /**
- * Ollama counts thoughts with the answer: their share of the text is taken for theirs.
- * @param uncounted tokens of thoughts that are in no count, estimated on the high side
+ * Ollama counts thoughts with the answer, so they are split by text length. `uncounted`: estimate of tokens in no
+ * count.
  */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
@@ -129,10 +129,7 @@ export const contextRemedy = (contextTokens: number) =>
 /** Tokens that may merge with others where a text is parted, or that a template gives a message. */
 const seam = 8;
 
-/**
- * Prompts of a run grow at their end, so almost all of one was read before. A count that falls shows a cut that bounds
- * of tokens by their text are too wide for.
- */
+/** Prompts of a run grow at their end, so most of one was read before: a falling count shows that the server cut it. */
 export class PromptFloor {
   #last: { readonly text: string; readonly tokens: number } | undefined;
 

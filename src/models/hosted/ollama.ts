@@ -34,10 +34,7 @@ const contextStep = 2048;
 /** The server ignores bounds of numbers, but holds to a list of them. */
 const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
-/**
- * A model of an Ollama server.
- * @throws UserError when the host is no address.
- */
+/** A model of an Ollama server. @throws UserError if the host is not an address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
@@ -234,8 +231,8 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
 }
 
 /**
- * The address in a host, by the rules of Ollama's own client: it may lack the scheme or the port, stand in quotes, be an
- * IPv6 address without brackets, or the one that the server binds to (0.0.0.0).
+ * The address in a host, by the rules of Ollama's client: scheme, port and IPv6 brackets may be missing, quotes are
+ * removed, and 0.0.0.0 becomes 127.0.0.1.
  */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =

@@ -30,10 +30,7 @@ import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
-/**
- * Chat completions of OpenAI and of every server that is compatible with it.
- * @throws UserError when the key is missing, or the address is none.
- */
+/** Chat completions of OpenAI and compatible servers. @throws UserError for a missing key or an invalid address */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
@@ -259,10 +256,7 @@ function lengthsIn(facts: unknown): readonly number[] {
 /** A run doesn't wait longer for what it can do without. */
 const patienceMs = 5_000;
 
-/**
- * Tokens of prompt and answer together, as the server's list of models states them; undefined where it doesn't.
- * @throws the reason of the signal once it is aborted
- */
+/** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */
 export async function servedContext(
   settings: ClientOptions,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The one place where calls are tried again. The client libraries' own retries are off: they obey a server's
- * Retry-After without a limit, and some can't be interrupted while they wait.
+ * The only place that retries calls: client libraries obey Retry-After without a limit, and some can't be interrupted
+ * while they wait.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,10 +43,7 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /**
-   * Makes one try and must end as soon as the signal is aborted. Throws TryFailure. One that sends a second request waits
-   * for `turn` before.
-   */
+  /** Makes one try, ends at once if aborted, throws TryFailure; awaits `turn` before a second request. */
   readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, its retries and the waits between them included, but for waits for a turn. */
@@ -99,10 +96,7 @@ const longestFirstTryMs = 3000;
 /** Timers take no more: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/**
- * Tries until one succeeds, the failure is not a temporary one, the retries are used up, or the deadline is reached.
- * @throws ModelError; whatever else `attempt` throws passes through.
- */
+/** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const end = new AbortController();
   const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
@@ -282,8 +276,8 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
 }
 
 /**
- * Milliseconds before the next try: what the server asks for; else half a second, doubling up to
- * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
+ * Milliseconds before the next try: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter drawn from the
+ * call's seed.
  */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;

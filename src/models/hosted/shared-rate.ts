@@ -1,6 +1,6 @@
 /**
- * A rate of requests that processes of several machines keep together, by a record of grants on their file system. Times are
- * those of its clock; a process knows them by when it wrote there last, and its own clock only tells how long that is ago.
+ * A request rate shared by processes on several machines, by a record of grants on their file system. Times are the
+ * file system's; a process only measures how long ago it wrote there.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -180,10 +180,7 @@ export class SharedRate {
   }
 }
 
-/**
- * A rate that many processes share, as numbers: time is cut into cells, and each cell has room for so many requests that no
- * window of a minute, wherever it begins, holds more than the limit.
- */
+/** Time is divided into cells, each with room for so many requests that no window of a minute exceeds the limit. */
 
 const minuteMs = 60_000;
 
@@ -208,9 +205,8 @@ export interface Wanted {
 }
 
 /**
- * Grants the earliest free places to requests that wait, however late these are: who comes first is first. Expected
- * requests get some of what is free in the first cell, up to half of it, so that they keep nobody waiting.
- * @returns the cells, in their order, and all that is granted now
+ * Grants the earliest free places to waiting requests, in order of arrival; expected ones get up to half of the free
+ * places in the first cell.
  */
 export function grant(
   granted: Granted,
@@ -248,9 +244,8 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
 /**
- * The rate `model.requestsPerMinute`: kept by one run, or by all that share a directory.
- * @param perMinute undefined where nothing is limited
- * @param server what tells a server, its account and its model from others, with which the rate is not shared
+ * The rate `model.requestsPerMinute` of one run, or of all runs that share a directory; `server` identifies server,
+ * account and model.
  */
 export function createRate(
   perMinute: number | undefined,

@@ -17,10 +17,9 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling settings of a new run, with the source of each. Free text is sampled as the publisher
- * recommends. Under a constraint, that is too cold: the model repeats parameters that it was shown
- * (docs/real-models.md), so the full distribution is sampled.
- * @throws UserError if the model doesn't exist
+ * The sampling settings of a new run, with their sources. Free text is sampled as the publisher recommends; under a
+ * constraint that is too cold (the model repeats shown parameters, docs/real-models.md), so the full distribution is
+ * sampled.
  */
 export function defaultSampling(model: Sampled): SourcedSampling {
   const config = { from: 'the config', sampling: model };
@@ -46,9 +45,7 @@ function ofFamily(path: string): readonly SamplingLayer[] {
   ];
 }
 
-/**
- * The config of a new run states its sampling settings, so that they stay the same whatever later versions recommend.
- */
+/** Writes sampling settings into the config of a new run, so that they don't change with later versions. */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),
@@ -58,10 +55,9 @@ export const withDefaultSampling = <Config extends Sampled>(model: Config): Conf
 /** Sampling settings recommended by the publishers of model families whose GGUF files don't include them. */
 
 /**
- * Keyed by the start of `general.basename` or `general.name`, reduced to letters and digits; the first match
- * wins. Only families whose publisher's figures we have checked (Qwen2.5 and Qwen3: generation_config.json;
- * Gemma 3: model card), November 2026. Omits Qwen2.5's repetition penalty (1.05 to 1.1), which makes a model
- * avoid digits that occur in the prompt.
+ * By the start of `general.basename` or `general.name`, letters and digits only; the first match wins. Checked November
+ * 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card); without Qwen2.5's repetition penalty, which makes
+ * a model avoid digits of the prompt.
  */
 const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],

@@ -49,8 +49,8 @@ export interface ParseContext {
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Parses the parameters in a reply. Among complete sets that are not known yet, takes the one in the requested
- * form and place, otherwise the last. Linear time; never throws; never returns a number that isn't in the reply.
+ * Parses the parameters in a reply: among complete unknown sets, the one in the requested form and place, else the
+ * last. Linear time; never throws; never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;

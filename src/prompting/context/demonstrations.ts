@@ -59,10 +59,7 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/**
- * @param ofReturns `memory.digits`
- * @returns null if there are none, as templates expect
- */
+/** `ofReturns`: `memory.digits`. Null if there are none, as templates expect. */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,

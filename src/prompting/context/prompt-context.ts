@@ -1,7 +1,6 @@
 /**
- * The variables available to prompt templates. These schemas are the single definition: the TypeScript types,
- * the template checks and the list in `prompts/README.md` are all derived from them. Numbers that are
- * displayed but not compared are already formatted as text; optional values are null, never missing.
+ * The variables of prompt templates: types, template checks and the list in `prompts/README.md` derive from these
+ * schemas. Numbers that are only displayed are formatted as text; optional values are null, never missing.
  */
 import { z } from 'zod';
 import { demonstratedSchema } from './demonstrations.js';

@@ -15,9 +15,8 @@ export interface AnswerForm {
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
 /**
- * The form in which a model is asked to answer: JSON if the format is enforced, otherwise `params[0]: …`.
- * Under `format: auto`, a local model gives no reason, because that would take as long as the answer.
- * @param model its config section; undefined if there is none
+ * The form of answers: JSON if the format is enforced, else `params[0]: …`. Under `format: auto`, a local model gives
+ * no reason, which would take as long as the answer.
  */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,

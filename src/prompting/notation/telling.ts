@@ -15,9 +15,7 @@ export interface Telling {
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
 /**
- * The `compact` set maps every numeric range to the one its models were trained on, so that they can search
- * any box. Integers, and the parameters of all other sets, are not encoded.
- * @param set the value of `prompts.set`
+ * The `compact` set maps numeric ranges to the one its models were trained on; other sets and integers aren't encoded.
  */
 export function tellingOf(spec: ParameterSpec, set: string): Telling {
   const { high, low } = compactRange;

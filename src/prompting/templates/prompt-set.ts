@@ -69,11 +69,7 @@ export interface PromptSetOptions {
 const builtInSets = ['numeric', 'semantic', 'compact'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
-/**
- * Loads and checks all templates of a set.
- * @throws UserError for a missing set or file, a syntax error, or a template that uses something undefined;
- * with file, line and column
- */
+/** Loads and checks all templates of a set. @throws UserError with file, line and column for an unusable set */
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');

@@ -24,11 +24,9 @@ export interface WantedTemplate {
 }
 
 /**
- * Loads templates with all the partials that they include.
- * @param sets folders with `partials/`; the last one that has a partial wins
- * @param ownPolicy true if the partial `policy-own` replaces `policy`
- * @returns a function for each template that renders it, and the SHA-256 of all sources
- * @throws UserError for a missing file, a syntax error, or a template that uses something undefined
+ * Loads templates and their partials from `sets` (the last one wins); `ownPolicy`: `policy-own` replaces `policy`.
+ * Returns renderers and the SHA-256 of all sources.
+ * @throws UserError for a missing file, a syntax error, or an undefined variable
  */
 export function loadTemplates(
   wanted: readonly WantedTemplate[],
@@ -118,10 +116,7 @@ export function bounded(render: () => string): string {
   return withinTime(mostSeconds, render);
 }
 
-/**
- * Loads the user's helpers.
- * @throws UserError that names the file and what is missing or wrong
- */
+/** Loads the user's helpers. @throws UserError that names the file and what is missing or wrong */
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
   const made = await create({}, 'prompts.helpers');

@@ -1,6 +1,6 @@
 /**
- * Checks a template against the shape of its context before rendering. Handlebars' own strict mode notices an
- * unknown variable only when it is reached, and not inside the arguments of a block.
+ * Checks a template against the shape of its context. Handlebars' strict mode notices an unknown variable only when it
+ * is reached, and not in the arguments of a block.
  */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import {
@@ -30,9 +30,8 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
 /**
- * Finds every use of an undefined variable, helper or partial, and every use of an optional value outside a
- * block that checks for it, in the template and the partials it includes.
- * @returns the problems, and the names of the partials that the template includes, directly or indirectly
+ * Finds undefined variables, helpers and partials, and optional values used outside a check, in a template and its
+ * partials; also returns the names of all included partials.
  */
 export function checkTemplate(
   template: ParsedTemplate,
@@ -81,10 +80,7 @@ interface Place {
 
 /** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/**
- * Limits partials that include each other repeatedly, which doubles the work per level. The built-in sets
- * have 500 statements.
- */
+/** Limits partials that include each other, which doubles the work per level; the built-in sets have 500 statements. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {

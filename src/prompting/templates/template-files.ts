@@ -1,6 +1,4 @@
-/**
- * Reads the files of a prompt set, which are untrusted: only regular files inside its own folder, within size limits.
- */
+/** Reads the files of a prompt set, which are untrusted: regular files inside its folder, within size limits. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type Handlebars from 'handlebars';
@@ -22,13 +20,7 @@ export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/**
- * A template of a set.
- * @param required names of all templates of such a set
- * @param field that names the set
- * @param example built-in set to copy from, below the package's `prompts`
- * @throws UserError if the set lacks it
- */
+/** A template of a set; `example` is the built-in set to copy from. @throws UserError if the set lacks it */
 export function fileOfSet(
   folder: string,
   name: string,
@@ -47,10 +39,7 @@ export function fileOfSet(
   });
 }
 
-/**
- * @param folder that links must not leave; undefined if the config names the file itself
- * @throws UserError if it can't be read, leaves the folder, or isn't a Handlebars template
- */
+/** Reads a template; links must not leave `folder`, if given. @throws UserError if it can't be read or parsed */
 export function readTemplate(
   handlebars: typeof Handlebars,
   file: string,

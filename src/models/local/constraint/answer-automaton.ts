@@ -77,9 +77,9 @@ export type AnswerState =
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), then `a[0]: v, a[1]: v, …`, then free text. With a
- * closing text, only thinking may precede the answer. Rejects any byte after which the reply could no longer be parsed
- * as one valid answer: free text may not open another list nor, after the answer, mention one or open a thinking block.
+ * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text; with a closing
+ * text, only thinking may precede it. Rejects any byte after which the reply could not be parsed as one valid answer:
+ * free text may not open another list nor, after the answer, mention one or open a thinking block.
  */
 export interface AnswerAutomaton {
   /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */

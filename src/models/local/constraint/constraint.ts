@@ -1,6 +1,6 @@
 /**
- * Constrained decoding: which tokens keep a reply on course for a valid answer. The automaton reads bytes, so
- * it works with any tokenizer whose tokens are byte strings, however it splits numbers and punctuation.
+ * Constrained decoding: which tokens keep a reply valid. The automaton reads bytes, so it works with any tokenizer
+ * whose tokens are byte strings.
  */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
@@ -69,8 +69,7 @@ export function constraintVocabulary(
 }
 
 /**
- * Uses the tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), otherwise the
- * longest ones that fit.
+ * The tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), else the longest that fit.
  */
 function spelling(
   tokenizer: ChatTokenizer,
@@ -114,8 +113,8 @@ interface Rules {
 }
 
 /**
- * @param thinking whether the prompt ends inside a thinking block
- * @throws UserError if the tokenizer lacks a character that answers need
+ * `thinking`: the prompt ends inside a thinking block.
+ * @throws UserError if the tokenizer lacks a required character
  */
 export function createConstraint(
   grammar: AnswerGrammar,
@@ -170,10 +169,7 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 interface Costs {
   /** Number of tokens that is always enough for the answer alone. */
   readonly answer: number;
-  /**
-   * Number of tokens that is always enough to reach the end of the answer from free text, with every value
-   * written in full.
-   */
+  /** Tokens that always suffice to finish the answer from free text, with every value written in full. */
   readonly start: number;
   /** Number of tokens that is always enough to reach the end of the answer from within it. */
   from(state: AnswerState): number;

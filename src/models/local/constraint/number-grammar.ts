@@ -34,10 +34,7 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
   };
 }
 
-/**
- * The smallest and largest integer n for which n / 10^decimals is between low and high, inclusive; if there
- * is none, `lowest > highest`. Exact as long as n is a safe integer.
- */
+/** The smallest and largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
 export function multiplesBetween(
   low: number,
   high: number,

@@ -1,8 +1,6 @@
 /**
- * Adapters as inputs of the graph, so that one loaded base serves itself and all adapters. Each module that
- * some adapter changes takes its factors as inputs, with any rank. For an adapter that doesn't change the
- * module, and for the base itself, these are zeros of rank 1. A module whose rows some adapter scales (DoRA)
- * takes the scales as an input, which is ones for the others.
+ * Adapters as graph inputs: one loaded base serves itself and all adapters. Unchanged modules get zeros of rank 1, and
+ * modules whose rows are not scaled (DoRA) get ones.
  */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';

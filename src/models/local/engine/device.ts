@@ -17,11 +17,7 @@ const preferred: readonly Device[] =
       ? ['webgpu']
       : ['cuda'];
 
-/**
- * Selects the device to run on.
- * @param field config field that names it
- * @throws UserError if that device can't be used; lists those that can
- */
+/** Selects the device to run on. @throws UserError if `wanted`, from the config field `field`, can't be used */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
     for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
@@ -62,10 +58,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/**
- * Some GPUs can multiply in float16; a CPU would convert each number back and forth.
- * @throws UserError if the device can't
- */
+/** Some GPUs multiply in float16; a CPU would convert each number. @throws UserError if the device can't */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({
@@ -110,10 +103,7 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/**
- * Number of threads for the model: the physical cores that are idle. More threads than idle cores wait for
- * each other and are slower than one (measured on a busy machine: 2 threads were a third as fast as 1).
- */
+/** Threads: idle physical cores. More wait for each other (on a busy machine, 2 threads were a third as fast as 1). */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
   // On Windows, the load is always 0.

@@ -29,11 +29,7 @@ export async function findDevices(): Promise<Devices> {
   });
 }
 
-/**
- * Ensures that the runtime of local models is installed. It is an optional dependency: installation succeeds
- * even if its own script fails or it is omitted.
- * @throws UserError that says how to install it
- */
+/** Checks that the optional runtime of local models is installed. @throws UserError that says how to install it */
 export function requireRuntime(
   resolve: (name: string) => string = createRequire(import.meta.url).resolve,
 ): void {

@@ -36,17 +36,14 @@ export interface TokenCache {
   readonly length: number;
   /** Slots per row, at least 1. Those beyond `length` are spare. */
   readonly capacity: number;
-  /**
-   * 2 × layers tensors [kvHeads, rows, capacity, headDim]: the keys of each layer, then the values. Valid
-   * until the next modification.
-   */
+  /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
   /** Clears the cache for `rows` sequences. */
   reset(rows: number): void;
   /** Drops all tokens from `length` on. */
   truncate(length: number): void;
   /**
-   * Adds tokens to every row, taking over the entries' memory. The capacity becomes a multiple of `block` or larger.
+   * Appends tokens to every row, taking over the entries' memory; the capacity becomes a multiple of `block` or larger.
    */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
@@ -58,8 +55,7 @@ export interface TokenCache {
 }
 
 /**
- * A cache in this process's memory, laid out so that the runtime reads the buffers in place. Buffers never
- * shrink, which keeps memory constant over many calls.
+ * A cache in this process's memory, which the runtime reads in place. Buffers never shrink, so memory stays constant.
  */
 export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
@@ -176,10 +172,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves the stored tokens to their positions for a different number of rows and capacity. These two may not
-   * change in opposite directions.
-   * @param lengths number of tokens in each of the new rows
-   * @param kept old index of each of the first rows
+   * Moves stored tokens for another number of rows and capacity, which may not change in opposite directions.
+   * `lengths`: tokens of each new row; `kept`: old index of each of the first rows.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -257,10 +251,7 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
   });
 }
 
-/**
- * Maximum number of positions of a prompt whose states are kept, besides its end: 8 positions of a model with
- * 0.8 billion weights take 150 MB.
- */
+/** Prompt positions whose states are kept, besides its end: 8 of a model with 0.8 billion weights take 150 MB. */
 const mostPlaces = 8;
 
 /** States of one sequence at some of its positions, the most recent ones. */

@@ -25,10 +25,7 @@ interface ForwardInput {
   readonly rows: number;
   /** Position of the first new token in its sequence; one per row if they differ. */
   readonly position: number | readonly number[];
-  /**
-   * Maximum number of tokens that the sequences may reach, if that changes their rotation (longrope); per row
-   * if positions differ. Defaults to the current length.
-   */
+  /** Tokens that the sequences may reach, where that changes their rotation (longrope); default: the current length. */
   readonly sequenceTokens?: number | readonly number[];
   /** For a graph with such inputs. */
   readonly adapter?: AdapterInputs;

@@ -130,10 +130,7 @@ export interface Family {
   /** Keys of the rope section that `options` reads. */
   readonly ropeKeys?: readonly string[];
   readonly partialRotation?: boolean;
-  /**
-   * The default type of a layer that `layer_types` doesn't specify; undefined if that key isn't read and no
-   * layer has a window.
-   */
+  /** Default type of a layer; undefined if `layer_types` isn't read and no layer has a window. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** Whether `layer_types` may override this. */
   readonly typed?: boolean;

@@ -1,7 +1,4 @@
-/**
- * How each model family interprets its `config.json`: keys read in addition to the common ones, defaults (as
- * in Transformers 5), and options of the decoder.
- */
+/** How each family reads its `config.json`: additional keys, defaults (as in Transformers 5), and decoder options. */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';

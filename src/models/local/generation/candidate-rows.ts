@@ -14,10 +14,7 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/**
- * Number of slots by which the candidates' cache grows: in whole blocks, so that spare slots don't change the
- * last bits of a sum.
- */
+/** Slots by which the candidates' cache grows: whole blocks, so spare slots don't change the last bits of a sum. */
 const ownBlock = 32;
 
 /** A request, from arrival to its last answer. */
@@ -43,8 +40,8 @@ export interface Row {
 }
 
 /**
- * The candidates in flight: each step of the model decodes one token of all of them. They either answer a single prompt
- * and share its keys, or several prompts; each row then has its own keys, so that others can join between steps.
+ * The candidates in flight; each step decodes one token of all. They share the keys of a single prompt, or each row has
+ * its own keys, so that others can join between steps.
  */
 export class CandidateRows {
   readonly #session: DecoderSession;
@@ -114,8 +111,8 @@ export class CandidateRows {
   }
 
   /**
-   * Runs the model on chosen tokens; candidates without unread tokens then choose the next one.
-   * @returns the requests whose candidates failed to
+   * Runs the model on chosen tokens, then chooses the next ones.
+   * @returns the requests that failed, with their errors
    */
   async step(): Promise<ReadonlyMap<Work, unknown>> {
     const rows = this.#rows;

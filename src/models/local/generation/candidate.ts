@@ -175,9 +175,8 @@ interface ScoringRequest {
   readonly first: Float32Array;
   readonly vocabulary: number;
   /**
-   * Runs the model after the prompt on `rows` sequences of equal length.
-   * @param logitsOf indices into the flattened [rows × tokens]
-   * @returns their logits
+   * Runs the model after the prompt on `rows` sequences of equal length; returns logits of `logitsOf` in [rows ×
+   * tokens].
    */
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }

@@ -31,10 +31,9 @@ function chunkLength(config: DecoderConfig, position: number): number {
 const batchBytes = 2 ** 29;
 
 /**
- * Generates answers. A prompt is prefilled once for all its candidates, and its keys and values are kept for
- * later calls, which compute only what their prompts add. Calls may overlap: they are processed one after
- * another, or up to `most` at a time. In that case each step of the model decodes one token of all of them;
- * others join between steps, and finished ones leave.
+ * Generates answers. A prompt is prefilled once for all its candidates and cached for later calls. Calls are processed
+ * one by one or up to `most` at a time; each step then decodes one token of all, and requests join and leave between
+ * steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
@@ -59,8 +58,7 @@ export class TextGenerator {
   #working = false;
 
   /**
-   * @param most maximum number of concurrent requests, if the session's caches support rows of different lengths
-   * @param memory in bytes for the keys and values of a batch's rows, and separately for the cached prompts
+   * `most`: concurrent requests, if rows may differ in length. `memory`: bytes for rows, and again for cached prompts.
    */
   constructor(
     session: DecoderSession,
@@ -85,8 +83,8 @@ export class TextGenerator {
   }
 
   /**
-   * With `texts`, returns their scores instead of answers.
-   * @throws AbortedError once `hooks.aborted()` returns true; tokens prefilled by then are kept for later calls
+   * Generates answers, or scores `texts`.
+   * @throws AbortedError once aborted; prefilled tokens are kept for later calls
    */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
@@ -255,10 +253,7 @@ function resolveFinished(works: readonly Begun[]): void {
       });
 }
 
-/**
- * Alternates between lanes, first come, first served within each, so that many jobs for one adapter don't
- * delay those for another.
- */
+/** Alternates between lanes, first in first out within each, so many jobs for one adapter don't delay another's. */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<Lane, T[]>();

@@ -38,9 +38,8 @@ interface PromptLimits {
 const mostPrompts = 4;
 
 /**
- * Caches the last prompt of each adapter (and of the base), because keys and values are valid for that
- * adapter only, and of each system message. With concurrent requests there are more, because each continues
- * its own prompt. When the cache is full, the least recently used prompt gives its memory to the next.
+ * Caches the last prompt of each adapter (and of the base) and system message; with concurrent requests more, because
+ * each continues its own. When full, the least recently used prompt gives up its memory.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
@@ -54,10 +53,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /**
-   * Returns a cache for the prompt, containing the longest prefix that it shares with a cached one.
-   * @param prompt without its last token
-   */
+  /** A cache that holds the longest prefix shared with a cached prompt. `prompt`: without its last token. */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(

@@ -56,15 +56,9 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural log-probabilities, one per token, under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /**
-   * The same at the sampling temperature, normalised over the tokens that a constraint allows, before any
-   * filtering; present if requested.
-   */
+  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /**
-   * For each token, the set it was chosen from if a constraint allowed only some; accompanies
-   * `sampledLogProbabilities`.
-   */
+  /** For each token, the ids that a constraint allowed, or null for all; accompanies `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 

@@ -19,8 +19,8 @@ export type Value = string;
 export type Precision = 'float32' | 'float64';
 
 /**
- * The device that computes in shaders (WGSL). There, sines and cosines are accurate to 2⁻¹¹ between −π and π, with no
- * guarantee beyond (WGSL, accuracy of built-in functions), and 8-bit activations bring no speed-up as they do on a CPU.
+ * The device that computes in shaders: sines are accurate to 2⁻¹¹ between −π and π only (WGSL), and 8-bit activations
+ * bring no speed-up.
  */
 export const shaderDevice = 'webgpu';
 
@@ -42,8 +42,8 @@ export interface BuiltGraph {
 }
 
 /**
- * Collects the nodes of one graph. Values are numbered in order, so that the same calls give the same bytes.
- * Attributes: whole numbers are ints, lists are ints, texts are strings; floats are written as `{float: x}`.
+ * Collects the nodes of one graph; the same calls give the same bytes. Numbers and lists are int attributes, `{float:
+ * x}` is a float.
  */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
@@ -97,10 +97,7 @@ export class GraphBuilder {
     return outputs;
   }
 
-  /**
-   * Operators that are differentiated as a unit: `emit` writes them, and `outline` shows them as a single
-   * operator `op` of the given inputs.
-   */
+  /** Operators that are differentiated as a unit: `outline` shows them as a single operator `op` of the inputs. */
   composite(
     op: string,
     inputs: readonly Value[],

@@ -1,7 +1,4 @@
-/**
- * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), limited to what the graphs of
- * this project need.
- */
+/** Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as our graphs need it. */
 import { float, integer, nested, text } from '../../../storage/protobuf.js';
 
 export type ElementType =

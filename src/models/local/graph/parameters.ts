@@ -9,10 +9,7 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /**
-   * The concatenated products of several modules with the same x; undefined or absent if each must be
-   * computed separately.
-   */
+  /** The concatenated products of modules with the same x; undefined or absent if each is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
@@ -21,9 +18,8 @@ export interface ParameterSource {
 }
 
 /**
- * Uses the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once, when the
- * session folds constants; the embedding is cast after its rows are gathered, so it stays on disk.
- * @param products type in which matrices are multiplied: both factors and the result are rounded to it
+ * Uses the stored weights as they are; half precision is cast once when the session loads, the embedding after
+ * gathering. `products`: type in which matrices are multiplied.
  */
 export function storedParameters(
   g: GraphBuilder,
@@ -189,10 +185,7 @@ export interface DecoderBuild {
   readonly precision: Precision;
 }
 
-/**
- * x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm, which
- * first subtracts the mean and adds a bias (Ba et al. 2016).
- */
+/** x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm (Ba et al. 2016). */
 export function normalised(
   build: DecoderBuild,
   x: Value,

@@ -22,11 +22,10 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * A Hugging Face model directory or GGUF file, run in a separate process with onnxruntime. The process starts
- * with the first call. The same seed gives the same text, regardless of other candidates generated with it.
- * @param adaptable modules, as suffixes of their paths, for which it can adopt a new adapter. It then uses
- * plain temperature sampling, and answers include their tokens
- * @throws UserError if the directory holds no model that can be run
+ * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same seed gives
+ * the same text, whatever else is generated. With `adaptable` modules (suffixes of paths) it can adopt adapters,
+ * samples by temperature only, and returns tokens.
+ * @throws UserError if it can't be run
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
   const adapter =
@@ -88,17 +87,12 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
 
 /** Models that differ only in their adapter. */
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
-  /**
-   * The base, with one of the adapters or without. Closed by `LocalModels.close`.
-   * @param adapter its directory, as given to `openLocalModels`
-   */
+  /** The base, with one of the adapters or without. `LocalModels.close` closes it. */
   model(adapter?: string): LanguageModel;
 }
 
 /**
- * One process with a single copy of the base for several adapters and the base itself: runs of all of them
- * can follow each other or overlap without reloading anything.
- * @param adapters directories
+ * One process with one copy of the base for several adapters and the base itself.
  * @throws UserError if a directory holds no model that can be run, or no adapter for it
  */
 export function openLocalModels(

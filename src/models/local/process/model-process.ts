@@ -33,9 +33,7 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/**
- * The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it.
- */
+/** The parent's side of the model's process: starts it when needed and after a crash. */
 export class ModelProcess {
   readonly #id: string;
   #settings: LoadSettings;
@@ -65,9 +63,8 @@ export class ModelProcess {
   }
 
   /**
-   * Runs jobs one after another, or `batch` of them at a time, alternating between the adapters that they request.
-   * @throws ModelError if the job was aborted, can't be fulfilled, or the process ended
-   * @throws UserError if the model or the device can't be used
+   * Runs jobs one by one, or `batch` at a time, alternating between adapters.
+   * @throws ModelError if the job failed or was aborted; UserError if the model or device can't be used
    */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();

@@ -1,6 +1,5 @@
 /**
- * Models in Ollama's store: manifests refer to blobs by digest. Layout from Ollama's `manifest` and
- * `types/model` packages. Only reads the disk; Ollama need not be running.
+ * Models in Ollama's store, read from disk: manifests refer to blobs by digest (Ollama's `manifest` and `types/model`).
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -41,10 +40,7 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
-/**
- * @param reference `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`; the tag defaults to `latest`
- * @throws UserError if there is no such model, or it can't be run here
- */
+/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if it can't be run here */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
   const manifest = manifestFile(root, reference);

@@ -18,10 +18,7 @@ export interface FoundModel {
 export const isReference = (given: string): boolean =>
   given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
 
-/**
- * The directory or GGUF file of a reference.
- * @throws UserError if the store has no such model
- */
+/** The directory or GGUF file of a reference. @throws UserError if the store has no such model */
 export function storedModelPath(reference: string, env: Variables = process.env): string {
   if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
   return hfModel(reference.slice(hfScheme.length), env);

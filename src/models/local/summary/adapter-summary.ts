@@ -40,10 +40,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/**
- * Collects errors in the adapter or the model as `problems`; never throws.
- * @param model that the adapter should fit; if undefined, the one that it names, if that is a directory
- */
+/** Summarises an adapter; `problems` lists errors. `model`: that it should fit, by default the one that it names. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,

@@ -48,10 +48,7 @@ export interface MemoryNeed {
   readonly contextToken: number;
 }
 
-/**
- * @param quantization whose quality loss to measure; takes a minute for half a billion parameters
- * @param reference by which the model was named, if it is in a store
- */
+/** `quantization`: whose loss to measure (a minute per half a billion parameters); `reference`: the name in a store. */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
@@ -105,11 +102,7 @@ function templateProblems({ tokenizer }: ModelReport): Problem[] {
   ];
 }
 
-/**
- * Memory that a model needs. An embedding that isn't also the output layer stays on disk, because its rows
- * are looked up individually; vectors are always float32.
- * @param stored weights, whose blocks of codes are kept as they are
- */
+/** Memory of a model. An untied embedding stays on disk, since its rows are looked up; vectors are float32. */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;

@@ -1,6 +1,6 @@
 /**
- * Renders messages to the text that a model was trained on, by its Jinja chat template, and keeps the messages from
- * posing as control tokens: a user may write `<|im_end|>`, but it stays text.
+ * Renders messages with the model's Jinja chat template, and keeps messages from posing as control tokens: a user may
+ * write `<|im_end|>`, but it stays text.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -52,10 +52,9 @@ export interface ChatTemplate {
 }
 
 /**
- * The template of a model directory: `chat_template.jinja`, else `chat_template` of `tokenizer_config.json` (a text, or
- * a list of named ones, of which `default` is taken).
- * @param variables passed to the template beside the messages, e.g. `{enable_thinking: false}`
- * @throws UserError when there is none, or it cannot be parsed
+ * The template of a model: `chat_template.jinja`, else `chat_template` of `tokenizer_config.json`. `variables` are
+ * passed in addition to the messages.
+ * @throws UserError if there is none or it can't be parsed
  */
 export function openChatTemplate(
   directory: string,
@@ -140,8 +139,8 @@ const provided = new Map<string, Value>([
 const mostSeconds = 20;
 
 /**
- * Replaces the current date: the same run must give the same prompt on any day. It is the date that Llama's own templates
- * fall back to.
+ * Replaces the current date, so that a run gives the same prompt on any day: the date that Llama's templates fall back
+ * to.
  */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
@@ -224,8 +223,8 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
 }
 
 /**
- * Noncharacters of Unicode, which no text contains. The first breaks up control tokens that a message spells out, the
- * second marks those that the template wrote.
+ * Unicode noncharacters, which no text contains: one breaks up control tokens spelled in a message, one marks those of
+ * the template.
  */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
@@ -243,9 +242,8 @@ export interface ControlTokens {
 }
 
 /**
- * @param control contents of the tokens that only a template may write
- * @param answers those of them that an answer may hold, such as `</think>`
- * @param ordinary contents of other added tokens, which take precedence where they are longer
+ * `control`: tokens that only a template may write; `answers`: those of them that an answer may hold, such as
+ * `</think>`; `ordinary`: other added tokens, preferred where longer.
  */
 export function controlTokens(
   control: readonly string[],

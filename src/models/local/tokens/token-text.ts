@@ -1,6 +1,6 @@
 /**
- * Bytes of tokens, and text from tokens as they come. Tokenizers cut text between bytes, so a token alone may be half a
- * character; working in bytes makes streaming, stop strings and constrained decoding exact.
+ * Bytes and text of tokens. Tokenizers split text between bytes, so a token may be half a character; working in bytes
+ * makes streaming, stop strings and constrained decoding exact.
  */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
@@ -16,10 +16,7 @@ export interface TokenBytes {
   readonly stripsFirstSpace: boolean;
 }
 
-/**
- * @param tokens token of each id, as the tokenizer spells it
- * @throws UserError when the tokenizer's decoder is of a kind that is not byte-based
- */
+/** `tokens`: by id, as the tokenizer spells them. @throws UserError if the decoder isn't byte-based */
 export function tokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],
@@ -65,10 +62,7 @@ const decoders = {
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
-/**
- * GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 stands for itself, the other bytes for the characters
- * from U+0100 on, in order.
- */
+/** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is, the other bytes from U+0100 on, in order. */
 const byteOfCharacter = new Map<string, number>();
 {
   let next = 0x100;

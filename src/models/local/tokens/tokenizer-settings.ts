@@ -1,6 +1,6 @@
 /**
- * The settings of `tokenizer.json` that tokenize here as Hugging Face's tokenizers do. All others are refused by name:
- * the library ignores some of them, and text would be cut into other tokens than those that the model was trained on.
+ * The settings of `tokenizer.json` that work here exactly as in Hugging Face's tokenizers. All others are refused by
+ * name: the library ignores some, and text would be split into the wrong tokens.
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
@@ -88,8 +88,8 @@ const addedTokenKind: Kinds[string] = {
 };
 
 /**
- * The tokenizer in words that the library follows to the letter.
- * @throws UserError that names the first setting which is not supported
+ * The tokenizer in settings that the library follows exactly.
+ * @throws UserError naming the first unsupported setting
  */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
@@ -204,8 +204,8 @@ function isKnownPattern(pattern: unknown): boolean {
 }
 
 /**
- * The rules that divide text before pairs of a byte-level tokenizer are merged, by llama.cpp's names for them
- * (`tokenizer.ggml.pre`; patterns from src/llama-vocab.cpp).
+ * How byte-level tokenizers split text before merging, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-
+ * vocab.cpp).
  */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;

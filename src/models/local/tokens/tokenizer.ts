@@ -28,10 +28,7 @@ export interface ChatTokenizer {
   promptText(messages: readonly ChatMessage[]): string;
   /** The prompt as the model reads it. Control tokens inside a message's content stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /**
-   * What the template writes between an answer and the next one, for messages of which the last is the user's and the
-   * one before it the answer: the ids of the answer itself are known already.
-   */
+  /** What the template writes between the last answer, whose ids are known already, and the next one. */
   encodeNext(messages: readonly ChatMessage[]): number[];
   /** Text of an answer: of control tokens it may hold only those that the template looks for in answers. */
   encodeText(text: string): number[];
@@ -52,10 +49,7 @@ export interface ChatTokenizer {
 /** Stands for an answer in a rendered conversation, to be found again. */
 const answerMark = '⟦the answer that was given⟧';
 
-/**
- * @param variables passed to the chat template beside the messages
- * @throws UserError when a file is missing or of an unsupported kind
- */
+/** `variables` are passed to the chat template. @throws UserError for a missing or unsupported file */
 export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
@@ -96,10 +90,7 @@ export function openTokenizer(
   };
 }
 
-/**
- * As `encodeText` of a tokenizer, for models that have no chat template.
- * @throws UserError when a file is missing or of an unsupported kind
- */
+/** Like `encodeText` of a tokenizer, for models without a chat template. @throws UserError for an unusable file */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));
@@ -167,10 +158,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
 /** Far above what any text of a prompt takes. */
 const mostSeconds = 20;
 
-/**
- * The patterns of a tokenizer come from the model's directory, and one that backtracks never ends.
- * @throws UserError
- */
+/** Limits the time of a model's own patterns, which may backtrack for ever. @throws UserError */
 function bounded<T>(file: string, work: () => T): T {
   try {
     return withinTime(mostSeconds, work);

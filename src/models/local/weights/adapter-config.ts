@@ -54,9 +54,8 @@ const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
 /**
- * @param file named in errors
- * @param ignoredKeys keys to treat as absent
- * @throws UserError naming every key that is set and unknown, or asks for something unsupported
+ * Parses `adapter_config.json`, treating `ignoredKeys` as absent.
+ * @throws UserError naming unknown or unsupported keys
  */
 export function parseAdapterConfig(
   raw: unknown,
@@ -102,8 +101,7 @@ export function parseAdapterConfig(
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
 /**
- * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that
- * on loading.
+ * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats that on loading.
  */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
@@ -209,8 +207,8 @@ function matching(
 }
 
 /**
- * Regular expressions from PEFT configs, in the syntax of Python's `re`. Syntax with the same meaning in JavaScript is
- * translated, anything else is rejected. The patterns are untrusted, so matching has a time limit.
+ * PEFT's patterns have the syntax of Python's `re`. Syntax that means the same in JavaScript is translated, anything
+ * else refused. Patterns are untrusted, so matching has a time limit.
  */
 
 /** The pattern can't be used; the message says why. */
@@ -225,10 +223,7 @@ const milliseconds = 500;
 /** Patterns are matched in this context, where they can be interrupted. */
 let place: ReturnType<typeof createContext> | undefined;
 
-/**
- * @returns for each text, whether all of it matches the pattern, as in `re.fullmatch`
- * @throws PatternError if the pattern is invalid, has a different meaning in Python, or takes too long
- */
+/** Whether each text matches as a whole (`re.fullmatch`). @throws PatternError if the pattern can't be used */
 export function fullMatches(pattern: string, texts: readonly string[]): readonly boolean[] {
   const { source, flags } = javaScriptPattern(pattern);
   try {

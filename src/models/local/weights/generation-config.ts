@@ -53,11 +53,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/**
- * Determines how a local model samples.
- * @param published the publisher's recommendation
- * @param chosen requested settings; earlier layers take precedence over later ones, and all over the publisher's
- */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -96,10 +92,7 @@ const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   repetitionPenalty: 'repetition penalty',
 };
 
-/**
- * Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0, repetition penalty 1
- * (policyloop's default)`.
- */
+/** Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
 export function samplingText(sourced: SourcedSampling): string {
   const bySource = new Map<string, string[]>();
   for (const [key, name] of Object.entries(samplingNames)) {

@@ -1,6 +1,6 @@
 /**
- * The blocks of GGUF's quantised tensors and how to decode them: value = scale·(code − middle) + offset.
- * Layouts from ggml-quants.c of llama.cpp; d, m and dmin are float16.
+ * GGUF's quantised blocks: value = scale·(code − middle) + offset. Layouts from llama.cpp's ggml-quants.c; d, m, dmin
+ * are float16.
  */
 import { type Bits, halfToFloat } from './quantization.js';
 

@@ -1,6 +1,6 @@
 /**
- * Converts the metadata of a GGUF file to the keys of Hugging Face's `config.json`, so that one reader
- * understands both. Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
+ * Converts a GGUF file's metadata to the keys of `config.json`, so that one reader understands both (llama.cpp: gguf-
+ * py/gguf/constants.py, src/llama-model.cpp).
  */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
@@ -63,11 +63,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/**
- * @param ignoredKeys keys of the metadata to treat as absent
- * @returns an object as in `config.json`
- * @throws UserError naming a key that is missing, or that is set and unknown
- */
+/** An object as in `config.json`. @throws UserError naming a key that is missing, or set and unknown */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;

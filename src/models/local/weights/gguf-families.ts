@@ -1,6 +1,5 @@
 /**
- * Maps llama.cpp's architectures to Hugging Face: module names, and keys of `config.json` beyond the common
- * ones (gguf-py/gguf/constants.py and tensor_mapping.py of llama.cpp).
+ * llama.cpp's architectures: module names, and keys of `config.json` (gguf-py/gguf/constants.py, tensor_mapping.py).
  */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
@@ -53,10 +52,7 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/**
- * The score scale is not stored: for the largest model it depends on the width of the model, for the others
- * on that of a head.
- */
+/** The score scale isn't stored: it depends on the width of the model for the largest one, else on that of a head. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))

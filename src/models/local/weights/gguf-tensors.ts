@@ -96,10 +96,7 @@ function hfName(name: string, { modules, tensors, others, layers }: Names): stri
   return module && `${prefix}.${module}.${part}`;
 }
 
-/**
- * llama.cpp's name for a tensor.
- * @throws Error if it has none
- */
+/** llama.cpp's name for a tensor. @throws Error if it has none */
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>
@@ -119,11 +116,7 @@ export function ggufName(architecture: string, name: string): string {
   throw new Error(`llama.cpp has no name for ${name}`);
 }
 
-/**
- * Every tensor of a model by its Hugging Face name.
- * @param model its directory, or a GGUF file
- * @throws UserError if there are no weights, or one of their files is missing or damaged
- */
+/** Every tensor of a model directory or GGUF file by its Hugging Face name. @throws UserError for unusable weights */
 export function openWeights(model: string): StoredTensors {
   if (!isGguf(model)) return directoryWeights(model);
   return ggufTensors(openGguf(model));

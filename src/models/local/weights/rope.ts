@@ -32,10 +32,7 @@ export type Rope = { readonly theta: number } & (
       /** Factor of cosines and sines. */
       readonly attentionFactor: number;
     }
-  /**
-   * LongRoPE: frequency i is divided by one of two lists, depending on whether a sequence is longer than the
-   * original context.
-   */
+  /** LongRoPE: frequency i is divided by one of two lists, depending on the original context. */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];
@@ -123,8 +120,7 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
 };
 
 /**
- * @param layerType `full_attention` or `sliding_attention`
- * @param file named in errors
+ * Reads the rotation of a layer type from a config.
  * @throws UserError naming what is missing, unknown or unsupported
  */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
@@ -216,9 +212,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   ]);
 }
 
-/**
- * The fields of a layer: `rope_scaling`, or `rope_parameters`, which is either flat or has a section per layer type.
- */
+/** The fields of a layer: `rope_scaling`, or `rope_parameters`, flat or with a section per layer type. */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
   layerType: string,

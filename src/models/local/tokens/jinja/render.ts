@@ -18,8 +18,8 @@ import {
 } from './values.js';
 
 /**
- * Work that rendering may take, counted in characters made; steps and list items count for more. Published templates stay
- * below a tenth of it with prompts of a million characters; all of it takes seconds.
+ * Work that rendering may take, in characters made; steps and list items count for more. Published templates need less
+ * than a tenth for prompts of a million characters.
  */
 const mostWork = 50_000_000;
 const workOfStep = 200;
@@ -58,11 +58,7 @@ const reserved = new Set([
   'varargs',
 ]);
 
-/**
- * @param variables what the template finds, functions included
- * @throws UnsupportedError for a construct that is not supported
- * @throws Error when the template fails
- */
+/** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
   let work = 0;
   const spend = (more: number) => {

@@ -36,10 +36,7 @@ export type Node =
   | Name;
 export type Name = Kind<'Identifier', { value: string }>;
 
-/**
- * @throws UnsupportedError for what the library would read otherwise than Jinja2
- * @throws Error for what it can't read
- */
+/** Parses a template. @throws UnsupportedError for what the library reads differently from Jinja2; Error if it can't */
 export function parseTemplate(source: string): Node {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
   if (/[\x1c-\x1f\x85\uFEFF]/.test(source))

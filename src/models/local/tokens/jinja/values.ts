@@ -161,10 +161,7 @@ export function toJson(value: Value): string {
   return `{${[...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${toJson(item)}`).join(', ')}}`;
 }
 
-/**
- * A value of JavaScript as a template sees it.
- * @throws UnsupportedError for numbers with a fraction, when the template reads them
- */
+/** Converts a JavaScript value. */
 export function toValue(raw: unknown): Value {
   if (Array.isArray(raw)) return raw.map(toValue);
   if (typeof raw === 'object' && raw !== null)
