@@ -3,13 +3,9 @@ import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 
-/** What is known in addition to an observation. */
 export interface Moment {
-  /** The currently possible actions, if they can be listed. */
   readonly choices?: readonly Choice[] | undefined;
-  /** For text worlds. */
   readonly info?: TextInfo | undefined;
-  /** Number of steps taken so far. */
   readonly steps: number;
   /** Reward of the last step; undefined before the first. */
   readonly reward?: number | undefined;
@@ -26,7 +22,6 @@ export interface Agent {
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
-  /** The message for a model whose reply named no action and which is asked again. */
   askAgain?(choices?: readonly Choice[]): string;
 }
 
@@ -51,7 +46,6 @@ export function genericAgent(
   };
 }
 
-/** The message for a model whose reply named no action. */
 export function defaultAskAgain(choices?: readonly Choice[]): string {
   const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
   return `That names no action that is possible now.${named} Reply with the action.`;

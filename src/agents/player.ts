@@ -20,7 +20,6 @@ import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
   /** Absent if the reply named no action and no step was taken: the model was asked again or gave up. */
   readonly action?: Action;
-  /** True if the reply named the action. */
   readonly valid: boolean;
   /** Reward of the step; 0 if there was none. */
   readonly reward: number;
@@ -36,7 +35,6 @@ export interface Game<R extends Reply = Reply> {
   readonly last: string;
   /** The player's task according to the text world. */
   readonly objective: string | undefined;
-  /** Final info of a text world. */
   readonly info: TextInfo | undefined;
 }
 
@@ -44,14 +42,12 @@ export interface GameSetting<R extends Reply> {
   readonly arena: Arena;
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
-  /** Number of previous turns shown to the model. */
   readonly history: number;
   /** Token limit of a prompt; the oldest turns beyond it are dropped. */
   readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
   /** Maximum number of consecutive retries. Default: 2. */
   readonly asks?: number | undefined;
-  /** Maximum number of turns per episode, on top of the environment's own limit. */
   readonly maxTurns: number;
 }
 
@@ -92,7 +88,6 @@ export async function playGames<R extends Reply>(
 }
 
 class RunningGame<R extends Reply> {
-  /** Index among the games played concurrently. */
   readonly slot: number;
   readonly #setting: GameSetting<R>;
   readonly #number: number;
@@ -168,7 +163,6 @@ class RunningGame<R extends Reply> {
     return undefined;
   }
 
-  /** Records the result of the step. */
   stepped(action: Action, { observation, reward, terminated, truncated }: Step): void {
     this.#unclear = 0;
     this.#steps++;
@@ -265,7 +259,6 @@ export interface Arena extends EnvironmentSpec {
   close(): void | Promise<void>;
 }
 
-/** @param environments of the same kind, one for each concurrent game */
 export function localArena(environments: readonly Environment[]): Arena {
   const [first] = environments;
   const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;

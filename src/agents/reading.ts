@@ -6,7 +6,6 @@ import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
 import { jsonIn } from '../storage/json-depth.js';
 
-/** How a reply is parsed. */
 export type Reading = 'text' | 'json';
 
 /** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
@@ -83,7 +82,6 @@ function lastEnd(text: string, words: string): number | undefined {
   return undefined;
 }
 
-/** The `action` of the last JSON object that has one. */
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
   const value = objectsIn(reply).findLast((object) => Object.hasOwn(object, 'action'))?.action;
   if (typeof value === 'string') {
@@ -129,7 +127,6 @@ function objectAt(text: string, from: number) {
 /** The currently possible actions, each with the text that names it. */
 
 export interface Choice {
-  /** The text that names it in a reply. */
   readonly text: string;
   readonly action: Action;
 }

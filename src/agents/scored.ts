@@ -5,7 +5,6 @@ import { largest } from '../statistics/descriptive.js';
 import type { Choice } from './reading.js';
 import type { Scoring } from './settings.js';
 
-/** An action and its score. */
 export interface ScoredChoice {
   readonly text: string;
   /** Log-probability of the whole answer, or its mean over tokens or words. */

@@ -1,7 +1,7 @@
 import { sum } from '../statistics/descriptive.js';
 import type { ChatMessage, Completion, ReplyFault, Usage } from './language-model.js';
 
-/** Tokens that a chat template adds to each message (role markers), at most. */
+/** Maximum number of tokens that a chat template adds to each message. */
 const templateTokens = 8;
 /** Tokens that a template may add on its own: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
@@ -17,7 +17,7 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
 /** Tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
-/** An upper bound of the tokens of a text alone. */
+/** An upper bound on the tokens of a text. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -48,13 +48,12 @@ export interface ReportedCounts {
   readonly cached?: unknown;
   readonly completion: unknown;
   readonly reasoning?: unknown;
-  /** Prompt and completion. */
   readonly total?: unknown;
 }
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults that show in the text of a reply. */
+/** Faults visible in the text of a reply. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -63,7 +62,7 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
-/** What a user can do about a reply without text; undefined for one with text. */
+/** What a user can do about an empty reply; undefined for one with text. */
 export function silenceWarning(
   { text, reasoning, finishReason }: Reply,
   maxTokens: number | undefined,
@@ -78,11 +77,11 @@ export function silenceWarning(
     : 'the model thought, but gave no answer: raise model.maxTokens, or let it think less';
 }
 
-/** How much of a text's end is examined, and how much of that must be a loop, in characters. */
+/** Characters examined at the end of a text, and the least that must be a loop. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** How often the phrase must occur there. */
 const loopRounds = 8;
-/** A count is discarded where it exceeds any tokenizer's by this factor. */
+/** A count this many times above any tokenizer's is discarded. */
 const absurd = 10;
 
 /**
@@ -103,7 +102,7 @@ export function endsInLoop(text: string): boolean {
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
-/** The warning of a prompt of which the server read less than was sent. */
+/** The warning if the server read less of a prompt than was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
   if (read < fewest) {
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
@@ -121,7 +120,6 @@ export function checkUsage(
   reported: ReportedCounts,
   sent: {
     readonly messages: readonly ChatMessage[];
-    /** Pictures sent with them. */
     readonly images?: number;
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
@@ -198,7 +196,7 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
   return counts;
 }
 
-/** Drops the counts that can't be right, and adds hidden reasoning to a completion that leaves it out. */
+/** Drops implausible counts, and adds hidden reasoning to a completion count that lacks it. */
 function plausible(
   { prompt, cached, completion, reasoning, total }: Counts,
   { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },

@@ -1,4 +1,4 @@
-/** Models of users: from a module that a config names, or an object of the calling program. */
+/** Users' models: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { EnvironmentError } from '../base/environment-error.js';
@@ -16,7 +16,7 @@ import type { ModuleModelConfig } from './settings.js';
 /** A reply: its text, or a completion in which only the text is required. */
 type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 
-/** One reply, or one for each of `options.seeds`; missing ones are asked for one by one. */
+/** One reply, or one per seed; missing ones are requested one by one. */
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model as a user may write it: an id and a function that answers messages. */
@@ -29,7 +29,7 @@ export interface UserModel
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** @throws UserError that names the file, and the member that is missing or wrong */
+/** @throws UserError that names the file, and the missing or wrong member */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');

@@ -22,14 +22,11 @@ export interface PromptedAgent extends Required<Agent> {
 
 export interface AgentOptions {
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   /** Name of a built-in set, path of a folder, or `plain`; defaults to the environment's own set. */
   readonly prompts?: string | undefined;
   readonly reading: Reading;
-  /** The config field that names the set, for messages. */
   readonly field: string;
 }
 
@@ -172,7 +169,6 @@ const vector = z
   .nullable()
   .describe('Set if an action is a list of numbers');
 
-/** Variables of all templates. */
 const common = { json: flag.describe('True if the reply must be a JSON object'), vector };
 
 /** Variables of `system.hbs`, in addition to `facts` of the environment. */

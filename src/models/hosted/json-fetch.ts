@@ -24,10 +24,10 @@ interface Reply {
 /** In bytes, far beyond any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
-/** A host that takes longer to accept the connection (TLS included) is down. */
+/** A host that takes longer to accept a connection (TLS included) is down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal) the way that hosted models are asked, and resolves with any reply. */
+/** Sends `init` (method, headers, text body, signal) and resolves with any reply. */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
@@ -108,7 +108,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
   });
 }
 
-/** The failure that a reply with another status than 2xx stands for. */
+/** The failure for a reply with a status other than 2xx. */
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = refusalIn(body);
@@ -127,11 +127,11 @@ function failureOf(reply: Reply): TryFailure {
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** The words by which servers refuse a prompt that is too long; waiting doesn't shorten it. */
+/** How servers refuse a prompt that is too long; waiting doesn't help. */
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** The kind of a failure with this HTTP status and this error of the server. */
+/** The kind of failure for an HTTP status and a server error. */
 export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
   if (status === 451) return 'content-filter';
   const words = `${code ?? ''} ${message}`;
@@ -175,13 +175,11 @@ function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected
 /** The address without login and query, which may be secret. */
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
-/** Reads the error of a server in any of the providers' forms, as plain words. */
-
 export interface ServerError {
   readonly message: string;
   /** A word such as `insufficient_quota`. */
   readonly code?: string;
-  /** The status that the error itself names, as an error with HTTP 200 does. */
+  /** The status stated in the error itself, as in errors sent with HTTP 200. */
   readonly status?: number;
 }
 
@@ -192,7 +190,7 @@ export function serverError(body: string): ServerError {
   return { ...error, message: shorten(error.message) };
 }
 
-/** The error object stands under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
+/** The error object is under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
 function errorIn(value: unknown): ServerError {
   if (Array.isArray(value)) return errorIn(value[0]);
   if (!isRecord(value)) return { message: wordsOf(value) };
@@ -207,7 +205,7 @@ function errorIn(value: unknown): ServerError {
   };
 }
 
-/** OpenRouter says “Provider returned error”, and puts the provider's own words into `raw`, often as JSON. */
+/** OpenRouter says “Provider returned error” and puts the provider's own words into `raw`, often as JSON. */
 function causeIn(metadata: unknown): string {
   if (!isRecord(metadata)) return '';
   const { provider_name: provider, raw } = metadata;
@@ -217,7 +215,7 @@ function causeIn(metadata: unknown): string {
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
 }
 
-/** Texts of FastAPI (`detail`, a text or a list of problems) and Mistral (the same within `message`), too. */
+/** Also reads FastAPI (`detail`, a text or a list of problems) and Mistral (the same within `message`). */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
@@ -228,7 +226,7 @@ function wordsOf(value: unknown): string {
   return place === '' ? msg : `${place}: ${msg}`;
 }
 
-/** The error that a refused request was answered with: all its texts, if its form is not known. */
+/** The error of a refused request; all texts of the body if its form is unknown. */
 export function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
@@ -239,7 +237,7 @@ const textsIn = (value: unknown): readonly string[] =>
     ? [value]
     : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
 
-/** What a body is that was expected to be JSON. */
+/** Describes a body that should have been JSON. */
 export function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (isWebPage(body)) {

@@ -37,10 +37,10 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
-  /** What the server said when it was first asked. */
+  /** The server's reply when it was first asked. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** One request, made again without what the server refuses; `adapted` receives the kinds of the refusals. */
+  /** One request, repeated without what the server refuses; `adapted` receives the kinds of refusals. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,
@@ -127,7 +127,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   };
 }
 
-/** JSON leaves out what is undefined. */
 function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
@@ -162,7 +161,7 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** The parts of a message that is about pictures. */
+/** The parts of a message with pictures. */
 const withImages = (text: string, images: readonly Uint8Array[]) => [
   { type: 'text', text },
   ...images.map((image) => ({
@@ -171,14 +170,14 @@ const withImages = (text: string, images: readonly Uint8Array[]) => [
   })),
 ];
 
-/** The SDK wraps what its `fetch` threw. */
+/** The SDK wraps errors of its `fetch`. */
 function causeOf(error: unknown): unknown {
   return error instanceof OpenAI.APIConnectionError && error.cause instanceof TryFailure
     ? error.cause
     : error;
 }
 
-/** Most base URLs end in `/v1`; one without any version gets that, if it leads nowhere. */
+/** Most base URLs end in `/v1`, so a URL without a version gets it if it leads nowhere. */
 function addVersion(
   dialect: Dialect,
   { pathname }: URL,
@@ -192,7 +191,7 @@ function addVersion(
   return true;
 }
 
-/** Adds the key of the config that a failure is about, and what to do. */
+/** Adds the config key that a failure is about, and what to do. */
 function withHint(
   failure: unknown,
   request: {
@@ -239,7 +238,7 @@ function hintFor(
   }
 }
 
-/** What servers call the longest prompt and answer together; of llama.cpp's two names, the first is what a slot holds. */
+/** Servers' names for the context length; of llama.cpp's two, the first is that of a slot. */
 const names = [
   ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
   ...['n_ctx', 'n_ctx_train'],
@@ -253,7 +252,7 @@ function lengthsIn(facts: unknown): readonly number[] {
   return names.map((name) => data[name]).filter((value): value is number => isLength(value));
 }
 
-/** A run doesn't wait longer for what it can do without. */
+/** A run doesn't wait longer for this optional information. */
 const patienceMs = 5_000;
 
 /** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */

@@ -15,40 +15,37 @@ import { MinuteWindow, never, type RateClock, toldMs } from './rate.js';
 import { waitOnClock } from './retry.js';
 
 export interface SharedRateSettings {
-  /** Its own. */
   readonly directory: string;
   readonly perMinute: number;
   readonly clock: RateClock;
-  /** See `tryLease`. */
   readonly lease?: typeof tryLease;
 }
 
-/** No request is sent so shortly after the beginning and before the end of its cell: clocks drift, and sending takes time. */
+/** No request is sent this close to the ends of its cell: clocks drift, and sending takes time. */
 const margin = { beginMs: 100, endMs: 500 } as const;
 
-/** The first and the longest pause before the lease is tried again. */
+/** The first and the longest pause between attempts to take the lease. */
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
-/** In milliseconds. Longer cells lose more of the limit, shorter ones leave less time to send what was granted. */
+/** In milliseconds. Longer cells waste more of the limit, shorter ones leave less time to send granted requests. */
 export const cellMs = 4000;
 
-/** Requests of so long ago tell how many are expected. */
+/** Requests within this time predict how many will follow. */
 const expectedMs = 2 * cellMs;
 
-/** Only a task that asks often soon uses what it is granted ahead: what it does not use is lost to all. */
+/** Only frequent senders get grants in advance, because unused grants are lost to all. */
 const sentForOneAhead = 4;
 
 export class SharedRate {
   static #looks = 0;
   readonly #settings: SharedRateSettings;
   readonly #lease: typeof tryLease;
-  /** Cells of grants that no request has taken, in their order. */
+  /** Cells of unused grants, in order. */
   #held: number[] = [];
   #waiting = 0;
   #look: Promise<void> | undefined;
-  /** Times of own requests. */
   #sent: number[] = [];
-  /** When the time of the file system was read: at `fileMs`, between the two. */
+  /** The file system's time `fileMs` was read between the other two. */
   #read = { fileMs: 0, beforeMs: 0, afterMs: 0 };
 
   constructor(settings: SharedRateSettings) {
@@ -78,7 +75,7 @@ export class SharedRate {
     }
   }
 
-  /** Waits until a cell has begun; a timer may come early. */
+  /** Waits until a cell has begun; timers may fire early. */
   async #begin(cell: number, signal: AbortSignal | undefined, tell: (leftMs: number) => void): Promise<void> {
     for (;;) {
       const leftMs = cell * cellMs + margin.beginMs - this.#earliest();
@@ -88,7 +85,7 @@ export class SharedRate {
     }
   }
 
-  /** Gives back what was granted for later: others take it. */
+  /** Returns grants for later cells to the others. */
   close(): void {
     const later = this.#held.filter((cell) => cell * cellMs > this.#latest());
     this.#held = [];
@@ -124,7 +121,7 @@ export class SharedRate {
     }
   }
 
-  /** Asks for all requests that wait, as soon as nobody else does. */
+  /** Requests grants for all waiting requests, as soon as the lease is free. */
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;
@@ -138,7 +135,7 @@ export class SharedRate {
     }
   }
 
-  /** @returns whether it was granted; another may have taken the lease over */
+  /** @returns true if granted; another process may have taken over the lease */
   #ask(fileMs: number, beforeMs: number): boolean {
     const { clock, directory, perMinute } = this.#settings;
     this.#read = { fileMs, beforeMs, afterMs: clock.now() };
@@ -163,12 +160,12 @@ export class SharedRate {
     this.#held = [...this.#held, ...cells].toSorted((a, b) => a - b);
   }
 
-  /** The time of the file system is this at least. */
+  /** Lower bound of the file system's time. */
   #earliest(): number {
     return this.#read.fileMs + this.#settings.clock.now() - this.#read.afterMs;
   }
 
-  /** It is this at most; some file systems count seconds. */
+  /** Upper bound of the file system's time; some count in seconds. */
   #latest(): number {
     const { beforeMs, fileMs } = this.#read;
     return fileMs + this.#settings.clock.now() - beforeMs + (fileMs % 1000 === 0 ? 1000 : 0);
@@ -184,13 +181,13 @@ export class SharedRate {
 
 const minuteMs = 60_000;
 
-/** The cells that a window of a minute touches at most. */
+/** Maximum number of cells that overlap a minute. */
 const cellsOfWindow = minuteMs / cellMs + 1;
 
-/** Requests granted in each cell of now and later, by its number since 1970. */
+/** Requests granted in the current and later cells, by cell number since 1970. */
 export type Granted = Readonly<Record<string, number>>;
 
-/** Any 16 cells in a row have room for the limit together, whether it divides by 16 or not. */
+/** Any 16 consecutive cells have room for the limit together. */
 export const roomOf = (cell: number, perMinute: number): number =>
   Math.floor(((cell + 1) * perMinute) / cellsOfWindow) - Math.floor((cell * perMinute) / cellsOfWindow);
 
@@ -198,9 +195,7 @@ export interface Wanted {
   readonly perMinute: number;
   /** The first cell in which a request could be sent. */
   readonly first: number;
-  /** Requests that wait. */
   readonly now: number;
-  /** Requests that are expected in the first cell. */
   readonly ahead: number;
 }
 
@@ -230,7 +225,7 @@ export function grant(
   return { cells: cells.toSorted((a, b) => a - b), granted: Object.fromEntries(after) };
 }
 
-/** Takes grants back that were not used, of cells that have not begun. */
+/** Takes back unused grants of cells that haven't begun. */
 export function giveBack(granted: Granted, cells: readonly number[]): Granted {
   const after: Record<string, number> = { ...granted };
   for (const cell of cells) {

@@ -1,4 +1,3 @@
-/** Default sampling settings of a local model. */
 import { plainSampling, type SamplingChoice } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';

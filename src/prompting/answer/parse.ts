@@ -1,4 +1,3 @@
-/** Parses the parameters in a reply. */
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
@@ -35,7 +34,6 @@ export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** What is known of parameters that were evaluated before. */
 export type SeenParameters = { readonly iteration?: number; readonly score?: number };
 
 export interface ParseContext {

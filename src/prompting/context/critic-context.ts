@@ -76,8 +76,6 @@ export const criticCorrectionSchema = criticContextSchema.extend({
 export type StatisticsContext = z.output<typeof statisticsSchema>;
 export type CriticContext = z.output<typeof criticContextSchema>;
 
-/** Describes a policy's behaviour over all episodes of an evaluation, in prompt wording. */
-
 export function statisticsContext(behaviour: Behaviour): StatisticsContext {
   const { endings, episodes, figures, length, return: returns } = behaviour;
   return {

@@ -11,7 +11,6 @@ export interface Demonstration {
   readonly return?: number | undefined;
   /** Number of steps in the whole episode. */
   readonly length: number;
-  /** In order. */
   readonly steps: readonly DemonstratedStep[];
 }
 

@@ -121,11 +121,8 @@ function bestAndRecent(
   return dropped.size === 0 ? chosen : chosen.filter((entry) => !dropped.has(entry));
 }
 
-/** An evaluation as two turns of a conversation. */
 interface HistoryTurn {
-  /** The parameters, as an answer of the model. */
   readonly answer: string;
-  /** The result of evaluating them. */
   readonly result: string;
 }
 
@@ -133,7 +130,6 @@ interface HistoryTurn {
 export interface History {
   /** Registers everything that the memory holds, oldest first; the format of a score depends on the other scores. */
   know(held: readonly BufferEntry[]): void;
-  /** Formats a score. */
   readonly scoreText: ScoreText;
   /** The evaluations as turns of a conversation, in the given order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
@@ -143,13 +139,11 @@ export interface History {
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
-    /** Everything that the memory holds, oldest first. */
     readonly held: readonly BufferEntry[];
     /** The subset shown in the prompt, in display order. */
     readonly shown: readonly BufferEntry[];
     /** True if the prompt continues a conversation and shows only what earlier prompts lack. */
     readonly continued?: boolean;
-    /** Parent evaluation. */
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
 }

@@ -12,7 +12,6 @@ import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
-/** Variables for the description of an environment. */
 export function descriptionContext(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
@@ -64,7 +63,6 @@ interface Task {
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @param form of the requested answers */
 export function taskContext(task: Task, form: AnswerForm): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;

@@ -7,7 +7,6 @@ export interface AnswerForm {
   readonly notation: 'labels' | 'json';
   /** True if nothing except thinking may surround the answer. */
   readonly whole: boolean;
-  /** Position of the reason, if one is requested. */
   readonly reason: 'first' | 'last' | 'none';
 }
 
@@ -69,8 +68,6 @@ export function writtenAnswer(
   const line = formatParameters(parameters, spec);
   return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
 }
-
-/** Formats parameters for prompts; `answer/parse.ts` parses them. */
 
 /** A value with exactly `decimals` decimals; never `-0`. */
 export function formatValue(value: number, decimals: number): string {

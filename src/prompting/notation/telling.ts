@@ -4,7 +4,6 @@ import { type ParseContext, type ParseResult, parseParameters } from '../answer/
 
 /** An encoding of parameters that is one-to-one up to rounding. */
 export interface Telling {
-  /** The spec of encoded parameters, as described in prompts. */
   readonly spec: ParameterSpec;
   tell(parameters: ParameterVector): ParameterVector;
   /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */

@@ -35,10 +35,8 @@ import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 
 /** Renders the prompts for one kind of call; the user prompt has the variables of `Context`. */
 interface Prompts<Context> {
-  /** The system prompt, which is constant during a run. */
   system(context: TaskContext): string;
   user(context: Context): string;
-  /** The message that says what was wrong with the model's reply. */
   /** @param scoreText how the prompt being corrected formats scores */
   formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
@@ -57,9 +55,7 @@ export interface PromptSetOptions {
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   /** True for a user module's policy, whose own description then replaces the `policy` partial. */
   readonly ownPolicy?: boolean;

@@ -14,12 +14,10 @@ import {
 import { readPartials, readTemplate } from './template-files.js';
 import type { Shape } from './template-scope.js';
 
-/** A template to load. */
 export interface WantedTemplate {
   readonly file: string;
   /** Folder that links must not leave; undefined if the config names the file itself. */
   readonly folder: string | undefined;
-  /** Shape of its context. */
   readonly shape: Shape;
 }
 

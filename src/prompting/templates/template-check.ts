@@ -15,7 +15,6 @@ import {
 } from './template-scope.js';
 
 export interface ParsedTemplate {
-  /** Path of the file, for messages. */
   readonly file: string;
   readonly source: string;
   readonly program: hbs.AST.Program;
@@ -66,7 +65,6 @@ interface Place {
   readonly file: string;
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
-  /** The user's helpers. */
   readonly helpers: TemplateHelpers;
   /** Names of the partials that led here. */
   readonly including: readonly string[];

@@ -66,9 +66,7 @@ export type Path = hbs.AST.PathExpression;
 
 /** What names mean in one part of a template. */
 export interface Scope {
-  /** The whole context: `@root`. */
   readonly root: Shape;
-  /** The current context: `this`. */
   readonly shape: Shape;
   /** The scope that `../` refers to; undefined at the top of a template or partial. */
   readonly parent: Scope | undefined;

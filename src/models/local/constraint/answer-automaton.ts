@@ -56,7 +56,6 @@ export type AnswerState =
   /** Before the answer. */
   | {
       readonly kind: 'free';
-      /** State of the pattern matcher. */
       readonly matcher: number;
       readonly thinking: boolean;
       /** Position relative to the grammar's `mention`: none, within the rest of its word, or after it. */
@@ -70,10 +69,8 @@ export type AnswerState =
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
   /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
-  /** Inside a value, including the space before it. */
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
   | { readonly kind: 'after'; readonly matcher: number }
-  /** After the closing text. */
   | { readonly kind: 'end' };
 
 /**
@@ -86,7 +83,6 @@ export interface AnswerAutomaton {
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
   /** Undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
-  /** Whether the reply may end here. */
   canEnd(state: AnswerState): boolean;
   /** Labels without the space before the number, followed by the closing text. */
   readonly literals: readonly string[];

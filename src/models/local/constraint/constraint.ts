@@ -21,11 +21,9 @@ export interface Constraint {
   start(): ConstraintState;
 }
 
-/** The position of one reply within its format. */
 export interface ConstraintState {
   /** @param remaining tokens that may still be generated, including the next one */
   mask(remaining: number): TokenMask;
-  /** Accepts the chosen token. */
   take(id: number): void;
   /** Offset in the reply's text where the answer ends; -1 if it hasn't ended yet. */
   answerEnd(text: string): number;
@@ -101,7 +99,6 @@ function spelling(
 
 const thinkingEnd = '</think>\n';
 
-/** Shared by all replies under one constraint. */
 interface Rules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;

@@ -3,9 +3,7 @@ import type { NumberKind } from '../../language-model.js';
 
 /** Which texts are an allowed value or can become one. */
 export interface NumberGrammar {
-  /** Whether some allowed value starts with this text. */
   feasible(text: string): boolean;
-  /** Whether this text is an allowed value. */
   complete(text: string): boolean;
   /** Minimum number of characters that complete a feasible text. */
   shortfall(text: string): number;

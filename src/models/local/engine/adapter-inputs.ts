@@ -11,7 +11,6 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, with its input and output widths. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
@@ -22,7 +21,6 @@ export interface AdaptedModule {
 /** Factors of all adapted modules, by name of the graph input. Created once and fed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
-/** The modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   const changed = new Map(adapters.flatMap((adapter) => [...adapter.modules]));
   return [...changed].map(([name, { a, b }]) => ({

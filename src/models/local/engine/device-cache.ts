@@ -6,7 +6,6 @@ import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
-/** Number of slots by which a cache grows. */
 const slotBlock = 64;
 
 /** Most lines [headDim] written in place: the runtime compares all pairs of positions, so copying is faster beyond. */
@@ -23,7 +22,6 @@ interface CacheGraphs {
 interface DeviceCaches {
   /** @returns an empty cache for one row */
   make(): TokenCache;
-  /** Call when no cache is in use any more. */
   close(): Promise<void>;
 }
 

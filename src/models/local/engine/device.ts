@@ -37,7 +37,6 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
 }
 
 export interface DevicesHere {
-  /** Devices on which a model can run here. */
   readonly usable: readonly Device[];
   /** The others that the runtime supports on this system. */
   readonly unusable: readonly UnusableDevice[];
@@ -70,7 +69,6 @@ export async function requireFloat16(device: Device): Promise<void> {
   });
 }
 
-/** Why a device can't be used, or undefined. */
 async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
   if (!hasProvider(device)) return unusable(device);
   try {
@@ -87,7 +85,6 @@ const runs = (device: Device, type: 'float16') =>
     () => false,
   );
 
-/** Runs a minimal model. */
 async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   const g = new GraphBuilder();
   const x = g.cast(g.input('x', 'float32', [1, 1]), type);
@@ -125,7 +122,6 @@ function physicalCores(): number {
 
 /** Explains why a device can't be used and what helps; the runtime's own messages say neither. */
 
-/** A device that can't be used here. */
 export interface UnusableDevice {
   readonly device: Device;
   readonly reason: string;
@@ -186,7 +182,6 @@ export function cudaLack(
   return undefined;
 }
 
-/** The folder of the runtime's libraries. */
 function runtimeFolder(): string {
   const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
   return path.join(path.dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch);

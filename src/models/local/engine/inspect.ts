@@ -1,4 +1,3 @@
-/** Inspects a model directory without loading the model. */
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
@@ -118,7 +117,6 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-/** Totals over all tensors. */
 export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();

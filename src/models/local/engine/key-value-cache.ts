@@ -4,13 +4,11 @@ import { ort } from './onnx-runtime.js';
 
 /** Shape of one token's keys (and of its values): layers × kvHeads × headDim float32 numbers. */
 export interface CacheShape {
-  /** Number of layers with attention. */
   readonly layers: number;
   readonly kvHeads: number;
   readonly headDim: number;
 }
 
-/** Bytes of one token's keys and values. */
 export const tokenBytes = ({ layers, kvHeads, headDim }: CacheShape): number =>
   8 * layers * kvHeads * headDim;
 
@@ -30,7 +28,6 @@ export interface NewEntries {
 /** Keys and values of a batch of sequences, in the memory of the device that reads them. */
 export interface TokenCache {
   readonly rows: number;
-  /** Number of tokens in each row. */
   readonly lengths: readonly number[];
   /** The largest of these. */
   readonly length: number;
@@ -38,9 +35,7 @@ export interface TokenCache {
   readonly capacity: number;
   /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
-  /** Clears the cache for `rows` sequences. */
   reset(rows: number): void;
-  /** Drops all tokens from `length` on. */
   truncate(length: number): void;
   /**
    * Appends tokens to every row, taking over the entries' memory; the capacity becomes a multiple of `block` or larger.
@@ -61,7 +56,6 @@ export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: the keys of each layer, then the values of each layer. */
   readonly #buffers: Float32Array[];
-  /** Number of tokens in each row. */
   #lengths: number[] = [0];
   #capacity = 1;
   /** Recreated when a shape or a buffer changes. */
@@ -228,7 +222,6 @@ export function tiledStates(states: States, rows: number): States {
   });
 }
 
-/** Concatenates the states of two groups of sequences. */
 export function joinedStates(states: States, more: States): States {
   if (states.length === 0) return more;
   return states.map((state, i) => {

@@ -43,7 +43,6 @@ interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
-  /** After the new tokens. */
   readonly states: States;
 }
 

@@ -94,7 +94,6 @@ const plainInWindows =
     ...(type === 'sliding_attention' && { rope_scaling: null }),
   });
 
-/** By `model_type`. */
 export const families: Readonly<Record<string, Family>> = {
   llama: { keys: [], activation: 'silu', biases: 'all' },
   mistral: {

@@ -17,7 +17,6 @@ import type { Generation } from './protocol.js';
 /** Slots by which the candidates' cache grows: whole blocks, so spare slots don't change the last bits of a sum. */
 const ownBlock = 32;
 
-/** A request, from arrival to its last answer. */
 export interface Work {
   readonly request: GenerationRequest;
   readonly hooks: GenerationHooks;
@@ -55,7 +54,6 @@ export class CandidateRows {
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache: all that join before a step are added together, so that the others move only once. */
   #arrived: NewEntries[] = [];
-  /** States of the rows. */
   #states: States = [];
   #several = false;
 
@@ -71,7 +69,6 @@ export class CandidateRows {
     return this.#rows;
   }
 
-  /** Whether others can join. */
   get several(): boolean {
     return this.#several;
   }
@@ -81,7 +78,6 @@ export class CandidateRows {
     return this.#own.capacity;
   }
 
-  /** Whether rows may have different lengths. */
   get canJoin(): boolean {
     return this.#own.join !== undefined;
   }
@@ -160,7 +156,6 @@ export class CandidateRows {
     return failed;
   }
 
-  /** Removes the rows that don't stay. */
   async keep(stays: (row: Row) => boolean): Promise<void> {
     const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
     if (kept.length === this.#rows.length) return;

@@ -14,9 +14,7 @@ export interface GenerationRequest
   /** Its system message; a prompt only continues one with the same system message. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  /** Whether to return log-probabilities at the sampling temperature. */
   readonly sampledLogProbabilities?: boolean;
-  /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
   /** With a constraint, stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
@@ -36,7 +34,6 @@ export class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model hasn't read yet; at least one until the answer is finished. */
   readonly unread: number[] = [];
-  /** Whether forced tokens need log-probabilities. */
   readonly scored: boolean;
   readonly #index: number;
   readonly #request: GenerationRequest;
@@ -149,7 +146,6 @@ export class Candidate {
     this.#show(this.#beforeStop(this.#stream.end()) + this.#stops.end());
   }
 
-  /** The part of the new text that can be shown. */
   #beforeStop(text: string): string {
     if (this.#stoppable) return this.#stops.push(text);
     const reply = this.#text + text;
@@ -169,7 +165,6 @@ export class Candidate {
 /** Log-probabilities of given texts as answers: scores many after the same prompt at once. */
 
 interface ScoringRequest {
-  /** Token ids of each text, at least one. */
   readonly texts: readonly (readonly number[])[];
   /** Logits after the last token of the prompt. */
   readonly first: Float32Array;
@@ -184,7 +179,6 @@ interface ScoringRequest {
 /** Maximum number of logits at a time (256 MB). */
 const logitsAtOnce = 2 ** 26;
 
-/** The log-probability of each token of each text. */
 export async function scoreTexts(request: ScoringRequest): Promise<readonly (readonly number[])[]> {
   const { first, run, texts, vocabulary } = request;
   const scores = texts.map((ids) => [logProbability(first, ids[0]!)]);

@@ -52,7 +52,6 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** A request that can't be fulfilled as it is. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 }
@@ -228,7 +227,6 @@ const choicesKept = 4096;
 /** Constraints of the grammars and choices seen so far, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
-  /** Restricts answers to one of the texts. */
   among(texts: readonly string[]): Constraint;
 }
 

@@ -38,15 +38,11 @@ const batchBytes = 2 ** 29;
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
-  /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #bytes: TokenBytes;
-  /** Maximum number of concurrent requests. */
   readonly #most: number;
-  /** Maximum number of tokens in the rows of a batch. */
   readonly #tokens: number;
   readonly #prompts: PromptCaches;
-  /** Always empty. */
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
   /** Used for scoring texts; empty otherwise. */
@@ -93,7 +89,6 @@ export class TextGenerator {
     });
   }
 
-  /** Drops the cached prompts. */
   forget(): void {
     this.#prompts.clear();
   }
@@ -262,12 +257,10 @@ export class TurnQueue<Lane, T> {
     this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
   }
 
-  /** The item that `take` would return. */
   first(lane: Lane): T | undefined {
     return this.#lanes.get(lane)?.[0];
   }
 
-  /** Whether items are waiting in other lanes. */
   othersThan(lane: Lane): boolean {
     return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
   }

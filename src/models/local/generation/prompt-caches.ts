@@ -15,7 +15,6 @@ export interface PromptKind {
   readonly conversation?: string | undefined;
   /** The proposer and the critic alternate, and this keeps them from evicting each other's prompts. */
   readonly system?: string | undefined;
-  /** Whether keys are rotated for long sequences (longrope). */
   readonly long: boolean;
 }
 
@@ -26,11 +25,9 @@ interface KindPrompt extends HeldPrompt {
 }
 
 interface PromptLimits {
-  /** Maximum number of concurrent requests. */
   readonly requests: number;
   /** Maximum number of tokens in all prompts, for concurrent requests. */
   readonly tokens: number;
-  /** Whether some layers carry a state. */
   readonly carries: boolean;
 }
 

@@ -29,21 +29,14 @@ export interface GenerateJob {
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
-  /** Maximum length of an answer in tokens. */
   readonly maxTokens: number;
   /** Completed by the model's own recommendation. */
   readonly sampling: SamplingChoice;
-  /** Texts that end an answer. */
   readonly stop: readonly string[];
-  /** Whether to return the log-probability of each token. */
   readonly logProbabilities: boolean;
-  /** Whether to return `sampledLogProbabilities`. */
   readonly sampledLogProbabilities?: boolean;
-  /** Grammar that answers must follow. */
   readonly grammar?: AnswerGrammar;
-  /** The answer must be one of these texts. */
   readonly choices?: readonly string[];
-  /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[];
   /** Jobs only continue prompts of jobs with the same name. */
   readonly conversation?: string;
@@ -76,7 +69,6 @@ export interface JobResult extends Generation {
   readonly residentBytes: number;
 }
 
-/** Where and how the model was loaded. */
 export interface LoadReport {
   readonly device: string;
   readonly threads: number;

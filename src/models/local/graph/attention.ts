@@ -71,7 +71,6 @@ export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: 
   return g.op('Where', [single, g.integers([heads / kvHeads]), g.integers([1])]);
 }
 
-/** Positions of the new tokens and the cached keys. */
 export interface Places extends TokenPlaces {
   /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment; spare slots are beyond any context. */
   readonly cachedPositions?: Value;
@@ -112,7 +111,6 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors of the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined for none. */
   readonly growth: Value | undefined;
-  /** Computes what the queries attend to. */
   readonly mix: (projected: Projected) => Mixed;
 }
 

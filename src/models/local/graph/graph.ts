@@ -66,7 +66,6 @@ export class GraphBuilder {
     return name;
   }
 
-  /** Makes `value` an output of the graph with the given name. */
   output(name: string, value: Value, type: ElementType, shape: readonly (number | string)[]): void {
     this.#nodes.push({ op: 'Identity', domain: '', inputs: [value], outputs: [name], attributes: {} });
     this.#outputs.push({ name, type, shape });
@@ -77,7 +76,6 @@ export class GraphBuilder {
     return this.split(op, inputs, 1, attributes)[0]!;
   }
 
-  /** Adds an operator with several results. */
   split(
     op: string,
     inputs: readonly Value[],
@@ -121,7 +119,6 @@ export class GraphBuilder {
     return tensor.name;
   }
 
-  /** A tensor on disk, cast to the type in which the graph computes. */
   exact(tensor: StoredTensor, precision: Precision | 'float16'): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
@@ -140,7 +137,6 @@ export class GraphBuilder {
     return this.#constant('uint8', Uint8Array.from(values), shape, values);
   }
 
-  /** A constant of the type in which the graph computes. */
   floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
     return this.#constant(type, new Uint8Array(array.buffer), shape, values);
@@ -170,7 +166,6 @@ export class GraphBuilder {
     return { ...graph, nodes };
   }
 
-  /** A snapshot of the graph so far. */
   describe(name: string): OnnxGraph {
     const folder = this.#folder;
     const external = [...this.#external.values()].map(

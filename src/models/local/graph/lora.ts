@@ -11,7 +11,6 @@ import { type ParameterSource, requireTensor } from './parameters.js';
 export interface LoraFactors {
   readonly a: Value;
   readonly b: Value;
-  /** Factor of the product of A and B. */
   readonly scale: number;
   /** [out], a factor for each row of W + s·B·A. */
   readonly rowScale?: Value;

@@ -74,7 +74,6 @@ export interface OnnxGraph {
 const opset = 17;
 const irVersion = 9;
 
-/** The bytes of a ModelProto. */
 export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
   return Buffer.concat([
     integer(1, irVersion),
@@ -143,7 +142,6 @@ function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
   return [text(1, name), nested(2, tensorType)];
 }
 
-/** ONNX's number for an element type, as used in the `to` attribute of Cast. */
 export function elementTypeNumber(type: ElementType): number {
   return elementTypeNumbers[type];
 }

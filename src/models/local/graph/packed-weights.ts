@@ -50,7 +50,6 @@ export function roundedWeights(
   return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
-/** Uses the blocks of a GGUF file as they are. */
 export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
     ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
@@ -58,7 +57,6 @@ export function storedBlocks(model: string, matrices: readonly StoredTensor[]): 
   };
 }
 
-/** Whether a tensor is stored in blocks of codes. */
 export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;
 
 /** Rows of a packed matrix as float32: [count, columns]. */

@@ -73,7 +73,6 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   return tensor;
 }
 
-/** Name and shape of every tensor that a decoder reads. */
 export function decoderTensors(config: DecoderConfig): TensorShape[] {
   const { hidden, modules, norm, tied, vocabulary } = config;
   const matrix = (name: string, out: number) => ({ name: `${name}.weight`, shape: [out, hidden] });
@@ -181,7 +180,6 @@ export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;
   readonly parameters: ParameterSource;
-  /** The type in which the graph computes. */
   readonly precision: Precision;
 }
 

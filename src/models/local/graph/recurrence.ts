@@ -10,7 +10,6 @@ import { type DecoderBuild, normalised } from './parameters.js';
 interface Mixed {
   /** [N, H] */
   readonly output: Value;
-  /** After the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
 }
 

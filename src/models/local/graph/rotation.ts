@@ -76,7 +76,6 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
-/** Positions of the new tokens. */
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;

@@ -85,7 +85,6 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   };
 }
 
-/** Models that differ only in their adapter. */
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
   /** The base, with one of the adapters or without. `LocalModels.close` closes it. */
   model(adapter?: string): LanguageModel;
@@ -203,7 +202,6 @@ function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantiz
   return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
 }
 
-/** Maximum length of prompt and answer together, in tokens. */
 export function localContext({
   contextTokens,
   ignoreKeys,

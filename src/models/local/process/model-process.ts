@@ -16,7 +16,6 @@ import type {
 
 interface JobOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Receives new text of a candidate. */
   readonly onText?: ((candidate: number, text: string) => void) | undefined;
 }
 
@@ -46,12 +45,10 @@ export class ModelProcess {
     this.#settings = settings;
   }
 
-  /** Id of the running process, if any. */
   get pid(): number | undefined {
     return this.#running?.child.pid;
   }
 
-  /** Loads the model before the first job. */
   async load(): Promise<LoadReport> {
     const { child, jobs, report } = this.#start();
     holdOpen(child, true);

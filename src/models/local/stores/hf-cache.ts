@@ -95,9 +95,7 @@ function snapshotOf(folder: string, revision: string): string | undefined {
 }
 
 export interface CachedModel {
-  /** As named in a config. */
   readonly reference: string;
-  /** Directory, or GGUF file. */
   readonly path: string;
 }
 

@@ -13,7 +13,6 @@ import type { Variables } from './ollama-store.js';
 export interface DownloadHooks {
   /** Number of files to download and their total bytes, excluding cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
-  /** Number of bytes received. */
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -161,7 +160,6 @@ async function checkedAnswer(response: Response): Promise<Response> {
   return withBody(response, text);
 }
 
-/** The response with a different body. */
 function withBody(
   { headers, status, statusText, url }: Response,
   body: string | ReadableStream<Uint8Array>,

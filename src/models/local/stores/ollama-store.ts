@@ -8,16 +8,13 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 
-/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const ollamaScheme = 'ollama:';
 
-/** The relevant part of a manifest. */
 export interface OllamaModel {
   /** For example `qwen3:0.6b`. */
   readonly name: string;
-  /** The GGUF file. */
   readonly file: string;
   readonly bytes: number;
   /** Sampling settings and stop strings that Ollama uses if a request has none. */
@@ -88,7 +85,6 @@ function manifestFile(root: string, reference: string): string | undefined {
   return hosts.map((host) => path.join(manifests, host, namespace, model, tag)).find(isFile);
 }
 
-/** Hosts that contain a namespace, Ollama's own first. */
 function hostsOf(manifests: string, namespace: string): readonly string[] {
   const official = 'registry.ollama.ai';
   const others = folders(manifests).filter(

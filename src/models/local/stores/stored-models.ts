@@ -10,7 +10,6 @@ export interface FoundModel {
   /** The value of `model.path` in a config. */
   readonly reference: string;
   readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
-  /** Directory or GGUF file. */
   readonly path: string;
 }
 

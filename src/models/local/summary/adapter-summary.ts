@@ -13,12 +13,10 @@ import { loraScale } from '../weights/adapter-config.js';
 export interface AdapterSummary {
   readonly kind: 'adapter';
   readonly directory: string;
-  /** Path or name of the model that it was trained on, as stated in the adapter. */
   readonly base?: string;
   readonly adapter?: {
     readonly rank: number;
     readonly alpha: number;
-    /** Factor of the product of A and B. */
     readonly scale: number;
     /** Scales of modules for which rank_pattern or alpha_pattern gives other values. */
     readonly otherScales: readonly number[];
@@ -32,7 +30,6 @@ export interface AdapterSummary {
   };
   /** Directory of the model that it was checked against, and whether it fits. */
   readonly fit?: { readonly model: string; readonly fits: boolean };
-  /** Empty if the adapter can be used. */
   readonly problems: readonly Problem[];
 }
 
@@ -97,7 +94,6 @@ function summarise(adapter: Adapter): NonNullable<AdapterSummary['adapter']> {
 
 const short = (value: number) => Number(value.toPrecision(4));
 
-/** Lines to print. */
 export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (readonly [string, string])[] {
   const rows: (readonly [string, string])[] = [];
   if (adapter !== undefined) {

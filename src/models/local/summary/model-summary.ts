@@ -31,7 +31,6 @@ import type { StoredTensors } from '../weights/safetensors.js';
 
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
-  /** The publisher's recommended sampling settings, and the tokens that end an answer. */
   readonly generation?: GenerationDefaults;
   /** How it samples unless a config overrides it. */
   readonly sampling?: SourcedSampling;
@@ -40,11 +39,9 @@ export interface ModelSummary extends ModelReport {
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
-/** In bytes. */
 export interface MemoryNeed {
   /** Memory of the weights, for each available quantization. */
   readonly weights: Readonly<Partial<Record<Quantization, number>>>;
-  /** Keys and values of one token. */
   readonly contextToken: number;
 }
 
@@ -137,8 +134,6 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 /** Bits per weight, including its share of the block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
 
-/** Formats the summary of a model directory for the terminal. */
-
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
   rendered: 'takes a system message',
   'left-out': 'takes no system message: it is left out, and the model reads the others alone',
@@ -203,8 +198,6 @@ function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLos
     `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} places`
   );
 }
-
-/** One-line summary of a model, for `policyloop models list`. */
 
 export interface ModelOverview {
   readonly parameters?: number;

@@ -41,11 +41,10 @@ const specialTokens = [
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
-  /** File that the template came from. */
   readonly file: string;
-  /** Texts that the template holds, written out or not. */
+  /** Texts in the template, whether written or not. */
   readonly literals: readonly string[];
-  /** Those of them that it looks for in messages, such as `</think>`. */
+  /** Those that it looks for in messages, such as `</think>`. */
   readonly sought: readonly string[];
   /** The text before tokenisation; ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[]): string;
@@ -98,7 +97,7 @@ export function openChatTemplate(
   };
 }
 
-/** Texts that a template holds: those that it may write, and those that it looks for in messages. */
+/** Texts that a template may write, and those that it looks for in messages. */
 function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
@@ -118,7 +117,7 @@ const refused = (error: UnsupportedError, file: string) =>
       'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
 
-/** Values that every template finds beside its variables. */
+/** Values available to every template, in addition to its variables. */
 const provided = new Map<string, Value>([
   ...functions,
   ['true', true],
@@ -162,7 +161,7 @@ function fixedDate(format: string): string {
 /** In bytes; published ones have 20,000 at most. */
 const largestTemplate = 2 ** 20;
 
-/** The text of a model's chat template, found as `openChatTemplate` tells. */
+/** The text of a model's chat template, found as described at `openChatTemplate`. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
     const { chat_template: source } = config;
@@ -229,11 +228,11 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
-/** Keeps control tokens that the template writes apart from the same characters inside a message. */
+/** Tells control tokens of the template from the same characters in a message. */
 export interface ControlTokens {
-  /** Content of a message, to be rendered by the template. Answers of the model keep the tokens that are its own. */
+  /** Content of a message for the template. Answers of the model keep their own tokens. */
   shield(content: string, isAnswer: boolean): string;
-  /** Rendered text with every true control token marked and the shields of the others taken away. */
+  /** Rendered text with true control tokens marked and the shields of others removed. */
   mark(rendered: string): string;
   /** Rendered text without marks and shields, for people. */
   clean(rendered: string): string;

@@ -148,12 +148,11 @@ export class StopStrings {
     this.#stops = stops.filter((stop) => stop !== '');
   }
 
-  /** Whether a stop string has been met. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Takes more text; returns the part that can be shown for certain. */
+  /** Takes more text; returns the part that can be shown. */
   push(text: string): string {
     if (this.#stopped) return '';
     this.#held += text;
@@ -165,12 +164,12 @@ export class StopStrings {
     return this.#release(this.#held.length - this.#pendingLength());
   }
 
-  /** The rest, when nothing more comes. */
+  /** The rest, at the end. */
   end(): string {
     return this.#stopped ? '' : this.#release(this.#held.length);
   }
 
-  /** Length of the longest end of the held text that begins a stop string. */
+  /** Length of the longest suffix of the held text that starts a stop string. */
   #pendingLength(): number {
     const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {

@@ -28,7 +28,7 @@ export const tokenizerSchema = z.looseObject({
 export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
-/** The values of a setting that are supported; undefined where it may be missing. */
+/** The supported values of a setting; undefined if it may be missing. */
 type Allowed = readonly unknown[] | ((value: unknown) => boolean);
 type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
 
@@ -109,7 +109,7 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
   };
 }
 
-/** The steps of a normalizer, pre-tokenizer or decoder, one after another. */
+/** The steps of a normalizer, pre-tokenizer or decoder, in order. */
 export function stepsOf(
   part: unknown,
   field: string,
@@ -150,7 +150,7 @@ const notSupported = (field: string, value: unknown, alternatives: readonly stri
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
-/** Gemma's tokenizers split at spaces that their normalizer has replaced: that changes nothing. */
+/** Gemma's tokenizers split at spaces that their normalizer has replaced, which changes nothing. */
 function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
@@ -171,7 +171,7 @@ const split = (Regex: string): Step => ({
   invert: false,
 });
 
-/** The library's own digits and white space are not those of Unicode, except in patterns. */
+/** The library's own digits and white space differ from Unicode's, except in patterns. */
 function exact(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
@@ -185,7 +185,7 @@ function exact(step: Step): readonly Step[] {
 
 const escapedText = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-/** Groups without case, with the long s that the library leaves out. */
+/** Case-insensitive groups, completed by the long s that the library omits. */
 const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
@@ -193,7 +193,7 @@ const foldings = [
 const folded = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
-/** Whether a pattern means the same to Oniguruma and, rewritten by the library, to JavaScript. */
+/** Whether a pattern means the same in Oniguruma and, as rewritten by the library, in JavaScript. */
 function isKnownPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
   const outside = foldings
@@ -223,16 +223,15 @@ const oneDigit = String.raw`\p{N}`;
 const threeDigits = String.raw`\p{N}{1,3}`;
 
 export interface PreTokenizer {
-  /** Patterns, each applied to the pieces that the one before it left. */
+  /** Patterns, each applied to the pieces left by the previous one. */
   readonly splits: readonly string[];
-  /** Whether a piece that is a token stays whole, whatever the merges say. */
+  /** Whether a piece that is a token is never split, whatever the merges. */
   readonly ignoreMerges: boolean;
 }
 
 const rule = (...splits: readonly string[]): PreTokenizer => ({ splits, ignoreMerges: false });
 const llama3: PreTokenizer = { splits: [words(threeDigits)], ignoreMerges: true };
 
-/** By llama.cpp's name. */
 export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   'gpt-2': rule(gpt2),
   olmo: rule(gpt2),

@@ -5,7 +5,6 @@ import { type Problem, UserError } from '../../../base/errors.js';
 
 /** What is known about the keys of one kind of file. */
 export interface KnownKeys {
-  /** Keys whose values are read. */
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;

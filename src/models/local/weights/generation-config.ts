@@ -12,7 +12,6 @@ const tokenId = z.int().max(largestTokenId);
 /** A token id or a list of them; configs have both. */
 export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
-/** The publisher's recommended sampling settings, and the tokens that end an answer. */
 export interface GenerationDefaults extends Partial<Sampling> {
   readonly eosTokens: readonly number[];
 }
@@ -42,13 +41,11 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** Sampling settings and their source: `the config`, `generation_config.json`. */
 export interface SamplingLayer {
   readonly from: string;
   readonly sampling: SamplingChoice;
 }
 
-/** How a local model samples, with the source of each setting. */
 export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
@@ -122,7 +119,6 @@ const endSpellings = new Set([
   '</s>',
 ]);
 
-/** GGUF's token type for plain text. */
 const normal = 1;
 
 /** Ids of tokens that end an answer: those named in the file, and those with known spellings. */

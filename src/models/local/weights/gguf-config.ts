@@ -8,7 +8,6 @@ import { ggufFamilies } from './gguf-families.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
-/** @throws UserError naming an unsupported architecture */
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
   if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
@@ -22,7 +21,6 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-/** Keys below the architecture's name that are understood or don't affect results. */
 const understood = new Set([
   'block_count',
   'context_length',
@@ -51,7 +49,6 @@ const understood = new Set([
 /** Keys of the vision part that some files also contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-/** Keys that have no effect at this value. */
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
@@ -98,7 +95,6 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   };
 }
 
-/** Width of an attention head. */
 export function ggufHeadDim(gguf: GgufFile): number {
   const architecture = ggufArchitecture(gguf);
   const number = numberReader(gguf, architecture);
@@ -117,7 +113,6 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
   };
 }
 
-/** Reads numeric keys below the architecture's name. */
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
   const value = valueReader(gguf, architecture);

@@ -6,7 +6,6 @@ import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
 export interface GgufFamily {
-  /** Whether rows of queries and keys are interleaved. */
   readonly interleaved: boolean;
   /** Whether norms include the 1 that Hugging Face's files omit. */
   readonly wholeNorms?: boolean;

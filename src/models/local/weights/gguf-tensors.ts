@@ -5,7 +5,6 @@ import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
 import { ggufFamilies } from './gguf-families.js';
 import { directoryWeights, type StoredTensor, type StoredTensors } from './safetensors.js';
 
-/** Modules of a layer: llama.cpp's names mapped to Hugging Face's. */
 const layerModules: Readonly<Record<string, string>> = {
   attn_norm: 'input_layernorm',
   attn_q: 'self_attn.q_proj',
@@ -48,7 +47,6 @@ function namesOf(architecture: string): Names {
   };
 }
 
-/** @throws UserError naming a tensor that the decoder doesn't use */
 export function ggufTensors(gguf: GgufFile): StoredTensors {
   const architecture = ggufArchitecture(gguf);
   const names = namesOf(architecture);

@@ -13,7 +13,6 @@ type GgufScalar = number | string | boolean;
 export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 export interface GgufFile {
-  /** As given by the caller. */
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** Location of each key's value in the file, including its type. */

@@ -6,7 +6,6 @@ import type { StoredTensor } from './safetensors.js';
 
 export type Bits = 4 | 8;
 
-/** Bits per weight, and the number of weights that share a scale. */
 interface Rounding {
   readonly bits: Bits;
   readonly block: number;
@@ -29,7 +28,6 @@ export interface QuantizedRows {
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
-  /** Sums of squares of the errors and of the weights. */
   readonly squaredError: number;
   readonly squaredWeight: number;
 }
@@ -112,7 +110,6 @@ function pairs(codes: Uint8Array): Uint8Array {
   return packed;
 }
 
-/** Converts stored numbers to float32. */
 export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32Array {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(bytes);
   if (dtype === 'F32') return new Float32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);

@@ -68,7 +68,6 @@ const sectionSchema = z.looseObject({
 });
 type Section = z.output<typeof sectionSchema>;
 
-/** The relevant keys of config.json. */
 export const ropeShape = {
   rope_theta: z.number().positive().nullish(),
   rope_scaling: z.record(z.string(), z.unknown()).nullish(),
@@ -82,17 +81,11 @@ type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
   readonly original_max_position_embeddings?: number | null | undefined;
 };
 
-/** How a model family interprets these keys. */
 interface RopeFamily {
-  /** Dimensions of a head. */
   readonly headDim: number;
-  /** Default if the config has no `rope_theta`. */
   readonly theta: number;
-  /** Whether `partial_rotary_factor` applies. */
   readonly partial: boolean;
-  /** The scalings that the family supports. */
   readonly kinds: readonly Kind[];
-  /** Other names of these. */
   readonly aliases?: Readonly<Record<string, Kind>>;
   /** Keys of the section that are read elsewhere. */
   readonly keys?: readonly string[];
@@ -201,7 +194,6 @@ function yarn(section: Section, originalContext: number, factor: number) {
   } as const;
 }
 
-/** Number of dimensions of a head that are rotated. */
 export function rotaryWidth(config: RopeConfig, headDim: number, layerType: string, file: string): number {
   const { given, field } = sectionOf(config, layerType, file);
   const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
@@ -243,6 +235,5 @@ function missing(file: string, field: string, kind: string): never {
   throw new UserError({ file, field, message: `is missing, and rope_type ${kind} needs it` });
 }
 
-/** Error for a value that the decoder doesn't support. */
 export const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
   new UserError({ file, field, value, message: 'is not supported', alternatives });

@@ -11,7 +11,6 @@ import { parseJson } from '../../../storage/json-depth.js';
 import { requireFileName } from '../../../storage/names.js';
 import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
 
-/** Location of a tensor on disk. */
 export interface StoredTensor {
   readonly name: string;
   /** As spelled in the file: `F32`, `BF16`, `U8`, … */
@@ -19,9 +18,7 @@ export interface StoredTensor {
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
   readonly file: string;
-  /** Byte offset from the start of the file. */
   readonly offset: number;
-  /** Length in bytes. */
   readonly length: number;
   /**
    * Width of a head if its rows are interleaved (llama.cpp's llama): row i of the first half is at 2i, of the second at
@@ -166,7 +163,6 @@ export const textName = (name: string): string =>
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
 
-/** Names of GPT-2's transposed matrices. */
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
 /** GPT-2's tensors; some files omit the prefix. */

@@ -1,4 +1,4 @@
-/** Renders chat templates to the text that Transformers renders, or refuses them; within bounds of time and memory. */
+/** Renders chat templates as Transformers does, or refuses them; within bounds of time and memory. */
 import { filterOf, itemOf, loopState, testOf } from './functions.js';
 import type { Name, Node } from './syntax.js';
 import {
@@ -30,7 +30,7 @@ class Scope {
     readonly variables = new Map<string, Value>(),
   ) {}
 
-  /** The scope that a name is found in. */
+  /** The scope that holds a name. */
   ownerOf(name: string): Scope | undefined {
     return this.variables.has(name) ? this : this.parent?.ownerOf(name);
   }
@@ -40,12 +40,12 @@ class LoopExit {
   constructor(readonly kind: 'Break' | 'Continue') {}
 }
 
-/** Text that grows; what an iteration wrote before `break` or `continue` stays. */
+/** Growing text; what an iteration wrote before `break` or `continue` stays. */
 interface Output {
   text: string;
 }
 
-/** Names that Jinja gives a meaning where the template gives them none. */
+/** Names with a meaning in Jinja unless the template defines them. */
 const reserved = new Set([
   'caller',
   'cycler',
