@@ -7,11 +7,11 @@ import type { Adapter } from '../../src/models/local/graph/adapter.js';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import { ggufTokenizerConfig, ggufTokenizerJson } from '../../src/models/local/tokens/gguf-tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { ggufEndTokens } from '../../src/models/local/weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
 import { blockType } from '../../src/models/local/weights/gguf-blocks.js';
 import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
-import { ggufEndTokens } from '../../src/models/local/weights/gguf-end-tokens.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import {
   readSafetensors,

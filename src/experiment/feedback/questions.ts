@@ -11,7 +11,7 @@ import type { FeedbackContext } from '../../prompting/context/feedback-context.j
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/grammar.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { momentsOf, type SeenEpisode } from './seen-episode.js';
 

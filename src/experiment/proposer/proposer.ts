@@ -1,5 +1,5 @@
 import { type LanguageModel, ModelError } from '../../models/language-model.js';
-import { formatParameters } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/grammar.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Control, Task } from '../../search/control.js';
 import type { Switch } from '../../search/switching.js';

@@ -10,15 +10,13 @@ import { type Adapter, linearModules, openAdapter, readAdapter } from '../graph/
 import { modelDirectory } from '../settings.js';
 import { loraScale } from '../weights/adapter-config.js';
 
-export interface AdapterFacts {
+export interface AdapterSummary {
   readonly kind: 'adapter';
   readonly directory: string;
-  /** Path or name of the model that it was trained on, as stated in the adapter. */
   readonly base?: string;
   readonly adapter?: {
     readonly rank: number;
     readonly alpha: number;
-    /** Factor of the product of A and B. */
     readonly scale: number;
     /** Scales of modules for which rank_pattern or alpha_pattern gives other values. */
     readonly otherScales: readonly number[];
@@ -32,7 +30,6 @@ export interface AdapterFacts {
   };
   /** Directory of the model that it was checked against, and whether it fits. */
   readonly fit?: { readonly model: string; readonly fits: boolean };
-  /** Empty if the adapter can be used. */
   readonly problems: readonly Problem[];
 }
 
@@ -40,16 +37,13 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/**
- * Collects errors in the adapter or the model as `problems`; never throws.
- * @param model that the adapter should fit; if undefined, the one that it names, if that is a directory
- */
-export function adapterFacts(
+/** Summarises an adapter; `problems` lists errors. `model`: that it should fit, by default the one that it names. */
+export function adapterSummary(
   directory: string,
   model: string | undefined,
   cwd: string,
   ignoredKeys: readonly string[] = [],
-): AdapterFacts {
+): AdapterSummary {
   const problems: Problem[] = [];
   const adapter = attempt(() => readAdapter(directory, ignoredKeys), problems);
   if (adapter === undefined) return { kind: 'adapter', directory, problems };
@@ -77,7 +71,7 @@ function namedModel({ base }: Adapter, cwd: string): string | undefined {
   return existsSync(join(directory, 'config.json')) ? directory : undefined;
 }
 
-function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
+function summarise(adapter: Adapter): NonNullable<AdapterSummary['adapter']> {
   const changes = [...adapter.modules];
   const tensors = changes.flatMap(([, { a, b, magnitude }]) => (magnitude ? [a, b, magnitude] : [a, b]));
   const counts = linearModules.map((name) => {
@@ -100,8 +94,7 @@ function summarise(adapter: Adapter): NonNullable<AdapterFacts['adapter']> {
 
 const short = (value: number) => Number(value.toPrecision(4));
 
-/** Lines to print. */
-export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (readonly [string, string])[] {
+export function adapterRows({ base, adapter, fit, problems }: AdapterSummary): (readonly [string, string])[] {
   const rows: (readonly [string, string])[] = [];
   if (adapter !== undefined) {
     const { rank, alpha, scale, decomposed, otherScales, modules, parameters, bytes, dtypes } = adapter;
@@ -120,7 +113,7 @@ export function adapterRows({ base, adapter, fit, problems }: AdapterFacts): (re
   return rows;
 }
 
-function verdict(problems: readonly Problem[], fit: AdapterFacts['fit']): string {
+function verdict(problems: readonly Problem[], fit: AdapterSummary['fit']): string {
   if (problems.length > 0) return "can't be used as it is";
   return fit === undefined ? 'can be read' : `can be used with ${basename(fit.model)}`;
 }
