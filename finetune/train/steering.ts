@@ -1,6 +1,6 @@
 /** Lets other processes pause, resume and stop a training run. */
 import type { CommandContext } from '../../src/base/context.js';
-import { Control } from '../../src/experiment/control/control.js';
+import { Control } from '../../src/experiment/run-commands.js';
 
 /** A request that took effect, with the step it followed; for the log. */
 export interface ControlledTraining {
@@ -35,7 +35,7 @@ export function steeredTraining(
   const control = new Control(path, stop, milliseconds);
   return {
     stop: () => control.stop.finish.aborted,
-    rest: () => control.heed(),
+    rest: () => control.poll(),
     begin(steps) {
       control.begin({
         get completed() {

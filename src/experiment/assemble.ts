@@ -25,12 +25,12 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic/parts.js';
-import { openDemonstrations } from './demonstrations/open-demonstrations.js';
-import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
+import type { CriticAssembly } from './critic-parts.js';
+import { openDemonstrations } from './demonstrations.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer/proposer.js';
-import { withSampling } from './proposer/run-defaults.js';
+import { languageModelIn } from './proposer.js';
+import { withSampling } from './run-defaults.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {

@@ -1,7 +1,7 @@
 /** Plans and loads the adapter that a run trains: a fresh one, or the one its model already has. */
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
-import type { AdaptingConfig } from '../../../src/experiment/learning/learner.js';
+import type { AdaptingConfig } from '../../../src/experiment/learner.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type Adapter, openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';

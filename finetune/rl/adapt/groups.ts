@@ -1,5 +1,5 @@
 /** Turns what a run observed into groups of rewarded answers for the trainer. */
-import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learning/observed.js';
+import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learner.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { createGenerator, shuffled } from '../../../src/random/generator.js';
 import { type Episode, episodeOf, type Group } from '../learning/episode.js';

@@ -1,5 +1,5 @@
 /** Implements learning during a search: opens the learner that trains a run's model. */
-import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/learner.js';
+import type { AdaptingConfig, Learning } from '../../../src/experiment/learner.js';
 import { chooseDevice, freeCores } from '../../../src/models/local/engine/device.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import type { Objective } from '../../engine/objective.js';

@@ -1,12 +1,10 @@
 /** Trains a run's adapter every few iterations: rewards → advantages → optimizer steps → adapter. */
-
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../../../src/base/append.js';
 import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
 import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
-import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
-import type { ObservedIteration } from '../../../src/experiment/learning/observed.js';
+import type { AdaptingConfig, Learner, ObservedIteration } from '../../../src/experiment/learner.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';
 import type { Adaptation } from '../../../src/runs/events.js';

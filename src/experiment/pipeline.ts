@@ -2,17 +2,18 @@
 import { evaluationsOf } from '../config/budget.js';
 import type { CallRecord } from '../runs/calls.js';
 import { evaluatedEach } from '../search/settings.js';
-import { lastKnown } from './known.js';
+import type { ProposalGroup } from './ask.js';
+import type { Iteration } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
-import type { ProposalGroup } from './proposal.js';
+import { lastKnown } from './prompter.js';
 import { proposeCandidates } from './propose.js';
-import { evaluationsLeft } from './stopping.js';
+import { evaluationsLeft, RunStopped } from './stopping.js';
 
 /**
  * Keeps requests for `pipeline` iterations in flight. Each prompt knows the evaluations up to `pipeline`
  * iterations before it, and results are recorded in iteration order, whichever answer arrives first.
  */
-export function askAhead(experiment: Experiment, stop: StopRequests) {
+export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that its run never used.
   const isReplayed = experiment.config.model.provider === 'replayed';
   const { pipeline = 1 } = isReplayed ? {} : experiment.config;
@@ -33,8 +34,11 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
     });
   };
   return {
-    /** Returns the proposals of the next iteration, and requests those of later ones in the meantime. */
-    async next(iteration: number): Promise<ProposalGroup> {
+    /**
+     * Returns the proposals of the next iteration, and requests those of later ones in the meantime.
+     * @throws RunStopped if a limit is reached before the first call: there is no iteration to record
+     */
+    async propose(iteration: number): Promise<Iteration> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
         if (underway.has(ahead)) continue;
         if (ahead > iteration && !mayAskAhead(experiment, ahead, ahead - iteration)) break;
@@ -45,7 +49,11 @@ export function askAhead(experiment: Experiment, stop: StopRequests) {
       underway.delete(iteration);
       for (const call of calls) emitCall(call);
       if ('error' in ended) throw ended.error;
-      return ended.proposed;
+      const { limit, proposals } = ended.proposed;
+      for (const call of proposals.flatMap((proposal) => proposal.calls)) experiment.replies.count(call);
+      if (limit !== undefined && proposals.every((proposal) => proposal.calls.length === 0))
+        throw new RunStopped({ kind: 'limit', limit });
+      return { ...ended.proposed, number: iteration, measured: [] };
     },
     /** Sends no more requests; answers that still arrive are kept for a resumed run. */
     async close(): Promise<void> {

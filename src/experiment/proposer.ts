@@ -1,18 +1,71 @@
 import { relative } from 'node:path';
 import type { z } from 'zod';
-import { type Problem, UserError } from '../../base/errors.js';
-import { type ModelConfig, membersOf, type PortfolioConfig } from '../../config/model.js';
-import { createOllama } from '../../models/hosted/ollama.js';
-import { createOpenAI } from '../../models/hosted/openai.js';
-import { type Wait, waitOnClock } from '../../models/hosted/retry.js';
-import type { LanguageModel } from '../../models/language-model.js';
-import { createLocalModel } from '../../models/local/process/local-model.js';
-import { type LocalConfig, localSchema, modelDirectory } from '../../models/local/settings.js';
-import { type Cassette, createReplayed } from '../../models/replayed.js';
-import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../../models/settings.js';
-import { findControl } from '../../search/controls.js';
-import { createSwitch, type SwitchRule } from '../../search/switching.js';
-import type { Portfolio, SingleProposer } from './proposer.js';
+import { type Problem, UserError } from '../base/errors.js';
+import { type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
+import { createOllama } from '../models/hosted/ollama.js';
+import { createOpenAI } from '../models/hosted/openai.js';
+import { type Wait, waitOnClock } from '../models/hosted/retry.js';
+import { type LanguageModel, ModelError } from '../models/language-model.js';
+import { createLocalModel } from '../models/local/process/local-model.js';
+import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
+import { type Cassette, createReplayed } from '../models/replayed.js';
+import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
+import { formatParameters } from '../prompting/notation/written.js';
+import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { Control, Task } from '../search/control.js';
+import { findControl } from '../search/controls.js';
+import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
+
+/** Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of them. */
+export type Proposer = SingleProposer | Portfolio;
+
+export type SingleProposer = LanguageModel | ControlProposer;
+
+/** Members that take turns over one buffer. */
+export interface Portfolio extends Absent<LanguageModel> {
+  readonly id: string;
+  readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
+  readonly choose: Switch;
+}
+
+/** The language model of a proposer; undefined if it has only baselines. */
+export function languageModelIn(proposer: Proposer): LanguageModel | undefined {
+  const singles = 'members' in proposer ? proposer.members.map((member) => member.proposer) : [proposer];
+  return singles.find((one) => one.generate !== undefined);
+}
+
+interface ControlProposer extends Control, Absent<LanguageModel> {
+  readonly id: string;
+}
+
+type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
+
+/**
+ * Wraps a proposer as a language model for one task. A baseline answers in the answer format and draws from
+ * the call's seed alone.
+ */
+export function answering(proposer: SingleProposer, task: Task): LanguageModel {
+  if (proposer.generate !== undefined) return proposer;
+  const { id, proposeGroup } = proposer;
+  const proposeAll = async (randoms: readonly RandomGenerator[]) =>
+    proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms);
+  return {
+    id,
+    givesSeveral: proposeGroup !== undefined,
+    async generate(_messages, { seeds, signal }) {
+      const started = performance.now();
+      if (signal?.aborted) {
+        throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
+      }
+      const group = await proposeAll(seeds.map((seed) => createGenerator(seed)));
+      const latencyMs = performance.now() - started;
+      return group.map((parameters) => ({
+        text: formatParameters(parameters, task.parameters),
+        ...{ finishReason: 'stop', usage: {}, latencyMs, retries: 0 },
+      }));
+    },
+  };
+}
 
 /** What a model needs in addition to its config section. */
 interface Surroundings {

@@ -1,11 +1,11 @@
 /** Fills in the settings that a new run's config leaves open, so that the run's own config states them. */
-import type { Config } from '../../config/config.js';
-import { languageModelOf } from '../../config/model.js';
-import type { ModelContext } from '../../models/language-model.js';
-import { withDefaultSampling } from '../../models/local/default-sampling.js';
-import { localContext } from '../../models/local/process/local-model.js';
-import type { LocalConfig } from '../../models/local/settings.js';
-import { historyTokens } from '../../prompting/settings.js';
+import type { Config } from '../config/config.js';
+import { languageModelOf } from '../config/model.js';
+import type { ModelContext } from '../models/language-model.js';
+import { withDefaultSampling } from '../models/local/default-sampling.js';
+import { localContext } from '../models/local/process/local-model.js';
+import type { LocalConfig } from '../models/local/settings.js';
+import { historyTokens } from '../prompting/settings.js';
 
 /** Defaults for a new run; a replay takes them from the recorded run. */
 export interface RunDefaults {
