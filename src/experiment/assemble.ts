@@ -1,5 +1,4 @@
 /** Composition root: turns a config into an experiment. */
-
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
@@ -29,8 +28,7 @@ import type { CriticAssembly } from './critic-parts.js';
 import { openDemonstrations } from './demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer.js';
-import { withSampling } from './run-defaults.js';
+import { languageModelIn, withSampling } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {

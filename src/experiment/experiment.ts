@@ -14,7 +14,7 @@ import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warm
 import { collectFeedback } from './feedback.js';
 import { learn } from './learner.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { openPipeline } from './pipeline.js';
+import { openPipeline } from './propose.js';
 import {
   capsIn,
   failureOf,

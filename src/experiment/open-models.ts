@@ -1,5 +1,4 @@
 /** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -26,11 +25,12 @@ import {
   createModel,
   createPortfolio,
   createProposer,
+  defaultsOf,
   languageModelIn,
   type Proposer,
+  type RunDefaults,
   type SingleProposer,
 } from './proposer.js';
-import { defaultsOf, type RunDefaults } from './run-defaults.js';
 
 /** The proposer, and the model configs used for counting its calls. */
 export interface OpenedModel {

@@ -4,7 +4,7 @@ import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { criticModelOf } from '../experiment/critic-parts.js';
-import { historyWithin } from '../experiment/run-defaults.js';
+import { historyWithin } from '../experiment/proposer.js';
 import { type Finding, found } from './findings.js';
 import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 

@@ -9,7 +9,7 @@ import { checkedEnvironment, type UserEnvironment } from '../environments/catalo
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
 import { requirePerson } from '../experiment/feedback/questions.js';
-import { withDefaultsOf } from '../experiment/run-defaults.js';
+import { withDefaultsOf } from '../experiment/proposer.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
 import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
