@@ -1,6 +1,6 @@
 /**
  * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
- * measured peaks (docs/log.md); estimates are within 20 % of them.
+ * measured peaks (docs/log); estimates are within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
