@@ -1,5 +1,5 @@
 import { UserError } from '../../src/base/errors.js';
-import { lastKnown } from '../../src/experiment/known.js';
+import { lastKnown } from '../../src/experiment/prompter.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';

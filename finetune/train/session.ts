@@ -5,7 +5,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { openPage } from '../../src/base/open-page.js';
-import { Control } from '../../src/experiment/control/control.js';
+import { Control } from '../../src/experiment/run-commands.js';
 import { formatDuration } from '../../src/format/numbers.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
@@ -208,7 +208,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
           add(metric);
         },
         stop: () => control.stop.finish.aborted,
-        rest: () => control.heed(),
+        rest: () => control.poll(),
       },
       () => record.metrics,
     );

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import type { Proposer } from '../../src/experiment/proposer/proposer.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { randomAdapter } from '../models/local/random-adapter.js';

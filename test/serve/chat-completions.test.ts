@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { answerSchema, autoSchema } from '../../src/models/hosted/answer-schema.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';

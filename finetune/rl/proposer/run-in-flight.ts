@@ -1,8 +1,8 @@
 /** A run in flight while a model learns: its prompts, evaluations and memory. */
 import type { Config } from '../../../src/config/config.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
-import { randomPolicies } from '../../../src/experiment/warm-up.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { remembered } from '../../../src/prompting/context/history.js';

@@ -1,15 +1,15 @@
 /** Executes requests of other processes to a running run: stop, pause, change settings. Logs each of them. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UserError } from '../../base/errors.js';
-import type { Config } from '../../config/config.js';
-import { loadConfig, resolvedYaml } from '../../config/load.js';
-import { type Controlled, type ControlRequest, Requests, requestText } from '../../runs/control.js';
-import type { RunEvent, SettingChange } from '../../runs/events.js';
-import { refuseDifferences } from '../../runs/fingerprint.js';
-import { requireConfig } from '../../runs/open-run.js';
-import { runFiles } from '../../runs/reader.js';
-import { replaceFile } from '../../storage/files.js';
+import { UserError } from '../base/errors.js';
+import type { Config } from '../config/config.js';
+import { loadConfig, resolvedYaml } from '../config/load.js';
+import { type Controlled, type ControlRequest, Requests, requestText } from '../runs/control.js';
+import type { RunEvent, SettingChange } from '../runs/events.js';
+import { refuseDifferences } from '../runs/fingerprint.js';
+import { requireConfig } from '../runs/open-run.js';
+import { runFiles } from '../runs/reader.js';
+import { replaceFile } from '../storage/files.js';
 
 /** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */
 const changeable = ['iterations', 'target', 'limits', 'confirmation'] as const;
@@ -128,13 +128,13 @@ export class Control {
   }
 
   /** Executes pending requests, then waits while the run is paused. */
-  async heed(): Promise<void> {
-    await this.#heedWaiting();
+  async poll(): Promise<void> {
+    await this.#executeWaiting();
     if (!this.#isPaused) return;
     const began = this.#milliseconds();
     while (this.#isPaused && !this.stop.finish.aborted && !this.stop.abort.aborted) {
       await delay(lookMs);
-      await this.#heedWaiting();
+      await this.#executeWaiting();
     }
     this.#pausedMs += this.#milliseconds() - began;
   }
@@ -160,7 +160,7 @@ export class Control {
     }
   }
 
-  async #heedWaiting(): Promise<void> {
+  async #executeWaiting(): Promise<void> {
     this.#look();
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
