@@ -9,11 +9,11 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { configReference, configSummary, schemaJson, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas, schemaTable } from './output-schemas.js';
+import { configReference, configSummary, schemaJson, withReference } from './reference.js';
 
 /** Sections that plays share with experiments are told there. */
 function playReference(): string {

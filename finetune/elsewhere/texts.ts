@@ -3,8 +3,7 @@ import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
-import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { requireOneLine, shellWord } from '../../src/format/one-line.js';
 
 const handlebars = Handlebars.create();
 handlebars.registerHelper({

@@ -3,7 +3,7 @@
 import { type Html, html } from '../../src/format/html.js';
 import { formatInterval, formatNumber, formatSigned, plural } from '../../src/format/numbers.js';
 import { armClass } from '../../src/report/charts/arm-curves.js';
-import { linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
+import { linearScale, percent, type Scale } from '../../src/report/charts/plot.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { onReturns } from './conclusion.js';

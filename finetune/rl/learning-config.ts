@@ -1,7 +1,7 @@
 /** The two ways to train a language model by reinforcement: as an agent or as a proposer. */
 
 import { isAbsolute } from '../../src/config/learning/reward.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { isMapping } from '../../src/settings/schema.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { servedAs } from '../train/method.js';

@@ -7,7 +7,7 @@ import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { openPage } from '../../src/base/open-page.js';
 import { formatDuration, formatNumber } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';

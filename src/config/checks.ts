@@ -4,9 +4,8 @@ import { plural } from '../format/numbers.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import type { Config } from './config.js';
-import { criticProblems } from './critic-checks.js';
-import { feedbackProblems } from './feedback-checks.js';
 import { type Found, modelProblems } from './model-checks.js';
+import { criticProblems, feedbackProblems } from './reader-checks.js';
 
 /**
  * Checks across fields: settings that contradict each other or that could never have an effect. Checks that

@@ -1,5 +1,5 @@
 /** Requests several iterations' proposals concurrently (`pipeline`). */
-import { evaluationsOf } from '../config/budget.js';
+import { evaluationsOf } from '../config/critic.js';
 import type { CallRecord } from '../runs/calls.js';
 import { evaluatedEach } from '../search/settings.js';
 import { lastKnown } from './known.js';

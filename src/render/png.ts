@@ -1,8 +1,8 @@
 /** Still pictures as PNG files with a palette. */
 import { crc32, deflateSync } from 'node:zlib';
 import { type Animation, captionsOf, layoutOf } from './animation.js';
-import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
+import type { Rgb } from './raster.js';
 
 /** Maximum palette size at one byte per pixel. */
 const mostColours = 256;

@@ -17,7 +17,7 @@ import { type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
+import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
 import { groupPage } from './group-report.js';
 import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';

@@ -22,10 +22,9 @@ import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
 import { pageOf, type TrainingPage } from './pages.js';
-import { answerFromPage, questionPicture, shownQuestion } from './questions.js';
+import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
-import { steerFromPage } from './steering.js';
 import { subjectOf } from './subject.js';
 
 export interface ViewOptions {

@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Examination, examinationText, examine } from '../../src/preflight/doctor.js';
-import { nodeVersion } from '../../src/preflight/doctor-checks.js';
+import { type Examination, examinationText, examine, nodeVersion } from '../../src/preflight/doctor.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const home = temporaryDirectory();

@@ -13,8 +13,8 @@ import {
   formatDuration,
   formatNumber,
 } from '../../../src/format/numbers.js';
+import { shellWord } from '../../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../../src/format/progress.js';
-import { shellWord } from '../../../src/format/shell-word.js';
 import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { mean } from '../../../src/statistics/descriptive.js';

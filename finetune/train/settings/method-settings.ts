@@ -1,6 +1,6 @@
 /** Config schema of training methods, shared by all kinds of training; each has its own defaults. */
 import { z } from 'zod';
-import { loraShape, sampledLora } from '../../../src/config/learning/lora.js';
+import { loraShape, sampledLora } from '../../../src/config/learning/adapt.js';
 import { quantizations } from '../../../src/models/local/weights/quantization.js';
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>

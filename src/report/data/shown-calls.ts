@@ -3,8 +3,7 @@
  * as any other.
  */
 import type { CallRecord } from '../../runs/calls.js';
-import { type LoggedProposal, proposalId } from './proposals.js';
-import type { RunData } from './run-data.js';
+import { type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
 /** Up to this many proposals, all are shown. */
 const mostShown = 500;

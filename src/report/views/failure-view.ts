@@ -5,7 +5,7 @@ import type { ModelErrorKind } from '../../models/language-model.js';
 import { placeName } from '../../runs/facts.js';
 import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
 import { largest } from '../../statistics/descriptive.js';
-import { percent } from '../charts/scale.js';
+import { percent } from '../charts/plot.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
