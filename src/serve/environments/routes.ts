@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { version } from '../../base/package.js';
 import type { BoxSpace, Space } from '../../environments/environment.js';
-import { badRequest, HttpError, readJsonBody, requireMethod } from '../http.js';
+import { badRequest, HttpError, notFound, readJsonBody, requireMethod } from '../http.js';
 import { longestMessage, toolsAnswer } from './messages.js';
 import type { DescribedEnvironment, OfferedEnvironment } from './offered.js';
 import { validated } from './refusal.js';
@@ -15,47 +15,58 @@ const stepSchema = z.strictObject({
   request_id: z.string().max(255).nullish(),
 });
 
+interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly summary: string;
+  answer(request: IncomingMessage, offered: OfferedEnvironment): Promise<object>;
+}
+
+const get = (summary: string, of: (environment: DescribedEnvironment) => object): Route => ({
+  ...{ method: 'GET', summary },
+  answer: async (_, offered) => of(await offered.describe()),
+});
+
+const routes: Readonly<Record<string, Route>> = {
+  '/health': { method: 'GET', summary: 'Health check', answer: async () => ({ status: 'healthy' }) },
+  '/metadata': get('Name and description of the environment', metadataOf),
+  '/schema': get('JSON Schemas of actions, observations and states', schemasOf),
+  '/state': get('State of an environment before its first reset', ({ id }) => freshState(id)),
+  '/reset': {
+    ...{ method: 'POST', summary: 'First observation of an episode' },
+    answer: async (request, offered) => reset(await optionalBody(request), offered),
+  },
+  '/step': {
+    ...{
+      method: 'POST',
+      summary: 'Refused: take steps over the WebSocket at /ws, one environment per connection',
+    },
+    answer: async (request, offered) => step(await readJsonBody(request, longestMessage), offered),
+  },
+  '/mcp': {
+    ...{ method: 'POST', summary: 'JSON-RPC; the environment has no tools' },
+    answer: async (request) => toolsAnswer(await readJsonBody(request, longestMessage)),
+  },
+};
+
+const openApiRoute = get('This description', openApi);
+
 /**
  * As in OpenEnv, each request has an environment of its own: an episode needs a WebSocket.
- * @throws HttpError for a path or a method that is not there; Refusal for what the request asks for
+ * @throws HttpError for an unknown path or method; Refusal for a body that can't be met
  */
 export async function answerRoute(
   request: IncomingMessage,
   path: string,
   offered: OfferedEnvironment,
 ): Promise<object> {
-  switch (path) {
-    case '/health':
-      requireMethod(request, 'GET', 'HEAD');
-      return { status: 'healthy' };
-    case '/metadata':
-      requireMethod(request, 'GET', 'HEAD');
-      return metadataOf(await offered.describe());
-    case '/schema':
-      requireMethod(request, 'GET', 'HEAD');
-      return schemasOf(await offered.describe());
-    case '/openapi.json':
-      requireMethod(request, 'GET', 'HEAD');
-      return openApi(await offered.describe());
-    case '/state':
-      requireMethod(request, 'GET', 'HEAD');
-      return freshState((await offered.describe()).id);
-    case '/reset':
-      requireMethod(request, 'POST');
-      return reset(await optionalBody(request), offered);
-    case '/step':
-      requireMethod(request, 'POST');
-      return step(await readJsonBody(request, longestMessage), offered);
-    case '/mcp':
-      requireMethod(request, 'POST');
-      return toolsAnswer(await readJsonBody(request, longestMessage));
-    case '/ws':
-      throw new HttpError(426, 'invalid_request_error', 'this is the path of a WebSocket', {
-        headers: { upgrade: 'websocket' },
-      });
-    default:
-      throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
-  }
+  if (path === '/ws')
+    throw new HttpError(426, 'invalid_request_error', 'this is the path of a WebSocket', {
+      headers: { upgrade: 'websocket' },
+    });
+  const route = path === '/openapi.json' ? openApiRoute : Object.hasOwn(routes, path) && routes[path];
+  if (!route) throw notFound(`nothing exists at ${path}`);
+  requireMethod(request, ...(route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']));
+  return route.answer(request, offered);
 }
 
 async function reset(body: unknown, offered: OfferedEnvironment): Promise<object> {
@@ -92,8 +103,7 @@ export function routeOf(
   if (named !== undefined) return { offered: named, path: `/${rest.join('/')}` };
   const [only, ...others] = offered;
   if (only !== undefined && others.length === 0) return { offered: only, path };
-  if (rest.length > 0)
-    throw new HttpError(404, 'not_found_error', `no environment is called ${first}; GET / lists them`);
+  if (rest.length > 0) throw notFound(`no environment is called ${first}; GET / lists them`);
   throw badRequest('several environments are served: name one, e.g. /CartPole-v1/ws; GET / lists them');
 }
 
@@ -197,22 +207,11 @@ function boundsOf({ high, low }: BoxSpace, at: number): Schema {
   };
 }
 
-/** What stands at each path, for `openapi.json`. */
-const paths: Readonly<Record<string, readonly [method: 'get' | 'post', summary: string]>> = {
-  '/health': ['get', 'Whether the server is there'],
-  '/metadata': ['get', 'Name and description of the environment'],
-  '/schema': ['get', 'JSON Schemas of actions, observations and states'],
-  '/state': ['get', 'The state of an environment that no reset has started'],
-  '/reset': ['post', 'The first observation of an episode'],
-  '/step': ['post', 'Refused: steps are taken over the WebSocket at /ws, one environment a connection'],
-  '/mcp': ['post', 'JSON-RPC, which says that the environment has no tools'],
-};
-
 /** A description of the paths that one environment has. */
 export function openApi({ id }: DescribedEnvironment) {
-  const operations = Object.entries(paths).map(([path, [method, summary]]) => {
+  const operations = Object.entries(routes).map(([path, { method, summary }]) => {
     const responses = { 200: { description: 'Answered' }, 422: { description: 'Invalid request' } };
-    return [path, { [method]: { summary, responses } }] as const;
+    return [path, { [method.toLowerCase()]: { summary, responses } }] as const;
   });
   return {
     openapi: '3.1.0',
