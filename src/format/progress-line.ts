@@ -1,6 +1,7 @@
 /** Fits the line of a progress bar to the width of the terminal. */
+import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
-import { displayWidth, shortened } from './width.js';
+import { shortened } from './width.js';
 
 /** A text next to a bar. One with a short form stays on narrow terminals, in that form. */
 export type Figure = string | { readonly text: string; readonly short?: string };
@@ -55,7 +56,7 @@ export function fittedLine(
     line(named, least),
     line(count, least),
   ];
-  return candidates.find((text) => displayWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
+  return candidates.find((text) => stringWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
 }
 
 /** Number of recent updates used for the estimate. */
