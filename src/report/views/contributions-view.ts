@@ -1,6 +1,6 @@
 import { type Html, html } from '../../format/html.js';
 import { formatCost, formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
-import { percent } from '../charts/plot.js';
+import { barCell } from '../charts/plot.js';
 import type { FeedbackFigures, MemberFigures, RevisionFigures } from '../data/contributions.js';
 
 /** Contributions of the portfolio members; undefined for a run without members. */
@@ -16,7 +16,7 @@ export function memberView(figures: readonly MemberFigures[]): Html | undefined 
 function memberRow({ best, candidates, improved, mean, member, share }: MemberFigures): Html {
   const value = (score: number | null) => (score === null ? '–' : formatReturn(score));
   return html`<tr><th scope="row">${member}</th><td class="number" data-label="candidates">${formatCount(candidates)}</td><td class="number" data-label="new bests">${formatCount(improved)}</td>
-<td class="bar-cell"><svg width="100%" height="12" role="img" aria-label="${Math.round(100 * share)} %"><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>
+${barCell(share, `${Math.round(100 * share)} %`)}
 <td class="number" data-label="mean return">${value(mean)}</td><td class="number" data-label="best">${value(best)}</td></tr>`;
 }
 
