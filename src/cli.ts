@@ -28,6 +28,7 @@ const finish = new AbortController();
 const abort = new AbortController();
 
 const secrets = secretsIn(process.env);
+const words = hideBin(process.argv);
 
 /**
  * Writes until the reader goes away (`policyloop list | head`) or the text can't be written: then a run is closed. The
@@ -76,7 +77,7 @@ function createContext(): CommandContext {
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     env: process.env,
     cwd: process.cwd(),
-    words: hideBin(process.argv),
+    words,
     now: () => new Date(),
     milliseconds: () => performance.now(),
     readLine: process.stdin.isTTY ? readLine : undefined,
@@ -216,20 +217,17 @@ function requireNames(argv: Readonly<Record<string, unknown>>): true {
   return true;
 }
 
-/** A command line that can't be understood. The remedy names the help of its command, or of its group. */
+/** A command line that can't be understood; the remedy names the help of its command or group. */
 function misused(message: string): UserError {
-  const words = hideBin(process.argv);
   const named = namedCommand(words);
-  const isGroup =
-    !named && commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
-  const path = words.slice(0, isGroup || named?.[0].split(' ')[0] === words[0] ? 1 : 2).join(' ');
-  if (named === undefined && !isGroup)
-    return new UserError({ message, remedy: 'policyloop --help lists the commands' });
-  const [, ...places] = named?.[0].split(' ') ?? [];
+  if (named === undefined) return new UserError({ message, remedy: 'policyloop --help lists the commands' });
+  const { command, path } = named;
+  if (command === undefined)
+    return new UserError({ message, remedy: `policyloop ${path} --help explains its commands` });
+  const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
   return new UserError({
-    message:
-      named === undefined ? message : `${message}; usage: ${['policyloop', path, ...places].join(' ')}`,
-    remedy: `policyloop ${path} --help explains ${isGroup ? 'its commands' : 'its arguments and options'}`,
+    message: `${message}; usage: ${usage}`,
+    remedy: `policyloop ${path} --help explains its arguments and options`,
   });
 }
 
@@ -262,12 +260,11 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** The arguments of this process, with `key=value` where no option takes it. */
+/** The arguments of this process, with `key=value` moved to where no option takes it. */
 async function readArguments(): Promise<readonly string[]> {
-  const args = hideBin(process.argv);
-  const named = namedCommand(args);
-  if (named === undefined || !/\[overrides|<configs/.test(named[0])) return args;
-  return overridesApart(args, await declaredOptions(named));
+  const command = namedCommand(words)?.command;
+  if (command === undefined || !/\[overrides|<configs/.test(command[0])) return words;
+  return overridesApart(words, await declaredOptions(command));
 }
 
 /** With it the script of `policyloop completion` asks; the words behind the program's name follow. */
@@ -287,14 +284,14 @@ complete -c policyloop -f -a '(__policyloop_complete)'`;
 
 /** @throws UserError for a command line that can't be understood */
 async function main(): Promise<void> {
-  const [first, shell, ...words] = hideBin(process.argv);
+  const [first, shell, ...more] = words;
   if (first === 'completion' && shell === 'fish') {
     context.print(fishCompletion);
     return;
   }
   // Of commands that are loaded when they are named, yargs would complete no options.
   if (first === completionRequest) {
-    for (const word of await completions(words, context.cwd)) context.print(word);
+    for (const word of await completions(more, context.cwd)) context.print(word);
     return;
   }
   if (first === undefined || first === '--help' || first === '-h') {

@@ -1,13 +1,29 @@
 /** The table of commands, including those of `finetune/`, the overview that `--help` prints, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
-import { common, type ListedCommand } from './base/command.js';
+import { type Arguments, common, type ListedCommand } from './base/command.js';
 import type { CommandContext } from './base/context.js';
 import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
 import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
+
+/** A command with what another part of the program provides. */
+const supplied = <Options, Part>(
+  {
+    execute,
+    ...command
+  }: {
+    readonly options: Options;
+    readonly finishing: string;
+    readonly execute: (args: Arguments<Options>, context: CommandContext, part: Part) => Promise<number>;
+  },
+  part: Part,
+) => ({
+  ...command,
+  execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
+});
 
 /** Commands under the headings of `policyloop --help`. A command's file is loaded when it is named. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
@@ -18,15 +34,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'check <configs..>',
         'Find problems in configs, and estimate calls, tokens and cost, before a run',
-        async () => {
-          const { execute: check, finishing, options } = await import('./commands/check.js');
-          const { checkLearning } = await import('../finetune/rl/kinds/check-learning.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
-              check(args, given, checkLearning),
-          };
-        },
+        async () =>
+          supplied(
+            await import('./commands/check.js'),
+            (await import('../finetune/rl/kinds/check-learning.js')).checkLearning,
+          ),
       ],
       [
         'resume <run> [overrides..]',
@@ -62,15 +74,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, trainings and games in a browser',
-        async () => {
-          const { execute: view, finishing, options } = await import('./commands/view.js');
-          const { shownTraining } = await import('../finetune/rl/kinds/shown-training.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof view>[0], given: CommandContext) =>
-              view(args, given, shownTraining),
-          };
-        },
+        async () =>
+          supplied(
+            await import('./commands/view.js'),
+            (await import('../finetune/rl/kinds/shown-training.js')).shownTraining,
+          ),
       ],
       [
         'compare <runs..>',
@@ -179,13 +187,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'mcp',
         'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
-        async () => {
-          const { execute: mcp, finishing, options } = await import('./commands/mcp.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof mcp>[0], given: CommandContext) => mcp(args, given, loadTool),
-          };
-        },
+        async () => supplied(await import('./commands/mcp.js'), loadTool),
       ],
     ],
   ],
@@ -222,7 +224,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
 
 /** A command by its words, with the values of the arguments that are not given. */
 export async function loadTool(words: string): Promise<Loaded> {
-  const listed = namedCommand(words.split(' '))!;
+  const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
   return {
@@ -235,14 +237,18 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The command that the first words name. */
-export function namedCommand([first, second]: readonly string[]): ListedCommand | undefined {
+/** The command that the first words name, or the group of commands (then without `command`); `path` is its words. */
+export function namedCommand([first, second]: readonly string[]):
+  | { readonly path: string; readonly command: ListedCommand | undefined }
+  | undefined {
   const isNamed = (word: string | undefined) => (listed: readonly [string, ...unknown[]]) =>
     listed[0].split(' ')[0] === word;
   const found = commands.find(isNamed(first));
-  if (found === undefined) return undefined;
+  if (first === undefined || found === undefined) return undefined;
   const [signature, describe, load] = found;
-  return typeof load === 'function' ? [signature, describe, load] : load.find(isNamed(second));
+  if (typeof load === 'function') return { path: first, command: [signature, describe, load] };
+  const command = load.find(isNamed(second));
+  return { path: command ? `${first} ${second}` : first, command };
 }
 
 /** The options that a command declares. */
@@ -273,11 +279,11 @@ export async function completions(words: readonly string[], cwd: string): Promis
   if (words.length < 2) return begun([...namesOf(commands), 'completion']);
   const group = commands.find(([name]) => name === words[0])?.[2];
   if (typeof group === 'object' && words.length < 3) return begun(namesOf(group));
-  const named = namedCommand(words);
-  if (named === undefined) return [];
-  const [name, ...places] = named[0].split(' ');
+  const command = namedCommand(words)?.command;
+  if (command === undefined) return [];
+  const [name, ...places] = command[0].split(' ');
   if (current.startsWith('-')) {
-    const { key } = await declaredOptions(named);
+    const { key } = await declaredOptions(command);
     const isPlace = (option: string) => places.some((place) => place.replaceAll(/[^\w-]/g, '') === option);
     return begun(Object.keys(key).flatMap((option) => (isPlace(option) ? [] : [`--${option}`])));
   }

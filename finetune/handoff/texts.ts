@@ -5,7 +5,7 @@ import { UserError } from '../../src/base/errors.js';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
 import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import type { RowKind, TokenCheck } from './trl-rows.js';
 import { accumulation, type Machines, processesOf, type TrlJob, type TrlTrainer } from './trl-settings.js';
 

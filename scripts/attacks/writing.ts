@@ -11,7 +11,7 @@ import { adapterModelfile } from '../../finetune/export/ollama/modelfile.js';
 import { fillTemplate } from '../../finetune/handoff/texts.js';
 import { hideSecrets, redact } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
-import { slurmSchema } from '../../src/config/slurm.js';
+import { slurmSchema } from '../../src/config/many-runs.js';
 import { pullModel } from '../../src/models/local/stores/hf-download.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { jobScript } from '../../src/studies/slurm/job-script.js';

@@ -32,7 +32,7 @@ export type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
   const { importedYaml } = await import('../config/import/import-config.js');
-  const { buildImport } = await import('../preflight/build-import.js');
+  const { buildImport } = await import('../preflight/check-config.js');
   const loaded = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
   const { file, imported, notes } = loaded;
   if (imported === undefined) {

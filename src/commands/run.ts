@@ -11,16 +11,9 @@ import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config file, or the name of a ready one',
-    })
+    .positional('config', common.config)
     .positional('overrides', common.overrides)
-    .option('run-dir', {
-      ...kinds.text,
-      describe: 'Directory of this run (default: a new one below --runs-dir)',
-    })
+    .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('dry-run', {
       ...kinds.flag,

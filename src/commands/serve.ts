@@ -3,9 +3,9 @@ import { type Arguments, common, kinds, listed } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
-import type { EnvironmentsReady } from '../serve/environments/serve-environments.js';
+import type { EnvironmentsReady } from '../serve/environments/server.js';
 import { type LoopbackHost, loopbackHosts, requirePort } from '../serve/http.js';
-import type { NamedAdapter, Ready } from '../serve/serve-models.js';
+import type { NamedAdapter, Ready } from '../serve/server.js';
 
 export const options = (y: Argv) =>
   y
@@ -81,7 +81,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const settings = await readSettings(args, context.cwd);
   const { modelName } = await import('../models/local/process/local-model.js');
   const { modelDirectory } = await import('../models/local/settings.js');
-  const { serveModels } = await import('../serve/serve-models.js');
+  const { serveModels } = await import('../serve/server.js');
   const name = modelName(settings.path);
   const adapters = readAdapters(args.adapter, name, modelName, (path) =>
     modelDirectory(path, context.cwd, '--adapter'),
@@ -105,7 +105,7 @@ async function environmentsServed(
   if (args.stdio) refuseOthers(args, ofAddress, 'to --stdio', 'leave it out, or --stdio');
   const { parse } = await import('yaml');
   const { offerEnvironments } = await import('../serve/environments/offered.js');
-  const { serveEnvironments, serveLines } = await import('../serve/environments/serve-environments.js');
+  const { serveEnvironments, serveLines } = await import('../serve/environments/server.js');
   const host = readHost(args.host);
   const port = requirePort(args.port);
   const sessions = requireCount('--sessions', args.sessions ?? 64, 1);

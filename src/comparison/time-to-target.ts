@@ -1,7 +1,7 @@
 /** How long runs took to reach a target that not all of them reached. */
 
-import { evaluationsOf } from '../config/budget.js';
 import type { TargetConfig } from '../config/config.js';
+import { evaluationsOf } from '../config/critic.js';
 import type { ComparedRun } from './compared-runs.js';
 
 /** When a run reached the target; a run that ended without reaching it is right-censored there. */

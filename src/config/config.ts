@@ -21,9 +21,8 @@ import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
+import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
-import { slurmSchema } from './slurm.js';
-import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();

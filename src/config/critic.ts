@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
 import { controls } from '../search/controls.js';
+import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -55,3 +56,21 @@ export const revisionsOf = ({
   readonly critic?: Pick<CriticConfig, 'every'> | undefined;
   readonly iterations: number;
 }): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));
+
+/** How many policies a run evaluates, including revisions and whoever proposes them. */
+
+/**
+ * Number of evaluations that a run's limits allow.
+ * @param warmup number of evaluations before its first proposal
+ */
+export const budgetOf = (
+  config: Parameters<typeof evaluationsOf>[0] & {
+    readonly limits: { readonly evaluations?: number | undefined };
+  },
+  warmup: number,
+): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
+
+/** Evaluations of a run after its warm-up: its proposals and the critic's revisions. */
+export const evaluationsOf = (
+  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
+): number => config.iterations * evaluatedEach(config) + revisionsOf(config);

@@ -1,6 +1,6 @@
 /** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
 
-import { evaluationsOf } from '../config/budget.js';
+import { evaluationsOf } from '../config/critic.js';
 import type { Config } from '../config/config.js';
 import { isByControl, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';

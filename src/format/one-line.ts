@@ -25,3 +25,8 @@ export function requireOneLine<T>(data: T, field = ''): T {
     requireOneLine(item, field === '' ? key : `${field}.${key}`);
   return data;
 }
+
+/** Quotes a text as a single word for the shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

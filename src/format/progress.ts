@@ -5,8 +5,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../base/context.js';
 import { forStream, harmlessLines } from '../base/terminal-text.js';
 import { formatCount } from './numbers.js';
-import { type Figure, fittedLine, textOf } from './progress-line.js';
-import { TimeLeft } from './time-left.js';
+import { type Figure, fittedLine, TimeLeft, textOf } from './progress-line.js';
 import { wrapped } from './width.js';
 
 export interface ProgressMode {

@@ -1,8 +1,9 @@
 /** Fits a table of texts to the width of a terminal. */
 
 import { styleText } from 'node:util';
+import stringWidth from 'string-width';
 import { largest } from '../statistics/descriptive.js';
-import { displayWidth, padded, wrapped } from './width.js';
+import { padded, wrapped } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
@@ -23,10 +24,10 @@ const narrowest = 14;
  * columns continue below, each block starting with the first column, which identifies the row.
  */
 export function fittedTable(table: TextTable, width: number): string {
-  const natural = table.titles.map((_, c) => columnWidth(table, c, displayWidth));
+  const natural = table.titles.map((_, c) => columnWidth(table, c, stringWidth));
   const least = table.titles.map((title, c) => {
     if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
-    return largest([longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!))]);
+    return largest([longestWord(title), ...table.lines.map((line) => stringWidth(line[c]!))]);
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
@@ -38,7 +39,7 @@ function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: st
   return largest([widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!))]);
 }
 
-const longestWord = (text: string) => largest(text.split(' ').map(displayWidth));
+const longestWord = (text: string) => largest(text.split(' ').map((word) => stringWidth(word)));
 
 /** Column indices of each block of the table. */
 function* blocksOf(

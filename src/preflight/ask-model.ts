@@ -1,19 +1,31 @@
 /** What the model itself says before a run. */
+
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { contextOf } from '../experiment/open-models.js';
-import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
+import { ledgerOf } from '../experiment/parts.js';
+import { Prompter } from '../experiment/prompter.js';
+import { propose } from '../experiment/propose.js';
+import { branches, noveltyOf } from '../experiment/propose.js';
+import { createModel } from '../experiment/proposer.js';
+import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
+import { randomPolicies } from '../experiment/evaluate.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
-import { type Completion, ModelError } from '../models/language-model.js';
-import { answerGrammar } from '../prompting/notation/grammar.js';
+import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
+import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
+import { tellingOf } from '../prompting/notation/telling.js';
+import { createGenerator } from '../random/generator.js';
+import { callSeed } from '../random/seeds.js';
 import { emptyPicture } from '../render/png.js';
+import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
+import { nothingRecorded } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
-import { firstProposal } from './first-proposal.js';
+import { madeUpRun } from './made-up-run.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
 /**
@@ -201,4 +213,57 @@ const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonl
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
+}
+
+/** Asks a model for the first proposal of a run, as the run will ask: once, without a correction. */
+
+/**
+ * @returns its call, judged as a run would; undefined where a limit leaves no room for it
+ * @throws ModelError where asking again is pointless, and when aborted
+ */
+export async function firstProposal(
+  assembly: Assembly,
+  model: LanguageModel,
+  signal: AbortSignal,
+): Promise<CallRecord | undefined> {
+  const { config, family } = assembly;
+  const entries = madeUpWarmUp(assembly);
+  const { episode } = madeUpRun(assembly, 'narrow');
+  const episodes = entries.map(({ candidate }) => ({ ...episode, candidate }));
+  const buffer = createReplayBuffer(entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded: { ...nothingRecorded, episodes } });
+  const branch = branches({ config, prompter }, 1);
+  let asked: CallRecord | undefined;
+  await propose({
+    ...prompter.prompt(1),
+    ...(branch && { branch }),
+    ...noveltyOf({ buffer, config, setting: { family } }, 1),
+    ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
+    by: () => ({ model }),
+    parameters: family.parameters,
+    form: answerFormOf(languageModelOf(config.model), config.prompts),
+    telling: tellingOf(family.parameters, config.prompts.set),
+    seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
+    recorded: () => undefined,
+    ledger: ledgerOf(assembly),
+    signal,
+    now: () => new Date(0),
+    onCall: (call) => {
+      asked = call;
+    },
+  });
+  return asked;
+}
+
+/** The policies of the warm-up, with scores that are made up: nothing is played. */
+function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
+  const { seed } = config;
+  const random = createGenerator(seed);
+  return [...imported, ...randomPolicies({ config, imported, seed, setting: { family } })].map(
+    (parameters, candidate) => {
+      const score = Number(random.uniform(0, 100).toFixed(2));
+      const place = { iteration: 0, group: 0, candidate, source: 'warm-up' } as const;
+      return { ...place, parameters, returns: [score], lengths: [1], score };
+    },
+  );
 }

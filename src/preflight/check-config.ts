@@ -1,14 +1,22 @@
+import { existsSync } from 'node:fs';
 import type { CommandContext } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { formatProblem, UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { Prompter } from '../experiment/prompter.js';
 import { languageModelIn } from '../experiment/proposer.js';
+import { defaultSampling } from '../models/local/default-sampling.js';
+import { findDevices } from '../models/local/engine/find-devices.js';
+import { samplingText } from '../models/local/weights/generation-config.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { nothingRecorded } from '../runs/reader.js';
 import { askModel, contextsOf } from './ask-model.js';
-import { errorsIn, type Finding, found } from './findings.js';
+import { errorsIn, type Finding, found, warningsIn } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
-import { deviceFindings, samplingFindings } from './local-findings.js';
 import { preflight } from './preflight.js';
+import { forecastPrompts } from './prompt-forecast.js';
 
 /**
  * All that can be known of a config before it is run; what is wrong with it is an error among the findings.
@@ -64,4 +72,69 @@ function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly F
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );
+}
+
+/** How a local model samples, and where each setting comes from. */
+export function samplingFindings(config: ModelConfig): readonly Finding[] {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  return [found('model.temperature', `samples with ${samplingText(defaultSampling(model))}`)];
+}
+
+/**
+ * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error
+ * of loading the model.
+ */
+export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  const { auto, usable, unusable } = await findDevices();
+  const device = model.device === 'auto' ? auto : model.device;
+  if (!usable.includes(device)) return [];
+  const others = [
+    ...usable.filter((other) => other !== device).map((other) => `${other} could be used`),
+    ...unusable.map(({ device: other, reason }) => `${other} can't be: ${reason}`),
+  ];
+  return [found('model.device', [device, ...others].join('; '))];
+}
+
+/** An imported config is built before it is written: what it says has to be playable, whatever model will answer. */
+
+/**
+ * Makes the environment, the policy and the first prompt of a config; its model is neither needed nor asked, and
+ * demonstrations may come later.
+ * @returns notes: what was built, and what may be wrong with it
+ * @throws UserError where it can't be built, at the keys that it was imported from
+ */
+export async function buildImport(
+  loaded: LoadedConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> {
+  const { demonstrations, ...rest } = loaded.config;
+  const isThere = demonstrations === undefined || existsSync(demonstrations.from);
+  const config = isThere ? loaded.config : rest;
+  const { id } = config.environment;
+  if (!isBuiltInId(id)) return [`not built: another program plays ${id}; policyloop check builds it, too`];
+  try {
+    const made = await assemble({ ...config, model: { provider: 'random' } }, env);
+    const assembly = { ...made, config: { ...made.config, model: config.model } };
+    try {
+      new Prompter({ ...assembly, buffer: createReplayBuffer(), recorded: nothingRecorded }).messages(1);
+      const findings = preflight(assembly);
+      const errors = errorsIn(findings);
+      if (errors.length > 0) throw new UserError(errors);
+      const { evaluation } = config;
+      const steps = Math.min(made.environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
+      const { longest } = forecastPrompts(assembly);
+      return [
+        `built: ${made.environment.id}, ${made.family.parameters.count} parameters, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
+        ...(isThere ? [] : [`not built: the demonstrations, for there is no ${demonstrations.from} yet`]),
+        ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
+      ];
+    } finally {
+      await closeEnvironment(made);
+    }
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
 }

@@ -1,8 +1,8 @@
 /** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { budgetOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
+import { budgetOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -12,14 +12,11 @@ import type { Assembly } from '../experiment/assemble.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
-import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
-import { limitFindings } from './limit-findings.js';
-import { noveltyFindings } from './novelty-finding.js';
-import { policyFindings } from './policy-checks.js';
 import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
+import { demonstrationFindings, limitFindings, noveltyFindings, policyFindings } from './task-findings.js';
 
 /** Findings of an assembled config, those in order included. */
 export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly Finding[] {

@@ -1,7 +1,7 @@
 /** How many calls and tokens a run will ask of its model, and what they cost. */
-import { budgetOf, evaluationsOf } from '../config/budget.js';
+
 import type { Config } from '../config/config.js';
-import { revisionsOf } from '../config/critic.js';
+import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
 import { questionsOf, visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';

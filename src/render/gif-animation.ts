@@ -12,8 +12,7 @@ import {
   placeIn,
   speedText,
 } from './animation.js';
-import { colours, createBlends, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
-import { Raster } from './raster.js';
+import { colours, createBlends, type Paint, paintOf, Raster, type Rgb, rgbOf } from './raster.js';
 import { baselineBelowMiddle, strokesOf, strokeWidth } from './stroke-font.js';
 
 interface Encoder {

@@ -9,9 +9,19 @@ import {
   layoutOf,
   speedText,
 } from './animation.js';
-import { colours, type Paint } from './colours.js';
-import { escapeXml, painted, type SvgShape, svgShapes } from './svg-shape.js';
-import { type Clock, lasting, motion, movingOrStill, type Track, tracksOf } from './svg-tracks.js';
+import { colours, type Paint } from './raster.js';
+import {
+  type Clock,
+  escapeXml,
+  lasting,
+  motion,
+  movingOrStill,
+  painted,
+  type SvgShape,
+  svgShapes,
+  type Track,
+  tracksOf,
+} from './svg-tracks.js';
 
 /** Width of a picture in units; whole units are exact enough and short to write. */
 const across = 1000;

@@ -3,8 +3,8 @@
  * of characters.
  */
 import { type Animation, captionsOf, layoutOf } from './animation.js';
-import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
+import type { Rgb } from './raster.js';
 
 /** Minimum and maximum width of a moment in columns, and the gap between two. */
 const narrowest = 34;

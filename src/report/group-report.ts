@@ -18,9 +18,8 @@ import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
-import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
-import { linearScale, robustDomain } from './charts/scale.js';
-import type { RunData } from './data/run-data.js';
+import { bandPath, figure, intervalMark, line, linearScale, plotChart, robustDomain } from './charts/plot.js';
+import type { RunData } from './data/proposals.js';
 import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 

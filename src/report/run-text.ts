@@ -28,10 +28,18 @@ import {
 import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { type FeedbackFigures, feedbackFigures, feedbackFiguresText } from './data/feedback.js';
-import { type MemberFigures, makerOf, memberFigures } from './data/members.js';
+import {
+  type FeedbackFigures,
+  feedbackFigures,
+  feedbackFiguresText,
+  type MemberFigures,
+  makerOf,
+  memberFigures,
+  type RevisionFigures,
+  revisionFigures,
+  revisionText,
+} from './data/contributions.js';
 import { loggedProposals } from './data/proposals.js';
-import { type RevisionFigures, revisionFigures, revisionText } from './data/revisions.js';
 import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {

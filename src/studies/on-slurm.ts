@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { loadSlurm } from '../config/load.js';
-import type { SlurmConfig } from '../config/slurm.js';
+import type { SlurmConfig } from '../config/many-runs.js';
 import { plural } from '../format/numbers.js';
 import { isComplete } from './open.js';
 import type { Elsewhere, Plan, PlanEntry } from './plan.js';

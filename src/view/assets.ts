@@ -21,16 +21,15 @@ const browser = (file: string) => () => packageText(`src/view/browser/${file}`);
 const modules = [
   ...[
     'app.js',
-    'address.js',
-    'compare.js',
     'chart.js',
+    'compare.js',
     'curve.js',
     'feedback.js',
-    'filter.js',
     'index-page.js',
     'item-page.js',
+    'live.js',
   ],
-  ...['live.js', 'metrics.js', 'search-page.js', 'steering.js', 'sections.js', 'words.js'],
+  ...['metrics.js', 'search-page.js', 'sections.js', 'words.js'],
 ] as const;
 
 const script = 'text/javascript; charset=utf-8';

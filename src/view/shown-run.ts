@@ -10,12 +10,12 @@ import { runPage } from '../report/run-report.js';
 import { iterationLog } from '../report/views/call-log.js';
 import { runHeader, tile } from '../report/views/overview.js';
 import { policyView } from '../report/views/policy-view.js';
-import { runData } from '../report/write-report.js';
+import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
-import { notablePolicies, type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
+import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 
@@ -38,18 +38,12 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 }
 
 function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
-  const notable = notablePolicies(recorded.entries, manifest);
-  if (notable === undefined || !isDrawnFromConfig(config)) return [];
-  const names = new Map<BufferEntry, string>();
-  for (const which of ['best', 'worst', 'first'] as const) {
-    const earlier = names.get(notable[which]);
-    names.set(notable[which], earlier === undefined ? which : `${earlier} and ${which}`);
-  }
+  const names = namedPolicies(recorded.entries, manifest);
+  if (names.size === 0 || !isDrawnFromConfig(config)) return [];
   const told = apart([...names.keys()].map(({ score }) => score));
-  const figures = [...names].map(([entry, which]): Html => {
-    const title = `${which[0]!.toUpperCase()}${which.slice(1)}`;
+  const figures = [...names].map(([entry, title]): Html => {
     return html`<figure>
-<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${which} policy, ${placeName(entry, config)}">
+<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
 <figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${told(entry.score)}.</figcaption>
 </figure>`;
   });

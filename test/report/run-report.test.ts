@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { RunData } from '../../src/report/data/run-data.js';
+import type { RunData } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { factsOf } from '../../src/runs/facts.js';
 import { collapse, elementsOf, scriptContent, visibleText } from './markup.js';

@@ -6,7 +6,7 @@ import { UserError } from '../../base/errors.js';
 import type { ExportedCurves } from '../../data/event-files.js';
 import type { ExportedTable } from '../../data/export.js';
 import { plural } from '../../format/numbers.js';
-import { shellWord } from '../../format/shell-word.js';
+import { shellWord } from '../../format/one-line.js';
 
 export const options = (y: Argv) =>
   y

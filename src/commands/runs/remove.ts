@@ -3,7 +3,7 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { formatBytes } from '../../format/numbers.js';
-import { shellWord } from '../../format/shell-word.js';
+import { shellWord } from '../../format/one-line.js';
 
 export const options = (y: Argv) =>
   y

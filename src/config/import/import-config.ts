@@ -7,9 +7,8 @@ import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
 import { earlier, isEarlier } from './earlier.js';
 import type { Dialect } from './keys.js';
-import { llmRlFinetune } from './llm-rl-finetune.js';
+import { llmRlFinetune, runnerOf } from './llm-rl-finetune.js';
 import { props } from './props.js';
-import { runnerOf } from './runners.js';
 
 export interface ImportedConfig {
   /** The program for which it was written. */

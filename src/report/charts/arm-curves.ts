@@ -2,8 +2,20 @@ import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, meanInterval95 } from '../../statistics/descriptive.js';
-import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
-import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
+import {
+  bandPath,
+  coordinate,
+  figure,
+  iterationTicks,
+  line,
+  linearScale,
+  numberedTicks,
+  type PlotColumn,
+  percent,
+  plotChart,
+  robustDomain,
+  type Scale,
+} from './plot.js';
 
 /** One of several methods applied to the same tasks, over its repeats. */
 export interface CurveArm {

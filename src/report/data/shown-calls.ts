@@ -2,9 +2,9 @@
  * Selects which proposals a page shows with prompts and replies, so that the page of a long run opens as fast
  * as any other.
  */
+import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { type LoggedProposal, proposalId } from './proposals.js';
-import type { RunData } from './run-data.js';
+import { type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
 /** Up to this many proposals, all are shown. */
 const mostShown = 500;
@@ -111,8 +111,7 @@ function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'
  */
 export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;
-  const step = (items.length - 1) / (count - 1);
-  const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);
-  if (kept !== undefined) chosen[Math.round(items.indexOf(kept) / step)] = kept;
+  const chosen = [...spread(items, count)];
+  if (kept !== undefined) chosen[Math.round((items.indexOf(kept) * (count - 1)) / (items.length - 1))] = kept;
   return chosen;
 }

@@ -14,8 +14,14 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
-import { hasFailure, isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
-import type { RunData } from '../data/run-data.js';
+import {
+  hasFailure,
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  proposalId,
+  type RunData,
+} from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */

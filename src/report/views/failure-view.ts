@@ -5,7 +5,7 @@ import type { ModelErrorKind } from '../../models/language-model.js';
 import { placeName } from '../../runs/facts.js';
 import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
 import { largest } from '../../statistics/descriptive.js';
-import { percent } from '../charts/scale.js';
+import { barCell } from '../charts/plot.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
@@ -80,10 +80,6 @@ const linked = (name: string, href: string | undefined) =>
 function outcomeText(outcome: LoggedAttempt['outcome']): string {
   if (outcome.kind === 'error') return outcome.message;
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
-}
-
-function barCell(share: number): Html {
-  return html`<td class="bar-cell"><svg width="100%" height="12" aria-hidden="true"><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
 }
 
 /** Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind. */

@@ -12,9 +12,18 @@ import {
 import { htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
 import { largest } from '../../statistics/descriptive.js';
-import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
-import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
-import type { RunData } from '../data/run-data.js';
+import {
+  coordinate,
+  figure,
+  line,
+  linearScale,
+  numberedTicks,
+  type Plot,
+  percent,
+  plotChart,
+  type Scale,
+} from '../charts/plot.js';
+import type { RunData } from '../data/proposals.js';
 
 const height = 130;
 

@@ -9,7 +9,7 @@ import { type Answer, errorAnswer, longestMessage, readMessage, unknownType } fr
 import type { OfferedEnvironment } from './offered.js';
 import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
-import { metadataOf, schemasOf } from './schemas.js';
+import { metadataOf, schemasOf } from './routes.js';
 
 /** Some programs write null for what they leave out. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);

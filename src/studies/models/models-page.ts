@@ -3,7 +3,7 @@ import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import { armClass } from '../../report/charts/arm-curves.js';
-import { percent } from '../../report/charts/scale.js';
+import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
 import { page } from '../../report/page/page.js';
 import { runFiles } from '../../runs/reader.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { type SlurmConfig, slurmSchema } from '../../config/slurm.js';
+import { type SlurmConfig, slurmSchema } from '../../config/many-runs.js';
 import { plural } from '../../format/numbers.js';
 import { makeDirectory, plainName, readOwnJson, replaceFile } from '../../storage/files.js';
 import { jobScript } from './job-script.js';

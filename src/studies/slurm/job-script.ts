@@ -1,8 +1,7 @@
 /** The script of a job array: every task plays a part of a plan and is requeued when its time runs out. */
 import { resolve } from 'node:path';
-import type { SlurmConfig } from '../../config/slurm.js';
-import { requireOneLine } from '../../format/one-line.js';
-import { shellWord } from '../../format/shell-word.js';
+import type { SlurmConfig } from '../../config/many-runs.js';
+import { requireOneLine, shellWord } from '../../format/one-line.js';
 
 /**
  * @param command program and arguments

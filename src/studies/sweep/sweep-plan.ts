@@ -4,7 +4,7 @@ import { basename, extname, join, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
-import type { SweepConfig } from '../../config/sweep.js';
+import type { SweepConfig } from '../../config/many-runs.js';
 import { repeatSeeds } from '../../random/seeds.js';
 import { planKinds } from '../../runs/plans.js';
 import { plainName } from '../../storage/files.js';

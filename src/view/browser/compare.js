@@ -1,11 +1,10 @@
 /** The curves of several runs, one above the other. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { itemAddress } from './address.js';
 import { Chart, colour, Toggle } from './chart.js';
 import { newCourse } from './curve.js';
 import { grow, useLive } from './live.js';
 import { Section } from './sections.js';
-import { html, shownReturn, statusMark } from './words.js';
+import { html, itemAddress, shownReturn, statusMark } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./curve.js').Course} Course */

@@ -1,8 +1,7 @@
 /** The learning curve of a run, point after point. */
 import { useMemo, useState } from 'preact/hooks';
-import { go, itemAddress } from './address.js';
 import { Chart, colour, paddedRange, Toggle } from './chart.js';
-import { html, shownNumber } from './words.js';
+import { go, html, itemAddress, shownNumber } from './words.js';
 
 /** @typedef {import('../messages.js').PointRow} PointRow */
 /** @typedef {{ points: PointRow[], lost: (readonly [number, number])[], evaluations: number }} Course */

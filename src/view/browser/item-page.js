@@ -1,14 +1,12 @@
 /** A run, a training, a play or a study: its page, growing. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { go, itemAddress } from './address.js';
 import { LiveCurve, newCourse } from './curve.js';
-import { Question, useQuestion } from './feedback.js';
+import { Question, Steering, useQuestion } from './feedback.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import { Markup, Section, SectionLinks } from './sections.js';
-import { Steering } from './steering.js';
-import { fieldOf, html, isHolder, unitOf } from './words.js';
+import { fieldOf, go, html, isHolder, itemAddress, unitOf } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */

@@ -1,4 +1,4 @@
-/** The `sweep` section of a config: which keys take which values, and how these are combined. */
+/** The sections `sweep` and `slurm`: which values the runs take, and where they run. */
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
@@ -59,13 +59,39 @@ export const sweepSchema = z.discriminatedUnion('method', [
 
 export type SweepConfig = z.output<typeof sweepSchema>;
 
-const alone = z.strictObject({ sweep: sweepSchema });
+/** The `slurm` section: what to request from a cluster. */
+const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / -');
 
-/** The section on its own, for reading it before the configs of the runs exist. */
-export const sweepKind: SettingsKind<z.output<typeof alone>> = {
-  schema: alone,
-  get json() {
-    return jsonSchemaOf(alone);
-  },
-  example: 'sweep.method=random',
-};
+export const slurmSchema = z.strictObject({
+  tasks: count(1).max(1000).default(8).describe('Tasks of the job array; each plays every nth run'),
+  atOnce: count(1).optional().describe('Tasks that run at once (default: as many as there is room for)'),
+  partition: word.optional().describe("Partition (default: the cluster's)"),
+  account: word.optional().describe("Account (default: the user's)"),
+  time: word.default('04:00:00').describe('Time of a task; after it the task is queued again, and goes on'),
+  cpus: count(1).default(1).describe('Cores of a task'),
+  memory: word.optional().describe('Memory of a task, such as `8G`'),
+  gpus: count(1).optional().describe('GPUs of a task, for local models'),
+  setup: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Shell file that a task reads first: modules, keys, a proxy')
+    .meta({ format: 'path' }),
+  notice: count(10)
+    .default(60)
+    .describe('Seconds before the end of its time at which a task is told to close what it plays'),
+});
+
+export type SlurmConfig = z.output<typeof slurmSchema>;
+
+/** A section on its own, to read it before the configs of the runs exist. */
+function sectionKind<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  example: string,
+): SettingsKind<z.output<z.ZodObject<Shape>>> {
+  const schema = z.strictObject(shape) as unknown as z.ZodObject<Shape>;
+  return { schema, json: jsonSchemaOf(schema), example };
+}
+
+export const sweepKind = sectionKind({ sweep: sweepSchema }, 'sweep.method=random');
+export const slurmKind = sectionKind({ slurm: slurmSchema }, 'slurm.partition=short');

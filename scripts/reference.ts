@@ -1,6 +1,6 @@
 /** References of configs, as Markdown and JSON Schema. They are generated, so they always match the program. */
-import { markdownTable, text } from '../format/table.js';
-import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../settings/schema.js';
+import { markdownTable, text } from '../src/format/table.js';
+import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/settings/schema.js';
 
 /** A schema file in `configs/`, for editors. */
 export function schemaJson(json: SchemaNode, name: string): string {
