@@ -3,7 +3,7 @@
 import { manyRuns, verdictSentence } from '../../src/comparison/words.js';
 import { plural } from '../../src/format/numbers.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
-import type { Verdict } from '../../src/statistics/verdict.js';
+import type { Verdict } from '../../src/statistics/tests.js';
 import type { Evaluation, Familiarity, GroupResult } from './evaluation.js';
 
 export interface Conclusion {

@@ -5,7 +5,7 @@ import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/verdict.js';
+import { verdicts } from '../../src/statistics/tests.js';
 import type { Arm, TrainedOn } from './arms.js';
 import type {
   ArmComparison,

@@ -12,7 +12,7 @@ import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { type CallRecord, type LimitName, numbersAfter } from '../runs/calls.js';
 import type { Revision } from '../runs/events.js';
-import { distanceOf } from '../search/novelty.js';
+import { distanceOf } from '../search/moves.js';
 import { askGroup } from './ask-group.js';
 import { type Critic, criticModelOf, mostChange } from './critic/parts.js';
 import { measureCandidates } from './evaluate.js';

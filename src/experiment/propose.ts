@@ -7,7 +7,7 @@ import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { Task } from '../search/control.js';
-import { movedAway, nearestTried } from '../search/novelty.js';
+import { movedAway, nearestTried } from '../search/moves.js';
 import { askGroup } from './ask-group.js';
 import { knownTo, lastKnown, searched } from './known.js';
 import type { Experiment, StopRequests } from './parts.js';

@@ -4,8 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../base/errors.js';
-import { Pcg64, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
-import { seedWords } from './seed-sequence.js';
+import { Pcg64, seedWords, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */

@@ -3,17 +3,16 @@
  * coordinate (or a shared one), amplitude profiled out. C. E. Rasmussen and C. K. I. Williams, “Gaussian
  * Processes for Machine Learning” (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
  */
-
 import { largest } from '../statistics/descriptive.js';
 import {
   cholesky,
+  dot,
   inverseOfProduct,
   invertTriangle,
   type Square,
   timesTransposed,
   timesTriangle,
-} from './triangular.js';
-import { dot } from './vectors.js';
+} from './linear-algebra.js';
 
 /** Evaluated points: n rows of d coordinates, and n targets with mean 0 and standard deviation 1. */
 export interface Observations {

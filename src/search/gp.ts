@@ -1,7 +1,3 @@
-/**
- * Bayesian optimisation with a Gaussian process and expected improvement, applied to the ranks of returns: D.
- * R. Jones et al., “Efficient Global Optimization of Expensive Black-Box Functions” (1998).
- */
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
@@ -46,14 +42,14 @@ export function createGp(): Control {
 }
 
 /** What the processes expect of new points. */
-export interface ExpectedImprovement {
+interface ExpectedImprovement {
   /** Log expected improvement; 0 everywhere while nothing is known. */
   worth(parameters: ParameterVector): number;
   /** Treats a point as evaluated, with its expected result. */
   believe(parameters: ParameterVector): void;
 }
 
-export function createExpectedImprovement(): (task: Task) => Promise<ExpectedImprovement> {
+function createExpectedImprovement(): (task: Task) => Promise<ExpectedImprovement> {
   const believed = createBelief();
   return async (task) => {
     const { parameters: spec } = task;
@@ -203,4 +199,33 @@ export function normalScores(values: readonly number[]): Float64Array {
   });
   const [centre, deviation] = [mean(scores), standardDeviation(scores)];
   return Float64Array.from(scores, (score) => (score - centre) / deviation);
+}
+
+/** Selects among proposals and keeps their order. */
+export type Screening = <Proposal extends { readonly parameters: ParameterVector }>(
+  task: Task,
+  proposals: readonly Proposal[],
+) => Promise<readonly Proposal[]>;
+
+/**
+ * Selects greedily, assuming that earlier picks give their expected results; the first wins ties, so while
+ * all returns are equal the first ones are picked. A pure function of its arguments, so that a resumed run
+ * selects the same proposals.
+ * @param count number of proposals to select
+ */
+export function createScreening(count: number): Screening {
+  const expected = createExpectedImprovement();
+  return async (task, proposals) => {
+    if (proposals.length <= count) return proposals;
+    const { believe, worth } = await expected(task);
+    const open = new Set(proposals);
+    for (let chosen = 0; chosen < count; chosen++) {
+      const [best] = [...open]
+        .map((proposal) => ({ proposal, worth: worth(proposal.parameters) }))
+        .toSorted((a, b) => b.worth - a.worth);
+      open.delete(best!.proposal);
+      believe(best!.proposal.parameters);
+    }
+    return proposals.filter((proposal) => !open.has(proposal));
+  };
 }

@@ -10,8 +10,7 @@ import {
 } from './bootstrap.js';
 import { interquartileMean, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-import { pairedTest } from './tests.js';
-import { fewestForVerdict, type Judged } from './verdict.js';
+import { fewestForVerdict, type Judged, pairedTest } from './tests.js';
 
 /** Statistics of one method. Intervals are 95%; null for a single value. */
 export interface Summary {

@@ -3,8 +3,8 @@
  * options are, so that templates can be checked when loaded.
  */
 import { snakeCase } from '../options.js';
-import { randomMaze, sampleMaze } from '../props/maze-layout.js';
-import { frozenLakeMaps } from '../toy-text/frozen-lake.js';
+import { randomMaze, sampleMaze } from '../props/maze.js';
+import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;

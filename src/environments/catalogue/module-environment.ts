@@ -17,7 +17,7 @@ import {
   type TaskStep,
 } from '../environment.js';
 import type { Frame } from '../frame.js';
-import { isMember, limitedEnvironment } from '../limited-environment.js';
+import { isMember, LimitedEnvironment } from '../limited-environment.js';
 import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
@@ -91,7 +91,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   };
   const [observationSpace, actionSpace] = [space('observationSpace'), space('actionSpace')];
   const task = new UserTask(made, origin, file, observationSpace, actionSpace);
-  const environment = limitedEnvironment(id, task, maxSteps as number | undefined);
+  const environment = new LimitedEnvironment(id, task, maxSteps as number | undefined);
   const { description, observationNames, actionNames } = made;
   if (description !== undefined && typeof description !== 'string')
     throw wrong(`description of ${subject} must be a text`, description);

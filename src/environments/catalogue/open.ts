@@ -106,7 +106,7 @@ export async function openEnvironment(
     const { openTextWorldExpress } = await import('../remote/textworld-express.js');
     return openTextWorldExpress(id, options, settings);
   }
-  const { openPythonEnvironment } = await import('../remote/python-bridge.js');
+  const { openPythonEnvironment } = await import('../remote/python.js');
   return openPythonEnvironment(id, options, settings);
 }
 

@@ -3,25 +3,23 @@ import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
-import { limitedEnvironment } from '../limited-environment.js';
+import { LimitedEnvironment } from '../limited-environment.js';
 import { optionNames, parseOptions } from '../options.js';
-import { drawDecisionProcess } from '../synthetic/decision-process.js';
+import { drawChoices } from '../synthetic/choices.js';
+import {
+  drawLocomotion,
+  drawPump,
+  drawReach,
+  drawRegulation,
+  drawSurvival,
+} from '../synthetic/control-tasks.js';
 import type { Draw, DrawnTask } from '../synthetic/distributions.js';
-import { drawGaussian, drawNetwork, drawProduct } from '../synthetic/functions/function-task.js';
-import { drawGame } from '../synthetic/game.js';
-import { drawGrid } from '../synthetic/grid.js';
-import { drawLandscape } from '../synthetic/landscape.js';
-import { drawLocomotion } from '../synthetic/locomotion.js';
-import { drawArm } from '../synthetic/mechanics/arm.js';
-import { drawBalance } from '../synthetic/mechanics/balance.js';
-import { drawDelayed } from '../synthetic/mechanics/delay.js';
+import { drawGaussian, drawNetwork, drawProduct } from '../synthetic/functions.js';
+import { drawGame, drawHeaps } from '../synthetic/heaps.js';
+import { drawLandscape, drawSparse } from '../synthetic/landscape.js';
+import { drawArm, drawBalance, drawDelayed, drawSwing } from '../synthetic/mechanics/chain-tasks.js';
 import { drawHop } from '../synthetic/mechanics/hop.js';
-import { drawSwing } from '../synthetic/mechanics/swing.js';
-import { drawPump, drawReach } from '../synthetic/reach.js';
-import { drawSparse } from '../synthetic/sparse.js';
-import { drawRegulation, drawSurvival } from '../synthetic/stabilise.js';
-import { drawChoices } from '../synthetic/tables/choices.js';
-import { drawHeaps } from '../synthetic/tables/heaps.js';
+import { drawDecisionProcess, drawGrid } from '../synthetic/walks.js';
 
 const prefix = 'synthetic:';
 /** Number of rejected draws before giving up on a seed. */
@@ -116,7 +114,7 @@ export function makeSynthetic(id: string, options: Readonly<Record<string, unkno
   const { linear, maxSteps, task } = draw(own);
   const limit = maxEpisodeSteps ?? maxSteps;
   const steps = limit === -1 ? undefined : limit;
-  return limitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
+  return new LimitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
 }
 
 /** Splits an id into its family and its options. */

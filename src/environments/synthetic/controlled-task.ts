@@ -8,8 +8,7 @@ import {
   type TaskStep,
 } from '../environment.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
-import type { Plant } from './plant.js';
-import type { Sensors } from './sensors.js';
+import type { Plant, Sensors } from './plant.js';
 
 /** A plant with its actuators, sensors and initial states. */
 export interface SystemParts {

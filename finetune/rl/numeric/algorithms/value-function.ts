@@ -1,7 +1,7 @@
 /** The value function V(s): a separate perceptron, fitted by L-BFGS or by Adam steps. */
 
 import { minimise } from '../../../../src/search/lbfgs.js';
-import { dot } from '../../../../src/search/vectors.js';
+import { dot } from '../../../../src/search/linear-algebra.js';
 import type { NumericNetwork, Row } from '../network/network.js';
 import type { Batch } from './batch.js';
 

@@ -1,9 +1,7 @@
 /** Plays a TextWorld game from its `.json` file alone, which contains its rules, quests and texts. */
-
 import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
-import { endText, feedback, inventoryText, scoreText } from './feedback.js';
 import {
   type FileInfo,
   type FileProposition,
@@ -14,8 +12,16 @@ import {
 import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
-import { missingForMeal } from './recipe.js';
-import { inQuotes, roomText, type Scene } from './wording.js';
+import {
+  endText,
+  feedback,
+  inQuotes,
+  inventoryText,
+  missingForMeal,
+  roomText,
+  type Scene,
+  scoreText,
+} from './wording.js';
 
 /** A loaded game that can be played any number of times. */
 export interface TextWorldGame {

@@ -1,16 +1,106 @@
-import type { RandomGenerator } from '../../../random/generator.js';
-import {
-  type BoxSpace,
-  type Observation,
-  symmetricBox,
-  type Task,
-  type TaskStep,
-} from '../../environment.js';
-import { chance, type Draw, logUniform } from '../distributions.js';
-import { drawPointHint } from '../hints.js';
-import { drawUnits, type Height } from '../landscape.js';
-import { drawField } from './fields.js';
-import { drawNet } from './nets.js';
+/** Random functions: samples of Gaussian processes (random Fourier features: A. Rahimi and B. Recht, 2007) and networks. */
+import type { RandomGenerator } from '../../random/generator.js';
+import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
+import { chance, type Draw, drawPointHint, integerBetween, logUniform } from './distributions.js';
+import { drawUnits, type Height } from './landscape.js';
+
+/** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
+const features = 100;
+
+/**
+ * Each kernel, identified by the degrees of freedom of Student's t distribution for its frequencies: Matérn
+ * ½, 3⁄2, 5⁄2.
+ */
+const kernels = ['gaussian', 1, 3, 5] as const;
+type Kernel = (typeof kernels)[number];
+
+/**
+ * A sample of a process on [−1, 1]ⁿ. Each coordinate has a length scale, log-uniform in 0.1 to 10 (times
+ * √n/2, because distances grow with n); 30% of the coordinates have no effect.
+ * @param of `sum`: of one or two kernels; `product`: of two, whose frequencies are added
+ */
+export function drawField(random: RandomGenerator, n: number, of: 'sum' | 'product'): Height {
+  const active = Array.from({ length: n }, (_, i) => i === 0 || !chance(random, 0.3));
+  const rates = () => active.map((acts) => (acts ? 2 / (Math.sqrt(n) * logUniform(random, 0.1, 10)) : 0));
+  const [first, second] = [drawWaves(random, rates()), drawWaves(random, rates())];
+  if (of === 'product') return heightOf(first.map((wave, k) => joined(wave, second[k]!)));
+  const share = chance(random, 0.5) ? 0 : random.uniform(0.2, 1);
+  const [one, other] = [heightOf(first), heightOf(second)];
+  return share === 0 ? one : (point) => one(point) + share * other(point);
+}
+
+interface Wave {
+  readonly frequency: Float64Array;
+  readonly phase: number;
+  readonly height: number;
+}
+
+const joined = (a: Wave, b: Wave): Wave => ({
+  ...a,
+  frequency: a.frequency.map((f, i) => f + b.frequency[i]!),
+});
+
+function drawWaves(random: RandomGenerator, rates: readonly number[]): readonly Wave[] {
+  const kernel = random.choice(kernels);
+  return Array.from({ length: features }, () => {
+    const spread = spreadOf(random, kernel);
+    return {
+      frequency: Float64Array.from(rates, (rate) => rate * spread * random.normal()),
+      phase: random.uniform(0, 2 * Math.PI),
+      height: random.normal() * Math.sqrt(2 / features),
+    };
+  });
+}
+
+/** √(ν / χ²_ν), which turns normal frequencies into those of Student's t distribution. */
+function spreadOf(random: RandomGenerator, kernel: Kernel): number {
+  if (kernel === 'gaussian') return 1;
+  let sum = 0;
+  for (let k = 0; k < kernel; k++) sum += random.normal() ** 2;
+  return Math.sqrt(kernel / sum);
+}
+
+const heightOf =
+  (waves: readonly Wave[]): Height =>
+  (point) => {
+    let sum = 0;
+    for (const { frequency, height, phase } of waves) {
+      let angle = phase;
+      for (let i = 0; i < frequency.length; i++) angle += frequency[i]! * point[i]!;
+      sum += height * Math.cos(angle);
+    }
+    return sum;
+  };
+
+/** A random network of two to five layers with tanh or ReLU units, on [−1, 1]ⁿ. */
+function drawNet(random: RandomGenerator, n: number): Height {
+  const rectified = chance(random, 0.5);
+  const depth = integerBetween(random, 1, 4);
+  const width = integerBetween(random, 6, 24);
+  const gain = logUniform(random, 0.8, 4);
+  const layers = Array.from({ length: depth + 1 }, (_, layer) => {
+    const inputs = layer === 0 ? n : width;
+    const outputs = layer === depth ? 1 : width;
+    const scale = (layer === 0 ? 2 * gain : gain) / Math.sqrt(inputs);
+    return {
+      inputs,
+      weights: Float64Array.from({ length: inputs * outputs }, () => scale * random.normal()),
+      biases: Float64Array.from({ length: outputs }, () => random.normal()),
+    };
+  });
+  return (point) => {
+    let values: ArrayLike<number> = point;
+    for (const [layer, { biases, inputs, weights }] of layers.entries()) {
+      const next = new Float64Array(biases);
+      for (let unit = 0; unit < next.length; unit++) {
+        for (let i = 0; i < inputs; i++) next[unit]! += weights[unit * inputs + i]! * values[i]!;
+        if (layer < depth) next[unit] = rectified ? Math.max(0, next[unit]!) : Math.tanh(next[unit]!);
+      }
+      values = next;
+    }
+    return values[0]!;
+  };
+}
 
 interface FunctionOptions {
   readonly parameters?: number | undefined;

@@ -1,7 +1,7 @@
-import type { RandomGenerator } from '../../../random/generator.js';
-import type { DiscreteSpace, Observation, Task, TaskStep } from '../../environment.js';
-import { chance, type Draw, integerBetween, logUniform, permutation } from '../distributions.js';
-import { drawUnits } from '../landscape.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
+import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
+import { drawUnits } from './landscape.js';
 
 /**
  * 6 to 64 questions, asked one after another, each with the same few possible answers. Either all answers together earn
