@@ -1,9 +1,21 @@
+/**
+ * Mazes as text: cells are separated by walls, and a space between two cells is a passage. S is the start, G the
+ * goal. This is `maze-sample-3x3-v0`:
+ *
+ *     +-+-+-+
+ *     |S    |
+ *     + +-+ +
+ *     | |   |
+ *     + +-+-+
+ *     |    G|
+ *     +-+-+-+
+ */
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, line, type Shape } from '../frame.js';
-import { gridLines, gridView, tile, token } from '../grid.js';
+import { Grid } from '../grid.js';
 
 /** Size in cells, and where an episode starts and ends. */
 export interface Maze {
@@ -32,6 +44,8 @@ const directions: readonly Cell[] = [
   { x: -1, y: 0 },
 ];
 
+const moved = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
+
 /** Whether there is a passage from a cell in this direction. */
 export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
   const step = directions[direction]!;
@@ -40,21 +54,15 @@ export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): bool
 
 /** Minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
 export function shortestPath(maze: Maze): number | undefined {
-  const key = ({ x, y }: Cell) => y * maze.width + x;
-  const distances = new Map([[key(maze.start), 0]]);
-  const queue = [maze.start];
-  for (const cell of queue) {
-    const distance = distances.get(key(cell))!;
-    if (key(cell) === key(maze.goal)) return distance;
+  const tileOf = ({ x, y }: Cell) => y * maze.width + x;
+  const distances = new Map([[tileOf(maze.start), { cell: maze.start, distance: 0 }]]);
+  for (const { cell, distance } of distances.values())
     for (const [direction, step] of directions.entries()) {
-      if (!isOpen(maze, cell, direction)) continue;
-      const next = { x: cell.x + step.x, y: cell.y + step.y };
-      if (distances.has(key(next))) continue;
-      distances.set(key(next), distance + 1);
-      queue.push(next);
+      const next = moved(cell, step);
+      if (isOpen(maze, cell, direction) && !distances.has(tileOf(next)))
+        distances.set(tileOf(next), { cell: next, distance: distance + 1 });
     }
-  }
-  return undefined;
+  return distances.get(tileOf(maze.goal))?.distance;
 }
 
 /** @throws UserError for lines that don't form a maze, or a maze whose goal is unreachable */
@@ -89,14 +97,13 @@ export function parseMaze(lines: readonly string[]): Maze {
   return maze;
 
   function find(letter: 'S' | 'G'): Cell {
-    const cells = lines.flatMap((line, row) =>
-      [...line].flatMap((mark, column) => (mark === letter ? [{ row, column }] : [])),
-    );
-    const [cell] = cells;
-    if (cells.length !== 1 || cell!.row % 2 === 0 || cell!.column % 2 === 0) {
+    const text = lines.join('');
+    const at = text.indexOf(letter);
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
       throw problem(`the maze needs one ${letter} in a cell`, 'S marks the start, G the goal');
     }
-    return { x: (cell!.column - 1) / 2, y: (cell!.row - 1) / 2 };
+    return { x: (column - 1) / 2, y: (row - 1) / 2 };
   }
 }
 
@@ -107,24 +114,23 @@ export function parseMaze(lines: readonly string[]): Maze {
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);
-  const cells = [{ x: 0, y: 0 }];
+  const path: Cell[] = [{ x: 0, y: 0 }];
   const visited = new Set([0]);
-  for (let cell = cells.at(-1); cell !== undefined; cell = cells.at(-1)) {
-    const { x, y } = cell;
+  for (let cell = path.at(-1); cell !== undefined; cell = path.at(-1)) {
+    const from = cell;
     const ahead = directions.filter((step) => {
-      const [column, row] = [x + step.x, y + step.y];
-      const inside = column >= 0 && column < width && row >= 0 && row < height;
-      return inside && !visited.has(row * width + column);
+      const { x, y } = moved(from, step);
+      return x >= 0 && x < width && y >= 0 && y < height && !visited.has(y * width + x);
     });
     if (ahead.length === 0) {
-      cells.pop();
+      path.pop();
       continue;
     }
     const step = random.choice(ahead);
-    lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] = ' ';
-    const next = { x: x + step.x, y: y + step.y };
+    lines[2 * from.y + 1 + step.y]![2 * from.x + 1 + step.x] = ' ';
+    const next = moved(from, step);
     visited.add(next.y * width + next.x);
-    cells.push(next);
+    path.push(next);
   }
   openWalls(lines, loopShare, random);
   return parseMaze(lines.map((line) => line.join('')));
@@ -150,12 +156,10 @@ function openWalls(lines: string[][], share: number, random: RandomGenerator): v
     }),
   );
   for (let left = Math.round(share * walls.length); left > 0; left--) {
-    const [[row, column]] = walls.splice(random.integers(0, walls.length), 1) as [readonly [number, number]];
+    const [row, column] = walls.splice(random.integers(0, walls.length), 1)[0]!;
     lines[row]![column] = ' ';
   }
 }
-
-// The mazes of the environments, by id.
 
 export const sampleMazeOptions = z.strictObject({ layout: z.array(z.string()).nullish() });
 
@@ -229,37 +233,33 @@ export class MazeWalk implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (isOpen(this.#maze, this.#cell, action)) {
-      const { x, y } = directions[action]!;
-      this.#cell = { x: this.#cell.x + x, y: this.#cell.y + y };
-    }
+    if (isOpen(this.#maze, this.#cell, action)) this.#cell = moved(this.#cell, directions[action]!);
     const { x, y } = this.#cell;
     const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
     return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated };
   }
 
   frame(): Frame {
-    const { width, height, goal, start } = this.#maze;
+    const { width, height, goal, start, lines } = this.#maze;
+    const grid = new Grid(height, width);
+    const tileOf = ({ x, y }: Cell) => y * width + x;
+    const walls = lines.flatMap((marks, row) =>
+      [...marks].flatMap((mark, column): readonly Shape[] => {
+        // Odd columns hold cells and the walls above and below them.
+        const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
+        if (mark === ' ' || row % 2 === column % 2) return [];
+        return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];
+      }),
+    );
     return {
-      view: gridView(height, width),
+      view: grid.view,
       shapes: [
-        tile(start.y, start.x, 'guide', 0.3),
-        tile(goal.y, goal.x, 'goal', 0.12),
-        ...gridLines(height, width),
-        ...wallsOf(this.#maze),
-        token(this.#cell.y, this.#cell.x, 'agent'),
+        grid.tile(tileOf(start), 'guide', 0.3),
+        grid.tile(tileOf(goal), 'goal', 0.12),
+        ...grid.lines,
+        ...walls,
+        grid.token(tileOf(this.#cell), 'agent'),
       ],
     };
   }
-}
-
-function wallsOf({ lines }: Maze): readonly Shape[] {
-  return lines.flatMap((marks, row) =>
-    [...marks].flatMap((mark, column): readonly Shape[] => {
-      // Odd columns hold cells and the walls above and below them.
-      const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
-      if (mark === ' ' || row % 2 === column % 2) return [];
-      return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];
-    }),
-  );
 }

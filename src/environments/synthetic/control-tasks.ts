@@ -10,6 +10,7 @@ import {
   excursion,
   type Objective,
   projection,
+  type SystemParts,
 } from './controlled-task.js';
 import {
   type ControlOptions,
@@ -21,6 +22,25 @@ import {
   unitVector,
 } from './distributions.js';
 import { drawLinearPlant, drawOscillators, drawRotors, drawSensors, type Plant } from './plant.js';
+
+/** @param noisy share of the draws with noise, and its maximum standard deviation relative to the strength */
+function drawSystem(
+  random: RandomGenerator,
+  plant: Plant,
+  given: Pick<SystemParts, 'spread' | 'wall'> & {
+    readonly kind: Pick<Actuators, 'kind' | 'count'>;
+    readonly strength: number;
+    readonly observations: number;
+    readonly scales?: readonly number[];
+    readonly noisy: readonly [share: number, most: number];
+  },
+): ControlledSystem {
+  const { kind, noisy, observations, scales, spread, strength, wall } = given;
+  const actuators = drawActuators(random, plant, kind, strength);
+  const sensors = drawSensors(random, plant, observations, scales);
+  const noise = chance(random, noisy[0]) ? strength * logUniform(random, 0.02, noisy[1]) : 0;
+  return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
+}
 
 /**
  * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never end early.
@@ -37,12 +57,12 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const n = plant.dimension;
   const spread = rotating ? random.choice([0.3, Math.PI, Math.PI]) : logUniform(random, 0.1, 1);
   const strength = rotating ? logUniform(random, 0.05, 0.6) : logUniform(random, 0.02, 0.3);
-  const system = new ControlledSystem({
-    plant,
-    actuators: drawActuators(random, plant, kind, strength),
-    sensors: drawSensors(random, plant, observations),
+  const system = drawSystem(random, plant, {
+    kind,
+    strength,
+    observations,
     spread,
-    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
+    noisy: [0.3, 0.3],
     // The wall bounds the cost of a diverging system to that of a bad controller.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
@@ -74,12 +94,12 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const plant = drawLinearPlant(random, dimension, growth);
   const spread = logUniform(random, 0.02, 0.3);
   const strength = logUniform(random, 0.5, 4) * Math.max(growth - 1, 0.02);
-  const system = new ControlledSystem({
-    plant,
-    actuators: drawActuators(random, plant, kind, strength),
-    sensors: drawSensors(random, plant, observations),
+  const system = drawSystem(random, plant, {
+    kind,
+    strength,
+    observations,
     spread,
-    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
+    noisy: [0.3, 0.3],
     wall: 1e6,
   });
   const limits = Float64Array.from({ length: dimension }, () => logUniform(random, 0.5, 2));
@@ -107,12 +127,12 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
   const spread = logUniform(random, 0.02, 0.3);
   const strength = logUniform(random, 0.02, 0.2);
-  const system = new ControlledSystem({
-    plant,
-    actuators: drawActuators(random, plant, kind, strength),
-    sensors: drawSensors(random, plant, observations),
+  const system = drawSystem(random, plant, {
+    kind,
+    strength,
+    observations,
     spread,
-    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.3) : 0,
+    noisy: [0.3, 0.3],
     wall: 20,
   });
   const direction = unitVector(random, dimension);
@@ -168,12 +188,13 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const scales = Array.from({ length: n }, (_, i) =>
     i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
   );
-  const system = new ControlledSystem({
-    plant,
-    actuators: drawActuators(random, plant, kind, strength),
-    sensors: drawSensors(random, plant, observations, scales),
+  const system = drawSystem(random, plant, {
+    kind,
+    strength,
+    observations,
+    scales,
     spread,
-    noise: chance(random, 0.25) ? strength * logUniform(random, 0.02, 0.2) : 0,
+    noisy: [0.25, 0.2],
     wall: 20,
   });
   const direction = new Float64Array(n);
@@ -235,12 +256,13 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
   const n = plant.dimension;
   const strength = logUniform(random, 0.03, 0.3);
   const scales = Array.from({ length: n }, () => logUniform(random, 0.1, 3));
-  const system = new ControlledSystem({
-    plant,
-    actuators: drawActuators(random, plant, { kind: 'continuous', count: 2 }, strength),
-    sensors: drawSensors(random, plant, observations, scales),
+  const system = drawSystem(random, plant, {
+    kind: { kind: 'continuous', count: 2 },
+    strength,
+    observations,
+    scales,
     spread: 0.1,
-    noise: chance(random, 0.3) ? strength * logUniform(random, 0.02, 0.2) : 0,
+    noisy: [0.3, 0.2],
     wall: 20,
   });
   const task = new ControlledTask(system, {

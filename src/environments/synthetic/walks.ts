@@ -1,8 +1,8 @@
 /** Random finite decision processes: on a ring of states, or over a map. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { circle, type Frame, type Point } from '../frame.js';
-import { gridLines, gridView, moveOnGrid, tile, token } from '../grid.js';
-import { TabularTask } from '../toy-text/tabular-task.js';
+import { Grid } from '../grid.js';
+import { startAt, TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare, policiesFor } from './calibration.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 
@@ -99,43 +99,34 @@ export const drawDecisionProcess: Draw<{
   const maxSteps = 10 * integerBetween(random, 2, 10);
   const kind = random.choice(['dense', 'goal', 'cliff'] as const);
   const walk = drawWalk(random, states, actions, kind === 'cliff');
-  const model = {
+  const dense = kind === 'dense' ? drawRewards(random, states * actions) : undefined;
+  const goal = dense ? undefined : chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
+  if (dense === undefined && goal === undefined) return undefined;
+  const pays = dense !== undefined || !chance(random, 0.5);
+  const fall = dense ? 0 : pays ? -random.uniform(0, 1) : -logUniform(random, 10, 100);
+  const rewardOf = (state: number) => {
+    if (state === goal) return pays ? 1 : 0;
+    return walk.ends(state) ? fall : pays ? 0 : -1;
+  };
+  const task = new TabularTask({
     states,
     actions,
-    initial: Array.from({ length: states }, (_, s) => (s === walk.start ? 1 : 0)),
-  };
-  if (kind === 'dense') {
-    const scale = logUniform(random, 0.1, 10);
-    const rewards = Float64Array.from({ length: states * actions }, () => scale * random.normal());
-    const task = new TabularTask({
-      ...model,
-      outcomes: (state, action) =>
-        walk.moves(state, action).map((move) => ({
-          ...move,
-          reward: rewards[state * actions + action]!,
-          terminated: false,
-        })),
-      draw: (state) => drawRing(states, state, undefined),
-    });
-    return { task, maxSteps };
-  }
-  const goal = chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
-  if (goal === undefined) return undefined;
-  const stepReward = chance(random, 0.5) ? -1 : 0;
-  const goalReward = stepReward === 0 ? 1 : 0;
-  const fall = stepReward === 0 ? -random.uniform(0, 1) : -logUniform(random, 10, 100);
-  const task = new TabularTask({
-    ...model,
+    initial: startAt(walk.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map((move) => ({
         ...move,
-        reward: move.state === goal ? goalReward : walk.ends(move.state) ? fall : stepReward,
+        reward: dense ? dense[state * actions + action]! : rewardOf(move.state),
         terminated: move.state === goal || walk.ends(move.state),
       })),
     draw: (state) => drawRing(states, state, goal),
   });
   return { task, maxSteps };
 };
+
+function drawRewards(random: RandomGenerator, count: number): Float64Array {
+  const scale = logUniform(random, 0.1, 10);
+  return Float64Array.from({ length: count }, () => scale * random.normal());
+}
 
 /** Each action leads to 1 to 3 states, mostly neighbours on a ring, so that some states are far away. */
 function drawWalk(random: RandomGenerator, states: number, actions: number, bad: boolean): Walk {
@@ -191,19 +182,10 @@ function drawRing(states: number, state: number, goal: number | undefined): Fram
 type Tile = 'floor' | 'wall' | 'hole' | 'cliff';
 
 interface GridMap {
-  readonly rows: number;
-  readonly columns: number;
+  readonly grid: Grid;
   readonly start: number;
   readonly tiles: readonly Tile[];
 }
-
-/** Row and column steps of the four directions, clockwise. */
-const directions = [
-  [-1, 0],
-  [0, 1],
-  [1, 0],
-  [0, -1],
-] as const;
 
 /**
  * A walk over a random map to a goal, chosen so that the target share of random tables reaches it. Holes end
@@ -217,10 +199,11 @@ export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly colum
   const rows = options.rows ?? integerBetween(random, 3, 6);
   const columns = options.columns ?? integerBetween(random, 3, Math.min(8, Math.floor(48 / rows)));
   const pays = chance(random, 0.5);
-  const map = drawMap(random, rows, columns, pays ? 'hole' : 'cliff');
+  const grid = new Grid(rows, columns);
+  const map = drawMap(random, grid, pays ? 'hole' : 'cliff');
   const slip = chance(random, 0.5) ? 0 : logUniform(random, 0.05, 2 / 3);
   const walk = walkOver(map, slip, permutation(random, 4));
-  const states = rows * columns;
+  const states = grid.size;
   const maxSteps = Math.min(150, Math.max(20, Math.round(states * random.uniform(1.5, 5))));
   const goal = chooseGoal(walk, random, { wanted: drawShare(random), steps: maxSteps });
   if (goal === undefined) return undefined;
@@ -228,8 +211,8 @@ export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly colum
   const [stepReward, goalReward] = pays ? [0, 1] : [-1, chance(random, 0.5) ? -1 : 0];
   const task = new TabularTask({
     states,
-    actions: directions.length,
-    initial: Array.from({ length: states }, (_, state) => (state === map.start ? 1 : 0)),
+    actions: 4,
+    initial: startAt(map.start, states),
     outcomes: (state, action) =>
       walk.moves(state, action).map(({ probability, state: next }) => {
         const outcome = { probability, state: next, terminated: next === goal || walk.ends(next) };
@@ -238,35 +221,44 @@ export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly colum
         if (map.tiles[next] === 'cliff') return { ...outcome, state: map.start, reward: fall };
         return { ...outcome, reward: stepReward };
       }),
-    draw: (state) => drawMapWith(map, goal, state),
+    draw: (state) => ({
+      view: grid.view,
+      shapes: [
+        ...grid.lines,
+        ...map.tiles.flatMap((kind, place) => {
+          if (place === goal) return [grid.tile(place, 'goal', 0.08)];
+          return kind === 'floor' ? [] : [grid.tile(place, kind === 'wall' ? 'ground' : 'danger')];
+        }),
+        grid.token(state, 'agent', 0.22),
+      ],
+    }),
   });
   return { task, maxSteps };
 };
 
-function drawMap(random: RandomGenerator, rows: number, columns: number, danger: Tile): GridMap {
-  const states = rows * columns;
-  const start = random.integers(0, states);
+function drawMap(random: RandomGenerator, grid: Grid, danger: Tile): GridMap {
+  const start = random.integers(0, grid.size);
   const dangerShare = logUniform(random, 0.05, 0.3);
   const wallShare = chance(random, 0.5) ? 0 : logUniform(random, 0.05, 0.3);
-  const tiles = Array.from({ length: states }, (_, state): Tile => {
+  const tiles = Array.from({ length: grid.size }, (_, state): Tile => {
     const draw = random.random();
     if (state === start) return 'floor';
     return draw < dangerShare ? danger : draw < dangerShare + wallShare ? 'wall' : 'floor';
   });
-  return { rows, columns, start, tiles };
+  return { grid, start, tiles };
 }
 
 /** The two perpendicular directions share the slip probability. Every action on a cliff leads to the start. */
 function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
-  const { rows, columns, start, tiles } = map;
+  const { grid, start, tiles } = map;
   const next = (state: number, direction: number): number => {
     if (tiles[state] === 'cliff') return start;
-    const target = moveOnGrid(state, directions[direction % 4]!, rows, columns);
+    const target = grid.move(state, direction);
     return tiles[target] === 'wall' ? state : target;
   };
   return {
-    states: rows * columns,
-    actions: directions.length,
+    states: grid.size,
+    actions: 4,
     start,
     moves(state, action): readonly Move[] {
       const direction = order[action]!;
@@ -278,22 +270,5 @@ function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
       ];
     },
     ends: (state) => tiles[state] === 'hole',
-  };
-}
-
-function drawMapWith({ rows, columns, tiles }: GridMap, goal: number, state: number): Frame {
-  const [row, column] = [Math.floor(state / columns), state % columns];
-  return {
-    view: gridView(rows, columns),
-    shapes: [
-      ...gridLines(rows, columns),
-      ...tiles.flatMap((kind, place) => {
-        const [y, x] = [Math.floor(place / columns), place % columns];
-        if (place === goal) return [tile(y, x, 'goal', 0.08)];
-        if (kind === 'floor') return [];
-        return [tile(y, x, kind === 'wall' ? 'ground' : 'danger')];
-      }),
-      token(row, column, 'agent', 0.22),
-    ],
   };
 }

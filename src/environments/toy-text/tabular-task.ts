@@ -21,6 +21,10 @@ interface TabularModel {
   draw(state: number): Frame;
 }
 
+/** The initial distribution that always starts in one state. */
+export const startAt = (start: number, states: number): readonly number[] =>
+  Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
+
 /**
  * A task defined entirely by a table. Each reset and each step consumes one random number, even if the
  * outcome is certain.
