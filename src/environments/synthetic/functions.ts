@@ -1,8 +1,7 @@
 /** Random functions: samples of Gaussian processes (random Fourier features: A. Rahimi and B. Recht, 2007) and networks. */
 import type { RandomGenerator } from '../../random/generator.js';
-import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
 import { chance, type Draw, drawPointHint, integerBetween, logUniform } from './distributions.js';
-import { drawUnits, type Height } from './landscape.js';
+import { drawTransform, drawUnits, type Height, momentsOf, SingleStepTask } from './landscape.js';
 
 /** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
 const features = 100;
@@ -121,10 +120,7 @@ export const drawNetwork: Draw<FunctionOptions> = (random, options) =>
 /** Number of points used to standardise a function. */
 const samples = 100;
 
-/**
- * Single-step tasks: the action is a point of the box, the reward a standardised function of it. Some draws
- * also warp the inputs, transform the outputs or add noise.
- */
+/** A standardised function on [−1, 1]ⁿ. Some draws also warp the inputs, transform the outputs or add noise. */
 function drawFunction(
   random: RandomGenerator,
   { parameters }: FunctionOptions,
@@ -138,19 +134,18 @@ function drawFunction(
     const warped = warp?.(point) ?? point;
     return shape(warped) + (bowl?.(warped) ?? 0);
   };
-  const points = Array.from({ length: samples }, () =>
-    raw(Float64Array.from({ length: n }, () => random.uniform(-1, 1))),
+  const { middle, spread } = momentsOf(
+    Array.from({ length: samples }, () => raw(Float64Array.from({ length: n }, () => random.uniform(-1, 1)))),
   );
-  const middle = points.reduce((sum, value) => sum + value, 0) / samples;
-  const spread = Math.sqrt(points.reduce((sum, value) => sum + (value - middle) ** 2, 0) / samples);
-  // The function is flat.
-  if (!(spread > 1e-6)) return undefined;
-  const transform = drawTransform(random);
+  const isFlat = !(spread > 1e-6);
+  if (isFlat) return undefined;
+  const kinds = ['plain', 'plain', 'one-sided', 'heavy', 'plateau', 'steps'] as const;
+  const transform = drawTransform(random, random.choice(kinds));
   const { offset, scale } = drawUnits(random);
   const noise = chance(random, 0.4) ? logUniform(random, 0.01, 0.3) : 0;
   const uneven = chance(random, 0.3);
   const linear = drawPointHint(random, n);
-  const task = new FunctionTask(n, linear.high, (point, episode) => {
+  const task = new SingleStepTask(n, linear.high, linear.high, (point, episode) => {
     const height = (raw(point) - middle) / spread;
     // Heteroscedastic noise is larger at low points, by a factor of e at two deviations below the mean.
     const deviation = uneven ? noise * Math.exp(-0.5 * Math.min(2, Math.max(-2, height))) : noise;
@@ -179,58 +174,4 @@ function drawBowl(random: RandomGenerator, n: number): Height {
     for (let i = 0; i < n; i++) sum += (point[i]! - optimum[i]!) ** 2;
     return (-depth * sum) / n;
   };
-}
-
-/** A non-decreasing function of standardised heights. */
-function drawTransform(random: RandomGenerator): (height: number) => number {
-  const kind = random.choice(['plain', 'plain', 'one-sided', 'heavy', 'plateau', 'steps'] as const);
-  switch (kind) {
-    case 'plain':
-      return (height) => height;
-    case 'one-sided': {
-      const rate = logUniform(random, 0.3, 2);
-      return (height) => Math.exp(Math.min(6, rate * height));
-    }
-    case 'heavy': {
-      const rate = logUniform(random, 0.5, 2);
-      return (height) => Math.sinh(Math.min(6, Math.max(-6, rate * height)));
-    }
-    case 'plateau': {
-      const low = random.uniform(-0.5, 2);
-      return (height) => Math.max(low, height);
-    }
-    case 'steps': {
-      const width = logUniform(random, 0.1, 1);
-      return (height) => width * Math.floor(height / width);
-    }
-  }
-}
-
-/** The observation is always [1], so the parameters of a linear policy without bias are the point itself. */
-class FunctionTask implements Task<readonly number[]> {
-  readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
-  readonly actionSpace: BoxSpace;
-  readonly #bound: number;
-  readonly #value: (point: Float64Array, episode: RandomGenerator) => number;
-  readonly #point: Float64Array;
-  #random!: RandomGenerator;
-
-  /** @param value of a point in [−1, 1]ⁿ, to which the box ± `bound` is scaled */
-  constructor(n: number, bound: number, value: (point: Float64Array, episode: RandomGenerator) => number) {
-    this.actionSpace = symmetricBox(n, bound);
-    this.#bound = bound;
-    this.#value = value;
-    this.#point = new Float64Array(n);
-  }
-
-  reset(random: RandomGenerator): Observation {
-    this.#random = random;
-    return [1];
-  }
-
-  step(action: readonly number[]): TaskStep {
-    for (let i = 0; i < action.length; i++)
-      this.#point[i] = Math.min(1, Math.max(-1, action[i]! / this.#bound));
-    return { observation: [1], reward: this.#value(this.#point, this.#random), terminated: true };
-  }
 }

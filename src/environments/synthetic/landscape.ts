@@ -6,6 +6,7 @@ import { projection } from './controlled-task.js';
 import {
   chance,
   type Draw,
+  type DrawnTask,
   integerBetween,
   logUniform,
   permutation,
@@ -21,22 +22,30 @@ const reach = 6;
 export type Height = (point: readonly number[] | Float64Array) => number;
 
 /**
- * Single-step tasks: the action is a point, the reward its height plus noise. The observation is always [1],
- * so the parameters of a linear policy without bias are the point itself.
+ * Single-step tasks: the action is a point in a box, the reward its value. The observation is always [1], so the
+ * parameters of a linear policy without bias are the point itself.
  */
-class SingleStepTask implements Task<readonly number[]> {
+export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
-  readonly #height: Height;
-  readonly #noise: number;
+  readonly #value: (point: Float64Array, random: RandomGenerator) => number;
+  readonly #unit: number;
+  readonly #most: number;
   readonly #point: Float64Array;
   #random!: RandomGenerator;
 
-  constructor(dimension: number, height: Height, noise: number) {
-    this.actionSpace = symmetricBox(dimension, reach);
-    this.#height = height;
-    this.#noise = noise;
-    this.#point = new Float64Array(dimension);
+  /** @param value of a point, which is the action clipped to ± `bound` and divided by `unit` */
+  constructor(
+    n: number,
+    bound: number,
+    unit: number,
+    value: (point: Float64Array, random: RandomGenerator) => number,
+  ) {
+    this.actionSpace = symmetricBox(n, bound);
+    this.#value = value;
+    this.#unit = unit;
+    this.#most = bound / unit;
+    this.#point = new Float64Array(n);
   }
 
   reset(random: RandomGenerator): Observation {
@@ -45,32 +54,44 @@ class SingleStepTask implements Task<readonly number[]> {
   }
 
   step(action: readonly number[]): TaskStep {
-    for (let i = 0; i < action.length; i++) this.#point[i] = Math.min(reach, Math.max(-reach, action[i]!));
-    const noise = this.#noise === 0 ? 0 : this.#random.normal(0, this.#noise);
-    const reward = this.#height(this.#point) + noise;
-    return { observation: [1], reward, terminated: true };
+    const [most, unit] = [this.#most, this.#unit];
+    for (let i = 0; i < action.length; i++)
+      this.#point[i] = Math.min(most, Math.max(-most, action[i]! / unit));
+    return { observation: [1], reward: this.#value(this.#point, this.#random), terminated: true };
   }
+}
+
+/** A landscape, noisy in 40% of the draws. @param deviations range of the noise, relative to the scale */
+function drawnLandscape(
+  random: RandomGenerator,
+  n: number,
+  { scale, height, deviations }: { scale: number; height: Height; deviations: readonly [number, number] },
+): DrawnTask {
+  const noise = chance(random, 0.4) ? scale * logUniform(random, ...deviations) : 0;
+  const value = (point: Float64Array, episode: RandomGenerator) =>
+    height(point) + (noise === 0 ? 0 : episode.normal(0, noise));
+  return { task: new SingleStepTask(n, reach, 1, value), maxSteps: 1 };
 }
 
 /** Number of points used to standardise a landscape. */
 const samples = 200;
 
-/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. Noisy in 40% of the draws. */
+/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. */
 export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
   const { middle, spread } = momentsOf(Array.from({ length: samples }, () => shape(randomPoint(random, n))));
-  // The landscape is flat.
-  if (!(spread > 1e-9)) return undefined;
-  const transform = drawTransform(random);
+  const isFlat = !(spread > 1e-9);
+  if (isFlat) return undefined;
+  const kinds = ['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const;
+  const transform = drawTransform(random, random.choice(kinds));
   const { scale, offset } = drawUnits(random);
   const height: Height = (point) => offset + scale * transform((shape(point) - middle) / spread);
-  const noise = chance(random, 0.4) ? scale * logUniform(random, 0.02, 0.5) : 0;
-  return { task: new SingleStepTask(n, height, noise), maxSteps: 1 };
+  return drawnLandscape(random, n, { scale, height, deviations: [0.02, 0.5] });
 };
 
 /** Mean and standard deviation. */
-function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
+export function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
   const mean = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
   const middle = mean(values);
   return { middle, spread: Math.sqrt(mean(values.map((value) => (value - middle) ** 2))) };
@@ -198,15 +219,27 @@ function axis(random: RandomGenerator, n: number): Float64Array {
   return direction;
 }
 
-/** A non-decreasing function of standardised heights: identity, convex, a power, clipped, or in steps. */
-function drawTransform(random: RandomGenerator): (height: number) => number {
-  const kind = random.choice(['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const);
+/** A non-decreasing function of standardised heights. */
+export function drawTransform(
+  random: RandomGenerator,
+  kind: 'plain' | 'exponential' | 'one-sided' | 'power' | 'cut' | 'heavy' | 'plateau' | 'steps',
+): (height: number) => number {
   switch (kind) {
     case 'plain':
       return (height) => height;
-    case 'exponential': {
+    case 'exponential':
+    case 'one-sided': {
       const rate = logUniform(random, 0.3, 2);
-      return (height) => Math.exp(Math.min(4, rate * height));
+      const most = kind === 'one-sided' ? 6 : 4;
+      return (height) => Math.exp(Math.min(most, rate * height));
+    }
+    case 'heavy': {
+      const rate = logUniform(random, 0.5, 2);
+      return (height) => Math.sinh(Math.min(6, Math.max(-6, rate * height)));
+    }
+    case 'plateau': {
+      const low = random.uniform(-0.5, 2);
+      return (height) => Math.max(low, height);
     }
     case 'power': {
       const exponent = logUniform(random, 0.3, 3);
@@ -250,8 +283,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
     const above = Math.max(0, (nearness(point) - level) / (top - level));
     return offset + scale * (above ** exponent + steepness * downhill);
   };
-  const noise = chance(random, 0.4) ? scale * logUniform(random, 0.003, 0.1) : 0;
-  return { task: new SingleStepTask(n, height, noise), maxSteps: 1 };
+  return drawnLandscape(random, n, { scale, height, deviations: [0.003, 0.1] });
 };
 
 /**
