@@ -1,5 +1,9 @@
+/** NumPy's SeedSequence and PCG64: the bits of its random generators, and the tables of its normal deviates. */
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
+
+// SeedSequence hashes a seed of any size, and spawn keys below it, into independent streams. Algorithm and constants:
+// Melissa O'Neill's seed_seq_fe, with a pool of four words.
 
 const poolSize = 4;
 const initialHashA = 0x43b0d7e5;
@@ -91,6 +95,9 @@ function generateState(pool: readonly number[], count: number): number[] {
   }
   return state;
 }
+
+// PCG XSL-RR 128/64: a 128-bit linear congruential generator with a permuted 64-bit output. 128-bit numbers are stored
+// as four 32-bit words, least significant first.
 
 /** The multiplier 0x2360ed051fc65da44385df649fccf645. */
 const m0 = 0x9fccf645;

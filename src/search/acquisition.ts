@@ -3,8 +3,8 @@
 import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
-import { pointKey } from './control.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**
@@ -68,7 +68,7 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
   let found = highest(landscape, drawn, new Map());
   for (const move of moves.finer) {
     const near = found.flatMap(({ parameters }) => times(neighbours, () => move(parameters)));
-    found = highest(landscape, near, new Map(found.map((one) => [pointKey(one.parameters), one])));
+    found = highest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
   }
   return found[0]?.parameters ?? anywhere();
 }
@@ -130,7 +130,7 @@ function highest(
   known: Map<string, Valued>,
 ): readonly Valued[] {
   for (const parameters of points) {
-    const key = pointKey(parameters);
+    const key = vectorKey(parameters);
     if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: worth(parameters) });
   }
   return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);

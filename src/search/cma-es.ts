@@ -4,9 +4,9 @@
  * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Control, foldHistory, sampleUnseen, type Task } from './control.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
@@ -73,7 +73,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
   const fold = foldHistory<Search>(
     (task) => startSearch(task, config),
     (search, evaluated, index) => {
-      search.seen.add(pointKey(evaluated.parameters));
+      search.seen.add(vectorKey(evaluated.parameters));
       if (index < search.task.warmup) {
         if (search.settings.start === 'best' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;

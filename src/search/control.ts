@@ -1,6 +1,6 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search and the evaluations so far. */
 export interface Task {
@@ -49,11 +49,15 @@ export function foldHistory<S>(
   };
 }
 
+/** The keys of all evaluated points. */
+export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
+  foldHistory(
+    () => new Set<string>(),
+    (keys, { parameters }) => keys.add(vectorKey(parameters)),
+  );
+
 const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
-
-/** A key that is equal for equal points; 0 and -0 count as equal. */
-export const pointKey = (parameters: ParameterVector): string => parameters.join(',');
 
 /**
  * Returns the first sample that has not been evaluated. `near(widening)` draws up to 40 samples with steps
@@ -68,7 +72,7 @@ export function sampleUnseen(
   let parameters: ParameterVector = [];
   for (let tries = 0; tries < 100; tries++) {
     parameters = tries < 40 ? near(1.1 ** Math.max(0, tries - 9)) : anywhere();
-    if (!seen.has(pointKey(parameters))) break;
+    if (!seen.has(vectorKey(parameters))) break;
   }
   return parameters;
 }

@@ -1,10 +1,14 @@
+/**
+ * Bayesian optimisation with a Gaussian process and expected improvement, applied to the ranks of returns: D.
+ * R. Jones et al., “Efficient Global Optimization of Expensive Black-Box Functions” (1998).
+ */
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximise } from './acquisition.js';
-import { type Control, pointKey, type Task } from './control.js';
+import type { Control, Task } from './control.js';
 import {
   type Hyperparameters,
   negativeLogPosterior,
@@ -38,28 +42,6 @@ export function createGp(): Control {
   return {
     propose: async (task, random) => (await proposeGroup(task, [random]))[0]!,
     proposeGroup,
-  };
-}
-
-/** What the processes expect of new points. */
-interface ExpectedImprovement {
-  /** Log expected improvement; 0 everywhere while nothing is known. */
-  worth(parameters: ParameterVector): number;
-  /** Treats a point as evaluated, with its expected result. */
-  believe(parameters: ParameterVector): void;
-}
-
-function createExpectedImprovement(): (task: Task) => Promise<ExpectedImprovement> {
-  const believed = createBelief();
-  return async (task) => {
-    const { parameters: spec } = task;
-    let processes = await believed(task);
-    return {
-      worth: (parameters) => worthOf(processes, spec)(parameters),
-      believe(parameters) {
-        processes = processes.map((one) => one.believing(scaled(parameters, spec)));
-      },
-    };
   };
 }
 
@@ -129,7 +111,7 @@ function chooseAll(
 ): readonly ParameterVector[] {
   const { history, parameters: spec, noisy } = task;
   const grid = createValueGrid(spec);
-  const seen = new Set(history.map(({ parameters }) => pointKey(parameters)));
+  const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
   let processes = believed;
   const worthAlone = noisy
     ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scaled(parameters, spec)).mean))
@@ -138,7 +120,7 @@ function chooseAll(
   return randoms.map((random) => {
     const worth = worthOf(processes, spec);
     const parameters = maximise({ spec, grid, best, seen, worth }, random);
-    seen.add(pointKey(parameters));
+    seen.add(vectorKey(parameters));
     processes = processes.map((one) => one.believing(scaled(parameters, spec)));
     return parameters;
   });
@@ -165,7 +147,7 @@ function bestPoints(
 ): readonly ParameterVector[] {
   const points = new Map<string, { readonly parameters: ParameterVector; readonly value: number }>();
   for (const evaluated of history.toReversed()) {
-    const key = pointKey(evaluated.parameters);
+    const key = vectorKey(evaluated.parameters);
     if (!points.has(key)) points.set(key, { parameters: evaluated.parameters, value: worthAlone(evaluated) });
   }
   const ranked = [...points.values()].sort((a, b) => b.value - a.value);
@@ -214,17 +196,20 @@ export type Screening = <Proposal extends { readonly parameters: ParameterVector
  * @param count number of proposals to select
  */
 export function createScreening(count: number): Screening {
-  const expected = createExpectedImprovement();
+  const believed = createBelief();
   return async (task, proposals) => {
     if (proposals.length <= count) return proposals;
-    const { believe, worth } = await expected(task);
+    const spec = task.parameters;
+    let processes = await believed(task);
     const open = new Set(proposals);
     for (let chosen = 0; chosen < count; chosen++) {
+      const worth = worthOf(processes, spec);
       const [best] = [...open]
         .map((proposal) => ({ proposal, worth: worth(proposal.parameters) }))
         .toSorted((a, b) => b.worth - a.worth);
-      open.delete(best!.proposal);
-      believe(best!.proposal.parameters);
+      const { proposal } = best!;
+      open.delete(proposal);
+      processes = processes.map((one) => one.believing(scaled(proposal.parameters, spec)));
     }
     return proposals.filter((proposal) => !open.has(proposal));
   };

@@ -1,6 +1,8 @@
 /** Grid search: visits the points of a grid one after another, whatever they return. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import { type Control, evaluatedKeys, sampleUnseen, type Task } from './control.js';
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
@@ -19,43 +21,29 @@ const mostSkipped = 10_000;
  * spacing is halved again and again; once every value has been tried, random points follow.
  */
 export function createGridSearch(config: GridConfig): Control {
-  const evaluated = foldHistory(
-    () => new Set<string>(),
-    (seen, { parameters }) => seen.add(pointKey(parameters)),
-  );
+  const evaluated = evaluatedKeys();
   const walks = new WeakMap<ParameterSpec, Walk>();
   const walkOf = (spec: ParameterSpec) => {
     const walk = walks.get(spec) ?? createWalk(spec, config);
     walks.set(spec, walk);
     return walk;
   };
-  const proposeFrom = (
-    task: Task,
-    seen: ReadonlySet<string>,
-    offset: number,
-  ): ParameterVector | undefined => {
+  const proposeOne = (task: Task, seen: ReadonlySet<string>, offset: number, random: RandomGenerator) => {
     const walk = walkOf(task.parameters);
     const first = (task.proposed ?? task.history.length - task.warmup) + offset;
-    for (let n = first; n < first + mostSkipped; n++) {
-      const point = walk(n);
-      if (point === undefined || !seen.has(pointKey(point))) return point;
-    }
-    return undefined;
-  };
-  const anywhere = (task: Task, seen: ReadonlySet<string>, random: Parameters<Control['propose']>[1]) => {
+    let point = walk(first);
+    for (let n = first; point !== undefined && n < first + mostSkipped; point = walk(++n))
+      if (!seen.has(vectorKey(point))) return point;
     const draw = () => drawPoint(createValueGrid(task.parameters), task.parameters.count, random);
     return sampleUnseen(seen, draw, draw);
   };
   return {
-    propose(task, random) {
-      const seen = evaluated(task);
-      return proposeFrom(task, seen, 0) ?? anywhere(task, seen, random);
-    },
+    propose: (task, random) => proposeOne(task, evaluated(task), 0, random),
     async proposeGroup(task, randoms) {
       const seen = new Set(evaluated(task));
       return randoms.map((random, k) => {
-        const point = proposeFrom(task, seen, k) ?? anywhere(task, seen, random);
-        seen.add(pointKey(point));
+        const point = proposeOne(task, seen, k, random);
+        seen.add(vectorKey(point));
         return point;
       });
     },

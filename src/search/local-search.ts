@@ -1,7 +1,7 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type Control, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './control.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
@@ -10,15 +10,12 @@ const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
 export function createRandomSearch(): Control {
-  const evaluatedPoints = foldHistory(
-    () => new Set<string>(),
-    (seen, { parameters }) => seen.add(pointKey(parameters)),
-  );
+  const evaluated = evaluatedKeys();
   return {
     propose(task, random) {
       const grid = createValueGrid(task.parameters);
       const draw = () => drawPoint(grid, task.parameters.count, random);
-      return sampleUnseen(evaluatedPoints(task), draw, draw);
+      return sampleUnseen(evaluated(task), draw, draw);
     },
   };
 }
@@ -47,7 +44,7 @@ const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
     (state, evaluated) => {
-      state.seen.add(pointKey(evaluated.parameters));
+      state.seen.add(vectorKey(evaluated.parameters));
       if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
     },
   );
@@ -133,7 +130,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
     (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
     (search, evaluated, index) => {
       const { task, parent, seen } = search;
-      seen.add(pointKey(evaluated.parameters));
+      seen.add(vectorKey(evaluated.parameters));
       const success = parent === undefined || evaluated.score >= parent.score;
       if (success) search.parent = evaluated;
       if (index < task.warmup || parent === undefined) return;

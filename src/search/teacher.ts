@@ -4,9 +4,9 @@
  */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Control, foldHistory, sampleUnseen } from './control.js';
 import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
@@ -52,7 +52,7 @@ export function createTeacher(): Control {
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
       past.all.push(evaluated);
-      past.seen.add(pointKey(evaluated.parameters));
+      past.seen.add(vectorKey(evaluated.parameters));
       past.good = [evaluated, ...past.good].sort((a, b) => b.score - a.score).slice(0, goodCount);
     },
   );

@@ -1,3 +1,4 @@
+/** Tests of a difference of means by Student's t distribution, Holm's correction for multiple tests, and verdicts. */
 import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';

@@ -20,14 +20,15 @@ export interface ControlOptions {
   readonly control?: 'discrete' | 'continuous' | undefined;
 }
 
-// Distributions from which random tasks are drawn.
-
 /** True with probability `p`. */
 export const chance = (random: RandomGenerator, p: number): boolean => random.random() < p;
 
 /** A number in [low, high) whose logarithm is uniform. */
 export const logUniform = (random: RandomGenerator, low: number, high: number): number =>
   low * (high / low) ** random.random();
+
+export const logUniforms = (random: RandomGenerator, count: number, low: number, high: number): number[] =>
+  Array.from({ length: count }, () => logUniform(random, low, high));
 
 /** −1 or 1. */
 export const randomSign = (random: RandomGenerator): number => (random.random() < 0.5 ? -1 : 1);

@@ -1,6 +1,13 @@
 /** Tasks with chains of links: balance poles, swing up, reach with an arm. */
 import type { RandomGenerator } from '../../../random/generator.js';
-import { chance, type Draw, drawControllerHint, integerBetween, logUniform } from '../distributions.js';
+import {
+  chance,
+  type Draw,
+  drawControllerHint,
+  integerBetween,
+  logUniform,
+  logUniforms,
+} from '../distributions.js';
 import { type ChainParts, createChain, tipHeight } from './chain.js';
 import {
   delayed,
@@ -18,7 +25,7 @@ import {
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
-  const links = drawLinks(random);
+  const links = 1 + random.categorical([0.65, 0.3, 0.05]);
   const { chain, force, rate, torque } = drawPoles(random, links, cart);
   const plant = createChain(chain);
   const strengths = plant.driven.map((_, i) => (cart && i === 0 ? force : torque));
@@ -69,8 +76,6 @@ export const drawBalance: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-const drawLinks = (random: RandomGenerator): number => [1, 2, 3][random.categorical([0.65, 0.3, 0.05])]!;
-
 /**
  * Costs relative to one step alive: of a deviation at the limit, of full effort; and the reward for
  * travelling half the track's width per second.
@@ -90,8 +95,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
  * frequency of a pendulum of its length, in rad/s.
  */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
-  const each = (low: number, high: number) =>
-    Array.from({ length: links }, () => logUniform(random, low, high));
+  const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.2, 1.5), each(0.05, 1)];
   const gravity = logUniform(random, 2, 20);
   const seconds = logUniform(random, 0.01, 0.05);
@@ -102,15 +106,14 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const rubs = chance(random, 0.5);
   const friction = (weight / rate) * logUniform(random, 0.001, 0.1);
   const cartMass = logUniform(random, 0.3, 3);
-  // With a motor in its first joint as well, a cart would be too easy.
-  const joints = cart ? [] : drawJoints(random, links);
   const chain: ChainParts = {
     lengths,
     masses,
     frictions: masses.map(() => (rubs ? friction : 0)),
     gravity,
     seconds,
-    motors: joints,
+    // With a motor in its first joint as well, a cart would be too easy.
+    motors: cart ? [] : drawJoints(random, links),
     ...(cart && {
       cart: { mass: cartMass, friction: chance(random, 0.5) ? logUniform(random, 0.01, 1) : 0 },
     }),
@@ -133,8 +136,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
  */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
-  const each = (low: number, high: number) =>
-    Array.from({ length: links }, () => logUniform(random, low, high));
+  const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.3, 1.5), each(0.2, 1)];
   const gravity = logUniform(random, 3, 20);
   const length = lengths.reduce((a, b) => a + b);
@@ -151,11 +153,7 @@ export const drawSwing: Draw<object> = (random) => {
   };
   const plant = createChain(chain);
   const torque = chain.seconds * weight * logUniform(random, 0.05, 1);
-  const actuators = drawMotors(
-    random,
-    plant,
-    plant.driven.map(() => torque),
-  );
+  const actuators = drawMotors(random, plant, torque);
   const maxSteps = 10 * integerBetween(random, 10, 40);
   const goal = random.choice(['steps', 'bonus', 'height', 'height'] as const);
   const anywhere = goal === 'height' && chance(random, 0.6);
@@ -202,9 +200,8 @@ export const drawSwing: Draw<object> = (random) => {
  * episode. Each step costs the distance and the effort; in some draws, less so near the target.
  */
 export const drawArm: Draw<object> = (random) => {
-  const links = [1, 2, 3][random.categorical([0.3, 0.5, 0.2])]!;
-  const each = (low: number, high: number) =>
-    Array.from({ length: links }, () => logUniform(random, low, high));
+  const links = 1 + random.categorical([0.3, 0.5, 0.2]);
+  const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.3, 1.2), each(0.1, 1)];
   const reach = lengths.reduce((a, b) => a + b);
   const inertia = masses.reduce((a, b) => a + b) * reach * reach;
@@ -220,11 +217,7 @@ export const drawArm: Draw<object> = (random) => {
   };
   const plant = createChain(chain);
   const torque = inertia * logUniform(random, 0.2, 3);
-  const actuators = drawMotors(
-    random,
-    plant,
-    lengths.map(() => torque),
-  );
+  const actuators = drawMotors(random, plant, torque);
   const wanders = chance(random, 0.5);
   const spread = random.choice([0.1, 0.5, Math.PI]);
   const hidden = chance(random, 0.3);

@@ -112,11 +112,7 @@ export const drawHop: Draw<object> = (random) => {
   const nodes = places.length;
   const parts = drawCreature(random, places);
   const plant = createCreature(parts);
-  const actuators = drawMotors(
-    random,
-    plant,
-    plant.driven.map(() => 1),
-  );
+  const actuators = drawMotors(random, plant, 1);
   const height = (state: Float64Array) => {
     let sum = 0;
     for (let i = 0; i < nodes; i++) sum += state[4 * i + 1]!;

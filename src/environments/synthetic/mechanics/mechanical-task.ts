@@ -75,11 +75,16 @@ export class MechanicalTask implements Task {
 
 /**
  * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or continuously.
- * @param strengths maximum push of each driven coordinate; more than two driven coordinates always get continuous
- * motors
+ * More than two driven coordinates always get continuous motors.
+ * @param strengths maximum push of each driven coordinate
  */
-export function drawMotors(random: RandomGenerator, plant: Plant, strengths: readonly number[]): Actuators {
+export function drawMotors(
+  random: RandomGenerator,
+  plant: Plant,
+  strengths: number | readonly number[],
+): Actuators {
   const { dimension: n, driven } = plant;
+  const strengthOf = (i: number) => (typeof strengths === 'number' ? strengths : strengths[i]!);
   const kind = driven.length > 2 || chance(random, 0.5) ? 'continuous' : 'discrete';
   const bound = random.choice([0.4, 1, 1, 1, 2, 3]);
   const countsExcess = chance(random, 0.3);
@@ -88,7 +93,7 @@ export function drawMotors(random: RandomGenerator, plant: Plant, strengths: rea
   const count = kind === 'continuous' ? driven.length : 2 * driven.length + rests;
   const pushes = new Float64Array(count * n);
   for (const [i, coordinate] of driven.entries()) {
-    const push = sides[i]! * strengths[i]!;
+    const push = sides[i]! * strengthOf(i);
     if (kind === 'continuous') pushes[i * n + coordinate] = push;
     else {
       pushes[2 * i * n + coordinate] = push;
