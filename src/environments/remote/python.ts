@@ -3,25 +3,19 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
-import { type Observation, recordedSpace } from '../environment.js';
+import { recordedSpace } from '../environment.js';
 import { BridgeProcess, lastLines } from './bridge-process.js';
-import {
-  EnvironmentError,
-  type EnvironmentFailure,
-  type EpisodeBatch,
-  type RemoteEnvironment,
-} from './remote-environment.js';
+import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
 
 export interface PythonSettings {
   /** The interpreter. */
   readonly python: string;
-  /** Folder whose modules an id may name, beside the working directory. */
+  /** Folder of modules that an id may name, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Longest wait for a reset or a step; the start may take a minute in any case. */
+  /** Longest wait for a reset or a step; starting may always take a minute. */
   readonly timeoutMs: number;
-  /** Episodes that a process plays at once. */
+  /** Episodes per process. */
   readonly parallel: number;
-  /** Processes that play side by side. */
   readonly processes: number;
 }
 
@@ -33,25 +27,27 @@ const failed = z.object({
   }),
 });
 
-/** Why the environment was not made. */
-export type Refused = z.output<typeof failed>['failure'];
+/** Why an environment was not made: the message and the remedy, by kind of failure. */
+export type Refusals = (failure: z.output<typeof failed>['failure']) => {
+  readonly message: string;
+  readonly remedy?: string;
+};
 
-/** Importing large packages takes a while, however short steps are. */
+/** Importing large packages takes a while, however short the steps are. */
 const shortestStartMs = 60_000;
 
+/** What a script in this folder plays. */
 interface Played<Description> {
   readonly id: string;
-  /** Beside this file. */
   readonly script: string;
-  /** What the script makes. */
   readonly make: object;
   readonly described: z.ZodType<Description>;
-  /** What is said where the script refuses to make it, or does not start. */
-  refusal(refused: Refused): UserError;
-  notStarted(error: EnvironmentError): UserError;
+  readonly refusals: Refusals;
+  /** Packages that the interpreter needs. */
+  readonly needs: string;
 }
 
-/** Each process starts with the first episodes that it plays. */
+/** Python processes that play one environment in parallel. Each starts with its first episodes. */
 export class PythonPlayers<Description> {
   readonly #played: Played<Description>;
   readonly #settings: PythonSettings;
@@ -63,19 +59,19 @@ export class PythonPlayers<Description> {
     this.#settings = settings;
   }
 
-  /** What the first process says of the environment. @throws UserError where it can't be made */
+  /** How the first process describes the environment. @throws UserError if it can't be made */
   async description(): Promise<Description> {
     await this.#child(0);
     return this.#description!;
   }
 
-  /** @throws EnvironmentError when the environment fails */
+  /** @throws EnvironmentError if the environment fails */
   async ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
     const { id } = this.#played;
     const answer = await (await this.#child(index)).request(request);
     const failure = failed.safeParse(answer).data?.failure;
-    if (failure === undefined) return understood(id, schema, answer);
-    const kind: EnvironmentFailure = failure.kind === 'invalid' ? 'invalid' : 'raised';
+    if (failure === undefined) return parsed(id, schema, answer);
+    const kind = failure.kind === 'invalid' ? 'invalid' : 'raised';
     throw new EnvironmentError(kind, `${id}: ${failure.message}${lastLines(failure.details)}`);
   }
 
@@ -91,41 +87,34 @@ export class PythonPlayers<Description> {
   }
 
   async #start(): Promise<BridgeProcess> {
-    const { id, script, make, described, refusal, notStarted } = this.#played;
+    const { id, script, make, described, refusals, needs } = this.#played;
     const { python, timeoutMs } = this.#settings;
-    const child = new BridgeProcess({
-      name: id,
-      command: python,
-      args: ['-u', '-X', 'utf8', join(packageRoot(), 'src', 'environments', 'remote', script)],
-      timeoutMs,
-    });
+    const path = join(packageRoot(), 'src', 'environments', 'remote', script);
+    const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
     try {
       const answer = await child.request({ make }, Math.max(timeoutMs, shortestStartMs));
-      const refused = failed.safeParse(answer).data?.failure;
-      if (refused !== undefined) throw refusal(refused);
-      this.#description ??= understood(id, described, answer);
+      const failure = failed.safeParse(answer).data?.failure;
+      if (failure !== undefined)
+        throw new UserError({ field: 'environment', value: id, ...refusals(failure) });
+      this.#description ??= parsed(id, described, answer);
       return child;
     } catch (error) {
       await child.close();
-      throw error instanceof EnvironmentError ? notStarted(error) : error;
+      if (!(error instanceof EnvironmentError)) throw error;
+      throw new UserError({
+        field: 'environment',
+        message: `the process that plays it can't be started\n  ${error.message.slice(id.length + 2)}`,
+        value: id,
+        remedy: `environment.python or POLICYLOOP_PYTHON names an interpreter (now ${python}) with ${needs}`,
+      });
     }
   }
 }
 
-function understood<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
+function parsed<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
-  throw new EnvironmentError('protocol', `${id}: no answer: ${JSON.stringify(answer).slice(0, 200)}`);
-}
-
-/** Where it could not be started: what to install. */
-export function notStarted(id: string, python: string, error: EnvironmentError, needs: string): UserError {
-  return new UserError({
-    field: 'environment',
-    message: `the process that plays it can't be started\n  ${error.message.slice(id.length + 2)}`,
-    value: id,
-    remedy: `environment.python or POLICYLOOP_PYTHON names an interpreter (now ${python}) with ${needs}`,
-  });
+  throw new EnvironmentError('protocol', `${id}: not an answer: ${JSON.stringify(answer).slice(0, 200)}`);
 }
 
 const observation = z.union([z.number(), z.array(z.number())]);
@@ -138,11 +127,11 @@ const started = z.object({ observations: z.array(observation) });
 const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
 
 /**
- * Any environment that Gymnasium makes, played by child processes (`bridge.py`). Vectors and tables of numbers are
- * flattened in C order, dictionaries in their own order; discrete values among real ones are numbers like them.
+ * Any environment of Gymnasium, played by child processes (`bridge.py`). Arrays are flattened in C order, dictionaries in
+ * their own order; discrete values among real numbers become numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
- * @throws UserError when Python or a package is missing, or Gymnasium doesn't make it
+ * @throws UserError if Python or a package is missing, or Gymnasium can't make it
  */
 export async function openPythonEnvironment(
   id: string,
@@ -150,21 +139,34 @@ export async function openPythonEnvironment(
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
   const { python, modules, parallel, processes } = settings;
+  const name = id.slice('gymnasium:'.length);
+  const refusals: Refusals = ({ kind, message, details }) => {
+    if (kind === 'import') {
+      const remedy = `${python} -m pip install ${packageOf(details)}`;
+      return { message: `Python lacks a module: ${message}`, remedy };
+    }
+    if (kind === 'space') {
+      const remedy =
+        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of them';
+      return { message, remedy };
+    }
+    const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
+    const remedy = `name the module that registers it: gymnasium:module:${name}`;
+    return {
+      message: `Gymnasium can't make it${given}: ${message}`,
+      ...(message.startsWith('NameNotFound') && { remedy }),
+    };
+  };
   const players = new PythonPlayers(
     {
-      id,
-      script: 'bridge.py',
-      make: { id: id.slice('gymnasium:'.length), options, modules },
-      described,
-      refusal: (refused) => refusal(id, options, python, refused),
-      notStarted: (error) => notStarted(id, python, error, 'gymnasium: pip install "gymnasium[mujoco]"'),
+      ...{ id, script: 'bridge.py', make: { id: name, options, modules }, described, refusals },
+      needs: 'gymnasium: pip install "gymnasium[mujoco]"',
     },
     settings,
   );
   const batch = (index: number): EpisodeBatch => ({
     slots: parallel,
-    reset: async (seeds): Promise<readonly Observation[]> =>
-      (await players.ask(index, started, { reset: seeds })).observations,
+    reset: async (seeds) => (await players.ask(index, started, { reset: seeds })).observations,
     step: async (moves) => {
       const request = { step: moves.map(({ slot, action }) => [slot, action]) };
       const { steps } = await players.ask(index, stepped, request);
@@ -184,41 +186,7 @@ export async function openPythonEnvironment(
   };
 }
 
-/** Gymnasium can't be used, or doesn't make this environment. */
-function refusal(
-  id: string,
-  options: Readonly<Record<string, unknown>>,
-  python: string,
-  { kind, message, details }: Refused,
-): UserError {
-  const problem = { field: 'environment', value: id } as const;
-  switch (kind) {
-    case 'import':
-      return new UserError({
-        ...problem,
-        message: `Python lacks a module: ${message}`,
-        remedy: `${python} -m pip install ${packageOf(details)}`,
-      });
-    case 'space':
-      return new UserError({
-        ...problem,
-        message,
-        remedy: 'wrap the environment in Python so that it has Box, Discrete or a Tuple or Dict of them',
-      });
-    default: {
-      const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-      return new UserError({
-        ...problem,
-        message: `Gymnasium can't make it${given}: ${message}`,
-        ...(message.startsWith('NameNotFound') && {
-          remedy: `name the module that registers it: gymnasium:module:${id.slice('gymnasium:'.length)}`,
-        }),
-      });
-    }
-  }
-}
-
-/** What pip is told to install for a module. */
+/** The argument of `pip install` for a module. */
 const packages: Readonly<Record<string, string>> = {
   gymnasium: 'gymnasium',
   numpy: 'gymnasium',

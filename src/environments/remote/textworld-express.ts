@@ -4,7 +4,7 @@ import { nearest, UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
 import { parseOptions } from '../options.js';
 import { folds } from '../text/text-game.js';
-import { notStarted, PythonPlayers, type PythonSettings, type Refused } from './python.js';
+import { PythonPlayers, type PythonSettings, type Refusals } from './python.js';
 import type { EpisodeBatch, RemoteEnvironment } from './remote-environment.js';
 
 const range = (low: number, high: number) => z.int().min(low).max(high).optional();
@@ -15,7 +15,7 @@ const flag = z
 
 const carrying = { include_doors: flag, limit_inventory_size: flag };
 
-/** What is left out has the game's own default. */
+/** The games and their parameters, from its manual and its error messages. Omitted ones have the game's own default. */
 const parameters = {
   cookingworld: {
     num_locations: range(1, 11),
@@ -54,13 +54,13 @@ interface ExpressGame {
   readonly maxSteps: number | undefined;
 }
 
-/** As in the Python package. */
+/** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
 /**
- * @param id `textworld-express:GAME`, with parameters behind a question mark: `…:coin?numLocations=5&includeDoors=0`
- * @param options further parameters; `fold` and `max_episode_steps` may be among both
- * @throws UserError for another game, and for each parameter that it does not have or take
+ * @param id `textworld-express:GAME`, with parameters after a question mark: `…:coin?numLocations=5&includeDoors=0`
+ * @param options more parameters; `fold` and `max_episode_steps` may be in either
+ * @throws UserError for an unknown game, and for each unknown or invalid parameter
  */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
@@ -69,7 +69,7 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   const given = { ...options };
   for (const [key, value] of new URLSearchParams(query.join('?'))) {
     if (key in given)
-      throw new UserError({ field: key, message: `${id} has it twice: in the id and in the options` });
+      throw new UserError({ field: key, message: `is given twice: in the id ${id} and in the options` });
     given[key] = numberOrFlag(value);
   }
   const schema = z.strictObject({ ...parameters[game], fold: z.enum(folds).default('train') });
@@ -104,7 +104,7 @@ function unknownGame(id: string, name: string): UserError {
   });
 }
 
-/** Observation, score, won, lost, commands that are understood now. */
+/** Observation, score, won, lost, valid commands. */
 const state = z.tuple([z.string(), z.number(), z.boolean(), z.boolean(), z.array(z.string())]);
 const started = z.object({ tasks: z.array(z.string()), states: z.array(state) });
 const stepped = z.object({ states: z.array(state) });
@@ -113,7 +113,6 @@ const described = z.object({ ready: z.literal(true) });
 
 type State = z.output<typeof state>;
 
-/** One game that is played. */
 interface Play {
   readonly seed: number;
   readonly task: string;
@@ -121,50 +120,65 @@ interface Play {
   steps: number;
 }
 
-/** What TextWorldExpress answers to what it does not understand; every other command is a move. */
+/** The response to a command that isn't understood; every other command is a move. */
 const unknown = 'Unknown action:';
+
+/** Games that need one Java process per slot: in a shared process, games with the same seed share their things. */
+const ownProcess: readonly string[] = ['sorting'];
+const mostProcesses = 4;
 
 /**
  * A game of TextWorldExpress: `textworld-express:cookingworld?numLocations=3`. One Java process plays a batch. An episode
- * is cut off at its limit of steps, one step before the Python package says so.
+ * is cut off at its step limit, one step earlier than in the Python package.
  * @param options parameters of the game, `fold` and `max_episode_steps`
- * @throws UserError for an unknown game or parameter, and when Python, the package or Java is missing
+ * @throws UserError for an unknown game or parameter, and if Python, the package or Java is missing
  */
 export async function openTextWorldExpress(
   id: string,
   options: Readonly<Record<string, unknown>>,
   settings: PythonSettings,
 ): Promise<RemoteEnvironment> {
-  const game = parseExpressGame(id, options);
+  const { game, params, fold, maxSteps } = parseExpressGame(id, options);
   const { python, parallel, processes } = settings;
+  const refusals: Refusals = ({ kind, message }) => {
+    if (kind === 'import')
+      return {
+        message: `Python lacks a module: ${message}`,
+        remedy: `${python} -m pip install textworld-express, or name another Python with environment.python or POLICYLOOP_PYTHON; it also needs Java`,
+      };
+    if (kind === 'java')
+      return {
+        message: `TextWorldExpress needs Java, which doesn't start: ${message}`,
+        remedy: 'install Java 8 or newer, so that the command java is found, or set JAVA_HOME',
+      };
+    return { message: `TextWorldExpress can't make it: ${message}` };
+  };
   const players = new PythonPlayers(
     {
-      id,
-      script: 'express_bridge.py',
-      make: { game: game.game, params: game.params, fold: game.fold },
-      described,
-      refusal: (refused) => refusal(id, python, refused),
-      notStarted: (error) => notStarted(id, python, error, needs),
+      ...{ id, script: 'express_bridge.py', make: { game, params, fold }, described, refusals },
+      needs: 'textworld-express: pip install textworld-express (it also needs Java)',
     },
     settings,
   );
   await players.description();
-  const slots = ownProcess.includes(game.game) ? Math.min(parallel, mostProcesses) : parallel;
+  const slots = ownProcess.includes(game) ? Math.min(parallel, mostProcesses) : parallel;
   return {
     id,
     observationSpace: { kind: 'text' },
     actionSpace: { kind: 'text' },
-    ...(game.maxSteps !== undefined && { maxSteps: game.maxSteps }),
-    batches: Array.from({ length: processes }, (_, index) => batch(game, players, index, slots)),
+    ...(maxSteps !== undefined && { maxSteps }),
+    batches: Array.from({ length: processes }, (_, index) =>
+      batch(players, index, slots, maxSteps ?? Infinity),
+    ),
     close: () => players.close(),
   };
 }
 
 function batch(
-  { maxSteps = Number.POSITIVE_INFINITY }: ExpressGame,
   players: PythonPlayers<unknown>,
   index: number,
   slots: number,
+  maxSteps: number,
 ): EpisodeBatch {
   let plays: readonly Play[] = [];
   const take = (play: Play, now: State): Step => {
@@ -179,7 +193,8 @@ function batch(
   return {
     slots,
     async reset(given) {
-      const seeds = given.map(javaSeed);
+      // Java takes seeds below 2^31; larger ones play the game of their lower bits.
+      const seeds = given.map((seed) => seed % 2 ** 31);
       const { tasks, states } = await players.ask(index, started, { reset: seeds });
       plays = states.map((now, slot) => {
         return { seed: seeds[slot]!, task: tasks[slot]!, info: infoOf(now, 0), steps: 0 };
@@ -200,32 +215,3 @@ function batch(
 const infoOf = ([, score, won, lost, valid]: State, moves: number): TextInfo => {
   return { score, maxScore: 1, won, lost, moves, admissible: [...new Set(valid)].toSorted() };
 };
-
-/** The bridge starts a Java process for each slot of these: in one process, games of one seed share their things. */
-const ownProcess: readonly string[] = ['sorting'];
-const mostProcesses = 4;
-
-/** Java takes seeds below 2^31: others play the game of their lower bits. */
-const javaSeed = (seed: number): number => seed % 2 ** 31;
-
-const needs = 'textworld-express: pip install textworld-express (it needs Java, too)';
-
-function refusal(id: string, python: string, { kind, message }: Refused): UserError {
-  const problem = { field: 'environment', value: id } as const;
-  switch (kind) {
-    case 'import':
-      return new UserError({
-        ...problem,
-        message: `Python lacks a module: ${message}`,
-        remedy: `${python} -m pip install textworld-express, or name another Python with environment.python or POLICYLOOP_PYTHON; it needs Java, too`,
-      });
-    case 'java':
-      return new UserError({
-        ...problem,
-        message: `TextWorldExpress needs Java, which doesn't start: ${message}`,
-        remedy: 'install Java 8 or newer, so that the command java is found, or set JAVA_HOME',
-      });
-    default:
-      return new UserError({ ...problem, message: `TextWorldExpress can't make it: ${message}` });
-  }
-}
