@@ -78,9 +78,7 @@ export interface TextInfo {
   readonly admissible: readonly string[] | null;
 }
 
-/**
- * How to search the linear policies of a drawn task, unless a config overrides it. Same format as the `policy` section.
- */
+/** How to search the linear policies of a drawn task by default. Same format as the `policy` section. */
 export interface LinearHint {
   readonly bias: boolean;
   readonly low: number;
@@ -174,9 +172,8 @@ export interface TaskStep extends Omit<Step, 'truncated'> {
 }
 
 /**
- * The dynamics of an environment, without time limit and input checks, which `LimitedEnvironment` adds. A task is
- * stepped only between `reset` and the end of an episode, and only with valid actions. `frame`, `info`, `gold` and
- * `objective` are called only after a reset, `close` at most once.
+ * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. Stepped only between
+ * `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` are called only after a reset.
  */
 export interface Task<A extends Action = Action>
   extends Pick<

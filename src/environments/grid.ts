@@ -12,11 +12,8 @@ const steps = [
 export class Grid {
   readonly rows: number;
   readonly columns: number;
-  /** Number of tiles. */
   readonly size: number;
-  /** The whole grid with a margin. */
   readonly view: Frame['view'];
-  /** The lines between and around the tiles. */
   readonly lines: readonly Shape[];
 
   constructor(rows: number, columns: number) {
@@ -50,7 +47,6 @@ export class Grid {
     return rectangle([column + inset, -row - 1 + inset], [column + 1 - inset, -row - inset], role);
   }
 
-  /** A round piece on a tile. */
   token(tile: number, role: Role, radius = 0.3): Shape {
     return circle(this.centre(tile), radius, role);
   }

@@ -97,7 +97,6 @@ export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): U
   });
 }
 
-/** Whether an environment with this action space accepts the action. */
 export function isValidAction(action: Action, space: Space): boolean {
   switch (space.kind) {
     case 'discrete':
@@ -114,7 +113,6 @@ export function isValidAction(action: Action, space: Space): boolean {
   }
 }
 
-/** Whether a number belongs to a discrete space. */
 export function isMember(action: Action, { n, start = 0 }: DiscreteSpace): boolean {
   return typeof action === 'number' && Number.isInteger(action) && action >= start && action < start + n;
 }
@@ -125,7 +123,6 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-/** Explains why `isValidAction` rejected an action. */
 export function invalidAction(action: Action, space: Space, id: string): UserError {
   const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
     new UserError({

@@ -14,9 +14,7 @@ import {
 import type { LinearConfig, LinearOrder } from './settings.js';
 import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
-/**
- * Dimensions of the weight matrix: one row per observation, plus one for the bias if present; one column per output.
- */
+/** Size of the weight matrix: a row per observation, plus one for the bias if present; a column per output. */
 interface LinearShape {
   readonly observations: number;
   readonly outputs: number;
@@ -24,8 +22,7 @@ interface LinearShape {
 }
 
 /**
- * The parameter index of each weight, with weights counted row by row and biases last; undefined if that is
- * already the order of the parameters.
+ * The parameter index of each weight, counted row by row with biases last; undefined if the two orders are the same.
  */
 function placesOf(
   { observations, outputs, bias }: LinearShape,

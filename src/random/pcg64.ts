@@ -108,9 +108,8 @@ const inverseWord = 2 ** -32;
 
 /** The bit stream of one generator. `next` puts its 64 bits into `high` and `low`. */
 export class Pcg64 {
-  /** Upper 32 bits of the last output, as a signed integer. */
+  /** Halves of the last output, as signed 32-bit integers. */
   high = 0;
-  /** Lower 32 bits of the last output, as a signed integer. */
   low = 0;
   // Signed 32-bit integers, which V8 keeps unboxed in the object.
   #s0 = 0;
@@ -154,14 +153,12 @@ export class Pcg64 {
     [this.#i0, this.#i1, this.#i2, this.#i3] = words.slice(4) as [number, number, number, number];
   }
 
-  /** Advances the state by one step and puts the output into `high` and `low`. */
   next(): void {
     const s0 = this.#s0 >>> 0;
     const s1 = this.#s1 >>> 0;
     const s2 = this.#s2 >>> 0;
     const s3 = this.#s3;
-    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words and is therefore exact
-    // in a double.
+    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words, which is exact in a double.
     const low00 = Math.imul(s0, m0) >>> 0;
     const low01 = Math.imul(s0, m1) >>> 0;
     const low10 = Math.imul(s1, m0) >>> 0;
@@ -208,11 +205,7 @@ export class Pcg64 {
   }
 }
 
-/**
- * Upper word of the 64-bit product of two words whose lower word is `low`. The double product is off by less
- * than 2^11, so after subtracting `low` the quotient by 2^32 is nearly an integer; adding one half and
- * flooring rounds the error away.
- */
+/** Upper word of a 64-bit product whose lower word is `low`; the double product is off by less than 2^11. */
 function highWord(a: number, b: number, low: number): number {
   return Math.floor((a * b - low) * inverseWord + 0.5);
 }
@@ -221,7 +214,6 @@ function highWord(a: number, b: number, low: number): number {
 // Generate Normal Random Samples", 2005) in NumPy's layout: 256 strips of equal area under f(x) = exp(-x²/2),
 // 52-bit magnitudes. Strip 0 is the base with the tail; strip i ≥ 1 spans 0 … x_i. The tail starts at x_255.
 
-/** Start of the tail. */
 export const tailStart = 3.6541528853610088;
 const strips = 256;
 const scale = 2 ** 52;

@@ -38,10 +38,7 @@ class EpisodeTurns {
     this.#signal = signal;
   }
 
-  /**
-   * Plays one episode like `rollout`.
-   * @throws the signal's reason when aborted
-   */
+  /** Plays one episode like `rollout`. @throws the signal's reason when aborted */
   async play(
     environment: Environment,
     policy: Policy,
@@ -94,7 +91,6 @@ export interface EvaluationSetting {
   readonly family: PolicyFamily;
   /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
-  /** Which episodes to record. */
   readonly record: 'none' | 'first' | 'all';
   /** Threads that play part of the episodes when that pays off; without them, all are played in the main thread. */
   readonly workers?: EvaluationWorkers | undefined;
@@ -163,7 +159,6 @@ export interface Measured {
   readonly episodes: readonly EpisodeRecord[];
 }
 
-/** Evaluates a candidate. */
 export async function measure(
   setting: EvaluationSetting,
   parameters: ParameterVector,
@@ -204,11 +199,7 @@ async function play(
   return played;
 }
 
-/**
- * Plays one episode per task, many at a time, with the same results as `rollout`. A batch that finishes takes
- * the next tasks.
- * @throws EnvironmentError as soon as one episode fails; the other results are lost
- */
+/** Plays many episodes at a time, with the results of `rollout`. @throws EnvironmentError as soon as one fails */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,

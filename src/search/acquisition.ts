@@ -38,18 +38,12 @@ export interface Landscape {
   readonly best: readonly ParameterVector[];
   /** Keys of evaluated points, which are not proposed again. */
   readonly seen: ReadonlySet<string>;
-  /** Higher is better. */
   worth(parameters: ParameterVector): number;
 }
 
-/**
- * Number of samples: uniform over the box; around each best point per step size; and around each with redrawn entries.
- */
+/** Samples: uniform over the box; around each best point per step size; and around each with redrawn entries. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/**
- * Standard deviations of steps, relative to half the width of the box: for sampling around the best points,
- * and for each refinement round.
- */
+/** Standard deviations of steps, relative to half the box: around the best points, and for each refinement round. */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
@@ -76,7 +70,6 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
 type Move = (from: ParameterVector) => ParameterVector;
 interface Moves {
   readonly around: readonly { readonly count: number; readonly move: Move }[];
-  /** One per refinement round. */
   readonly finer: readonly Move[];
 }
 

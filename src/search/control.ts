@@ -29,8 +29,7 @@ export interface Control {
 }
 
 /**
- * Folds the history into a state and caches it, so that a call costs only the entries added since the last
- * one. Starts over if a history doesn't continue the previous one.
+ * Folds the history into a cached state; a call costs only new entries. Starts over if the history doesn't continue.
  */
 export function foldHistory<S>(
   start: (task: Task) => S,
@@ -60,9 +59,8 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**
- * Returns the first sample that has not been evaluated. `near(widening)` draws up to 40 samples with steps
- * scaled by `widening`: 1 for the first ten, then 10% more each time. After that, `anywhere` draws up to 60;
- * if all of those were evaluated too, the last one is returned.
+ * The first sample that has not been evaluated: up to 40 near ones, with steps 10% wider each time from the tenth on,
+ * then up to 60 from anywhere; the last one if all were evaluated.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,

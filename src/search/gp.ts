@@ -31,9 +31,8 @@ const [refitEvery, refitSeldom] = [3, 10];
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Hyperparameters are always fitted from the prior's mean, so that a resumed run finds the same ones. Given
- * enough points, two processes are averaged with equal weight: one with a length scale per parameter and one
- * with a shared length scale. The latter is stronger if the parameters are rotated.
+ * Always fits from the prior's mean, so that a resumed run finds the same. Given enough points, averages a process with
+ * one length scale per parameter and one with a shared length scale, which is stronger if parameters are rotated.
  */
 export function createGp(): Control {
   const believed = createBelief();
@@ -169,10 +168,7 @@ function scaled(parameters: ParameterVector, spec: ParameterSpec): Float64Array 
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 
-/**
- * Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised to mean 0 and standard deviation 1. The values
- * must not all be equal.
- */
+/** Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised. The values must not all be equal. */
 export function normalScores(values: readonly number[]): Float64Array {
   const sorted = Float64Array.from(values).sort();
   const scores = values.map((value) => {
@@ -190,10 +186,8 @@ export type Screening = <Proposal extends { readonly parameters: ParameterVector
 ) => Promise<readonly Proposal[]>;
 
 /**
- * Selects greedily, assuming that earlier picks give their expected results; the first wins ties, so while
- * all returns are equal the first ones are picked. A pure function of its arguments, so that a resumed run
- * selects the same proposals.
- * @param count number of proposals to select
+ * Selects `count` proposals greedily, assuming that earlier picks give their expected results; the first wins ties. A
+ * pure function of its arguments, so that a resumed run selects the same.
  */
 export function createScreening(count: number): Screening {
   const believed = createBelief();

@@ -9,16 +9,12 @@ import type { GridConfig } from './settings.js';
 /** Maximum number of points of the first grid, unless two values per parameter already give more. */
 const mostPoints = 1000;
 
-/**
- * After skipping this many evaluated points in a row, the walk falls back to random points; only an exhausted
- * grid has that many.
- */
+/** After this many evaluated points in a row, which only an exhausted grid has, random points follow. */
 const mostSkipped = 10_000;
 
 /**
- * Proposes the points of a grid with `points` values per parameter, evenly spaced from the lowest to the highest. The
- * n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After the last point, the grid
- * spacing is halved again and again; once every value has been tried, random points follow.
+ * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the next
+ * unevaluated one. Then the spacing is halved again and again; finally random points follow.
  */
 export function createGridSearch(config: GridConfig): Control {
   const evaluated = evaluatedKeys();
@@ -97,9 +93,7 @@ function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
 interface Level {
   /** Values of each parameter, as indices into the grid of all values. */
   readonly indices: readonly number[];
-  /** Number of new points. */
   readonly size: bigint;
-  /** The n-th new point. */
   point(n: number): readonly number[];
 }
 
@@ -141,8 +135,7 @@ function createLevel(
 }
 
 /**
- * A number coprime to `all`, near its golden section. Its multiples visit every point once, and the first
- * ones visited are far apart.
+ * A number coprime to `all`, near its golden section: its multiples visit every point once, the first ones far apart.
  */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;

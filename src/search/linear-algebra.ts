@@ -14,10 +14,7 @@ export function plus(a: Float64Array, factor: number, b: Float64Array): Float64A
 /** A lower triangular or symmetric matrix; element (i, j) is at i·n + j. */
 export type Square = Float64Array;
 
-/**
- * L with L·Lᵀ = K; entries above the diagonal are 0.
- * @returns undefined if K is not positive definite
- */
+/** L with L·Lᵀ = K; entries above the diagonal are 0. @returns undefined if K is not positive definite */
 export function cholesky(matrix: Square, n: number): Square | undefined {
   const factor = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {

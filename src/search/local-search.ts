@@ -21,8 +21,7 @@ export function createRandomSearch(): Control {
 }
 
 /**
- * Takes a random step from the best point so far (the newest of equals, to drift across plateaus). Steps are
- * Gaussian in every coordinate; in tables, one or a few entries are redrawn.
+ * Steps from the best point so far (the newest of equals): Gaussian in every coordinate; tables redraw a few entries.
  */
 export function createHillClimb(config: HillClimbConfig): Control {
   const climb = climbing();
@@ -53,10 +52,9 @@ const climbing = () =>
 const cornerProbability = 0.35;
 
 /**
- * Steps from the best point so far; the newest wins ties. Half of the moves set coordinates to a random end
- * of the range, because many policies choose the same actions when scaled out to the box. The others are
- * Gaussian, with one standard deviation for all coordinates, log-uniform between a 40th of the range and the
- * whole range. Tables change as in hill climbing.
+ * Half of the moves from the best point set coordinates to an end of the range, because many policies act the same when
+ * scaled out to the box; the others are Gaussian, with a deviation log-uniform between a 40th of the range and all of
+ * it. Tables change as in hill climbing.
  */
 export function createMix(): Control {
   const climb = climbing();
@@ -82,8 +80,7 @@ export function createMix(): Control {
 }
 
 /**
- * Takes a random step from a point, or draws a random point if there is none.
- * @param stepOf standard deviation in every coordinate; for tables, the mean number of additional entries to change
+ * Steps from a point, or draws one. @param stepOf deviation per coordinate; for tables, additional entries to change
  */
 function proposeFrom(
   from: Evaluated | undefined,
@@ -150,9 +147,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   };
 }
 
-/**
- * Steps shorter than the grid spacing find nothing new; steps longer than half the range (or half the table) are blind.
- */
+/** Steps below the grid spacing find nothing new; steps beyond half the range (or table) are blind. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

@@ -43,7 +43,6 @@ function choiceGrid(choices: readonly number[]): ValueGrid {
   };
 }
 
-/** A vector of `count` grid values, drawn uniformly. */
 export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerator): ParameterVector {
   return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
 }
@@ -89,8 +88,7 @@ interface Tried {
 }
 
 /**
- * Distance in [0, 1]. For points: the root mean square difference as a share of the range. For tables: the
- * share of entries that differ.
+ * Distance in [0, 1]: root mean square difference as a share of the range; for tables, the share of differing entries.
  */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
@@ -120,8 +118,7 @@ export function nearestTried<T extends Tried>(
 const mostSteps = 50;
 
 /**
- * Returns parameters at least `least` away from everything tried, by taking random steps of about that length, growing
- * until one suffices. If neither 50 steps nor 50 random points suffice, returns the farthest of them.
+ * Parameters at least `least` away from everything tried, by growing random steps; the farthest found if none suffice.
  */
 export function movedAway(
   parameters: ParameterVector,

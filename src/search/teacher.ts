@@ -1,6 +1,5 @@
 /**
- * A teacher: a mixture of moves from evolutionary search. Each proposal is an independent draw, spread widely
- * enough that the best of many is worth imitating. For runs with more than one candidate.
+ * A teacher: a mixture of moves from evolutionary search, spread so widely that the best of many is worth imitating.
  */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -23,9 +22,7 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/**
- * Number of top points that count as good, of those the distribution is fitted to, and of points that count as recent.
- */
+/** Number of good top points, of those the distribution is fitted to, and of recent points. */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {

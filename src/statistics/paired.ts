@@ -39,10 +39,7 @@ export interface PairedDifference {
 /** A difference with its verdict among all differences that are tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
-/**
- * Undefined if there are no values.
- * @param within possible range of a value; intervals are clipped to it
- */
+/** Undefined if there are no values. @param within possible range of a value; intervals are clipped to it */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   if (values.length === 0) return undefined;
   const enough = values.length > 1;

@@ -3,7 +3,6 @@ import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
-/** A difference of means and its test. */
 interface MeanTest {
   readonly difference: number;
   /** Infinite if values without spread differ, 0 if they are equal. */
@@ -15,10 +14,7 @@ interface MeanTest {
   readonly interval: Interval;
 }
 
-/**
- * Welch's t test of `a` − `b`, for groups of different size and spread. Degrees of freedom by Welch (1947)
- * and Satterthwaite (1946). Undefined if a group has fewer than two values.
- */
+/** Welch's t test of `a` − `b` (Welch 1947, Satterthwaite 1946); undefined if a group has fewer than two values. */
 export function welchTest(a: readonly number[], b: readonly number[]): MeanTest | undefined {
   if (a.length < 2 || b.length < 2) return undefined;
   const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
@@ -57,11 +53,7 @@ function testOf(
   return { difference, t, degrees, p: studentTwoSided(t, degrees), interval };
 }
 
-/**
- * Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947).
- * @param wins pairs in which the first is higher
- * @param losses pairs in which it is lower
- */
+/** Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947). */
 export function signTest(wins: number, losses: number): number {
   const pairs = wins + losses;
   // In logarithms, because 0.5^1100 underflows to 0.
@@ -74,10 +66,7 @@ export function signTest(wins: number, losses: number): number {
   return Math.min(1, 2 * tail);
 }
 
-/**
- * Holm's step-down adjusted p-values (1979), in the order given. Calling every result below α significant has
- * a probability of at most α of any false positive.
- */
+/** Holm's step-down adjusted p-values (1979), in the given order. */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);
   const adjusted = new Array<number>(ps.length);
@@ -91,15 +80,11 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/**
- * Minimum number of pairs, or of values per group, for a verdict: two equal methods win five of five pairs in
- * 6% of cases, two-sided.
- */
+/** Minimum number of pairs or values per group: equal methods win five of five pairs in 6% of cases, two-sided. */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
 
-/** A difference of means. */
 export interface Tested {
   /** Uncorrected 95% interval; null if there are too few values. */
   readonly interval: Interval | null;

@@ -58,10 +58,7 @@ export interface EnvironmentInfo {
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /**
-   * Steps after which an episode is truncated, unless an option overrides it. Undefined for no limit, and for
-   * synthetic tasks, whose limits are drawn at random.
-   */
+  /** Default step limit of an episode. Undefined for no limit, and for synthetic tasks, which draw their own. */
   readonly maxSteps: number | undefined;
 }
 

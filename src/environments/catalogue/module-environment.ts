@@ -1,4 +1,4 @@
-/** Environments of users: of a module that a config names, or an object of the program that plays. */
+/** Environments written by users: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
 import { longestList, plainCopy } from '../../modules/plain.js';
@@ -22,7 +22,7 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
-// Zod prepares itself at the first use: a module of the same thread may change the language afterwards.
+// Zod prepares itself at its first use; do that before a user's module can change built-ins in this thread.
 for (const space of [
   { kind: 'discrete', n: 1 },
   { kind: 'box', low: [0], high: [1] },
@@ -30,24 +30,20 @@ for (const space of [
 ])
   recordedSpace.safeParse(space);
 
-/** An environment as a user may write it. */
+/** An environment as users write it. */
 export interface UserEnvironment
   extends EnvironmentWords,
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
-  /** How lists and prompts call it; of a module, the module's name stands for it. */
+  /** Name in lists and prompts; an environment from a module has the module's name. */
   readonly name?: string;
   /** The same as `name`. */
   readonly id?: string;
-  /** Starts an episode. The same seed starts the same episode; `random` follows from it, so that drawing from it does. */
+  /** Starts an episode. The same seed starts the same episode; `random` is seeded with it. */
   reset(seed: number, random: RandomGenerator): Observation;
   step(action: Action): TaskStep;
 }
 
-/**
- * The environment that a module makes. Its id is `module:<name>`, so that it never passes for a built-in one.
- * @param seconds longest wait for a call
- * @throws UserError that names the file, and what is missing or wrong
- */
+/** Creates the environment of a module, with the id `module:<name>`. @throws UserError that names file and fault */
 export async function moduleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
@@ -138,7 +134,6 @@ function checkedSpace(space: unknown): Space | string {
   return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not be above high';
 }
 
-/** Infinite bounds as they are recorded. */
 function unbounded(bounds: unknown): unknown {
   if (!Array.isArray(bounds) && !ArrayBuffer.isView(bounds)) return bounds;
   return Array.from(bounds as ArrayLike<unknown>, (bound) =>
@@ -168,7 +163,7 @@ class UserTask implements Task {
     this.actionSpace = actionSpace;
     if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
     if (made.frame !== undefined) this.frame = () => this.#frame();
-    // Only what a module made is closed here; a caller closes an object of its own.
+    // Close only what a module made; callers close their own objects.
     if (made.close !== undefined && file !== undefined)
       this.close = () => this.#read('close', () => void this.#call('close'));
   }
@@ -241,7 +236,7 @@ class UserTask implements Task {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
-  /** Calls a member and reads what it returns: a getter may throw, too. */
+  /** Calls a member and reads its result; getters may throw, too. */
   #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();

@@ -75,7 +75,6 @@ export const isBuiltInId = (id: string): boolean =>
 /** Whether the environment can be created without importing, starting or reading anything that the id names. */
 export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
-/** Whether another program runs the environment. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
 const remotePrefix = /^(gymnasium|openenv|textworld-express):/;

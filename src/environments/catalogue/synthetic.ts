@@ -89,8 +89,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
 /**
- * The catalogue entry for an id: a family and, after `?`, options of the task.
- * @throws UserError for an unknown family or invalid options
+ * The catalogue entry for a family with options after `?`. @throws UserError for an unknown family or invalid options
  */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
@@ -104,10 +103,7 @@ export function syntheticEntry(id: string) {
   };
 }
 
-/**
- * Creates the synthetic task with this id.
- * @throws UserError for an unknown family, invalid options, or sizes for which no attempt gives a task
- */
+/** Creates a synthetic task. @throws UserError for an invalid id or options, or if no attempt gives a task */
 export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
   const { draw, inId, name, schema } = named(id);
   const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
@@ -117,7 +113,6 @@ export function makeSynthetic(id: string, options: Readonly<Record<string, unkno
   return new LimitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
 }
 
-/** Splits an id into its family and its options. */
 function named(id: string) {
   const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
   const found = Object.hasOwn(families, name) ? families[name]! : undefined;

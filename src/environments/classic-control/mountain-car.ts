@@ -83,7 +83,6 @@ function flag(goal: number): readonly Shape[] {
   ];
 }
 
-/** A body on two wheels, aligned with the slope. */
 function car(x: number): readonly Shape[] {
   const slope = Math.atan(1.35 * Math.cos(3 * x));
   const [cos, sin] = [Math.cos(slope), Math.sin(slope)];
@@ -104,12 +103,10 @@ const power = 0.0015;
 const gravity2 = 0.0025;
 
 /**
- * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action²,
- * even where the force is clipped to ±1; reaching the goal2 gives 100. Observation: position and velocity.
- *
- * Gymnasium keeps the state as float32 from the first step on, so its rounding errors accumulate over an
- * episode. NumPy's rules decide which operations are single precision: a float32 and a Python number give a
- * float32, a float32 and a float64 give a float64.
+ * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even where
+ * the force is clipped to ±1; the goal pays 100. Observation: position and velocity. The state is float32 from the
+ * first step on, so rounding errors accumulate. NumPy's rules decide which operations are single precision: a float32
+ * and a Python number give a float32, a float32 and a float64 a float64.
  */
 export class MountainCarContinuous implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = {

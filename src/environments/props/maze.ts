@@ -17,7 +17,6 @@ import type { Observation, Task, TaskStep, TupleSpace } from '../environment.js'
 import { type Frame, line, type Shape } from '../frame.js';
 import { Grid } from '../grid.js';
 
-/** Size in cells, and where an episode starts and ends. */
 export interface Maze {
   /** 2 · height + 1 lines of 2 · width + 1 characters. */
   readonly lines: readonly string[];
@@ -33,7 +32,6 @@ interface Cell {
   readonly y: number;
 }
 
-/** Maximum number of cells per side. */
 const largestMaze = 100;
 
 /** Steps of the actions north, south, east and west. */
@@ -107,10 +105,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   }
 }
 
-/**
- * Carves a maze without loops by a random depth-first walk from the top left corner, then removes a share
- * `loopShare` of the remaining inner walls. Start: top left; goal: bottom right.
- */
+/** Carves a maze from the top left corner by a random depth-first walk, then removes a share of the inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);
@@ -136,7 +131,6 @@ export function carveMaze(width: number, height: number, seed: number, loopShare
   return parseMaze(lines.map((line) => line.join('')));
 }
 
-/** A grid of cells with every wall present. */
 function closedLines(width: number, height: number): string[][] {
   const lines = Array.from({ length: 2 * height + 1 }, (_, row) =>
     Array.from({ length: 2 * width + 1 }, (_, column): string =>
@@ -182,9 +176,7 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
 }
 
 /**
- * `maze-sample-3x3-v0` is the maze of ProPS. The 5 × 5 and 10 × 10 samples are carved with a constant seed
- * and differ from gym-maze's.
- * @throws UserError for an invalid layout
+ * `maze-sample-3x3-v0` is the maze of ProPS; larger samples differ from gym-maze's. @throws UserError for the layout
  */
 export function sampleMaze(
   id: string,

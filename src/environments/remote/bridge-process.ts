@@ -27,7 +27,6 @@ export class BridgeProcess {
   /** Parts of an incomplete line, and their total length. */
   #line: string[] = [];
   #lineLength = 0;
-  /** Mark of the current request. */
   #mark = '';
 
   /**
@@ -51,10 +50,7 @@ export class BridgeProcess {
     holdOpen(this.#child, false);
   }
 
-  /**
-   * Sends a request and waits for its answer; one at a time.
-   * @throws EnvironmentError if it takes too long, is not JSON, or the process has ended
-   */
+  /** Sends a request and waits for its answer; one at a time. @throws EnvironmentError */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
       this.#overdue = `no answer in ${timeoutMs / 1000} s`;

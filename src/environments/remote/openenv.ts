@@ -70,10 +70,7 @@ function spaceOf(given: Options['observation']): Space {
 /** Fields that are not part of the observation, even if a server puts them there. */
 const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
-/**
- * The text of an observation, or the numbers of its fields: numbers, booleans as 0 and 1, and flat lists of them.
- * @throws EnvironmentError if there is no text, or the numbers don't fit the space or are not finite
- */
+/** The text of an observation, or the numbers of its fields; booleans count as 0 and 1. @throws EnvironmentError */
 function observationOf(
   id: string,
   fields: Readonly<Record<string, unknown>>,
@@ -131,7 +128,6 @@ function infoOf(fields: Readonly<Record<string, unknown>>): TextInfo | undefined
   return { ...rest, maxScore };
 }
 
-/** The template with the action in it. */
 function withAction(template: unknown, action: Action): unknown {
   if (template === '$action') return action;
   if (typeof template === 'string') {

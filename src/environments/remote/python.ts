@@ -8,7 +8,6 @@ import { BridgeProcess, lastLines } from './bridge-process.js';
 import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
 
 export interface PythonSettings {
-  /** The interpreter. */
   readonly python: string;
   /** Folder of modules that an id may name, in addition to the working directory. */
   readonly modules?: string | undefined;
@@ -43,7 +42,6 @@ interface Played<Description> {
   readonly make: object;
   readonly described: z.ZodType<Description>;
   readonly refusals: Refusals;
-  /** Packages that the interpreter needs. */
   readonly needs: string;
 }
 

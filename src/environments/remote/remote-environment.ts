@@ -11,7 +11,6 @@ export interface Move {
 
 /** Episodes that advance in lock-step, so that one message carries a step of all of them. */
 export interface EpisodeBatch {
-  /** Maximum number of episodes. */
   readonly slots: number;
   /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */
   reset(seeds: readonly number[]): Promise<readonly Observation[]>;

@@ -57,11 +57,7 @@ interface ExpressGame {
 /** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
-/**
- * @param id `textworld-express:GAME`, with parameters after a question mark: `…:coin?numLocations=5&includeDoors=0`
- * @param options more parameters; `fold` and `max_episode_steps` may be in either
- * @throws UserError for an unknown game, and for each unknown or invalid parameter
- */
+/** Parses `textworld-express:GAME?numLocations=5` and further options. @throws UserError that lists what is invalid */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const game = games.find((one) => one === name);

@@ -42,10 +42,7 @@ function drawSystem(
   return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
 }
 
-/**
- * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never end early.
- * A third of the draws are rotating systems with one or two joints, observed as cosine, sine and velocity.
- */
+/** Hold a system at zero, at a quadratic cost of state and action. A third of the draws are rotating systems. */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
@@ -84,10 +81,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
 /** A policy that leaves the reference box scaled by this has failed. */
 const hopeless = 30;
 
-/**
- * An unstable or marginally stable system that must be kept in a box: 1 per step until it leaves. The box is
- * sized so that the target share of random linear policies stays in it for the whole episode.
- */
+/** Keep an unstable system in a box, sized so that the target share of random linear policies stays in it. */
 export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
@@ -118,10 +112,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps };
 };
 
-/**
- * A marginally stable system that must be brought across a distant line in state space: either each step costs 1 until
- * then, or only actions cost. The line is placed so that the target share of random linear policies reaches it.
- */
+/** Bring a marginally stable system across a line that the target share of random linear policies reaches. */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
@@ -151,10 +142,7 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps };
 };
 
-/**
- * In half of the draws each step costs 1 until the goal is reached; in the other half only effort costs, and
- * the goal pays.
- */
+/** Either each step costs 1 until the goal, or only effort costs and the goal pays. */
 function drawGoal(
   random: RandomGenerator,
   direction: Float64Array,
@@ -170,10 +158,7 @@ function drawGoal(
   return { ...goal, stepCost: 0, effortCost: (bonus * random.uniform(0.3, 1.2)) / maxSteps, bonus };
 }
 
-/**
- * Lightly damped oscillators with a force too weak to push them to the goal directly: energy must be pumped in by a
- * force that follows the velocity. The goal is beyond the reach of any constant action but within reach of pumping.
- */
+/** Oscillators with a force too weak for the goal: energy must be pumped in by a force that follows the velocity. */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
@@ -183,8 +168,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const n = plant.dimension;
   const spread = logUniform(random, 0.01, 0.1);
   const strength = logUniform(random, 0.003, 0.1);
-  // Velocities are often scaled down, as in the mountain car; feedback then needs weights that are rarely
-  // drawn.
+  // Velocities are often scaled down, as in the mountain car; feedback then needs weights that are rarely drawn.
   const scales = Array.from({ length: n }, (_, i) =>
     i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
   );
@@ -246,10 +230,7 @@ function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: Pu
   });
 }
 
-/**
- * A body with two damped joints that advances by the area that its angles enclose, so strokes must be out of
- * phase. Reward per step: speed − effortCost·effort. Continuous torques at both joints.
- */
+/** A body with two damped joints that advances by the area its angles enclose. Reward: speed − effortCost·effort. */
 export const drawLocomotion: Draw<{ readonly observations?: number | undefined }> = (random, options) => {
   const observations = options.observations ?? integerBetween(random, 4, 8);
   const plant = drawSwimmer(random, Math.max(1, observations - 4));
@@ -275,8 +256,7 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
 };
 
 /**
- * State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then `followers` − 1 coordinates
- * that lag behind the angles.
+ * State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind the angles.
  */
 function drawSwimmer(random: RandomGenerator, followers: number): Plant {
   const n = 4 + followers;

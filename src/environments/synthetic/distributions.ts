@@ -37,7 +37,6 @@ export const randomSign = (random: RandomGenerator): number => (random.random() 
 export const integerBetween = (random: RandomGenerator, low: number, high: number): number =>
   random.integers(low, high + 1);
 
-/** A random unit vector in `n` dimensions. */
 export function unitVector(random: RandomGenerator, n: number): Float64Array {
   const vector = Float64Array.from({ length: n }, () => random.normal());
   const length = Math.hypot(...vector);
@@ -76,10 +75,7 @@ function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'de
   return { low: -bound, high: bound, decimals };
 }
 
-/**
- * How to search the policies of a linear controller: box, bias and order of the weights. 15% of the draws,
- * and those with too many weights, use a rotation or a random subspace instead of an order.
- */
+/** How to search a linear controller: box, bias, order of the weights; in some draws a rotation or random subspace. */
 export function drawControllerHint(
   random: RandomGenerator,
   { observations, outputs }: { readonly observations: number; readonly outputs: number },
@@ -111,9 +107,6 @@ function drawRank(random: RandomGenerator, weights: number): number {
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
 }
 
-/**
- * How far the solution of a task is inside the box or beyond it, in which case the best points are on faces and
- * corners: log-uniform in 0.05 to 20. Continuous actions usually need small weights, discrete ones large weights.
- */
+/** How far the solution is inside the box (below 1) or beyond: log-uniform in 0.05 to 20. */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

@@ -6,10 +6,7 @@ import { drawTransform, drawUnits, type Height, momentsOf, SingleStepTask } from
 /** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
 const features = 100;
 
-/**
- * Each kernel, identified by the degrees of freedom of Student's t distribution for its frequencies: Matérn
- * ½, 3⁄2, 5⁄2.
- */
+/** Degrees of freedom of Student's t distribution for each kernel's frequencies: Matérn ½, 3⁄2, 5⁄2. */
 const kernels = ['gaussian', 1, 3, 5] as const;
 type Kernel = (typeof kernels)[number];
 
@@ -113,7 +110,6 @@ export const drawGaussian: Draw<FunctionOptions> = (random, options) =>
 export const drawProduct: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawField(random, n, 'product'));
 
-/** Deep random networks. */
 export const drawNetwork: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawNet(random, n));
 

@@ -9,7 +9,6 @@ interface Move {
 }
 
 interface Rules {
-  /** Maximum number of sticks on each heap. */
   readonly sizes: readonly number[];
   /** Minimum number of sticks on each heap at the start. */
   readonly fewest: readonly number[];

@@ -18,13 +18,9 @@ import {
 /** Points of a landscape are within ± this in every dimension. */
 const reach = 6;
 
-/** The height of a point of a landscape. */
 export type Height = (point: readonly number[] | Float64Array) => number;
 
-/**
- * Single-step tasks: the action is a point in a box, the reward its value. The observation is always [1], so the
- * parameters of a linear policy without bias are the point itself.
- */
+/** Single-step tasks: the action is a point, the reward its value. A linear policy without bias is the point itself. */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
@@ -90,7 +86,6 @@ export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> =
   return drawnLandscape(random, n, { scale, height, deviations: [0.02, 0.5] });
 };
 
-/** Mean and standard deviation. */
 export function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
   const mean = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
   const middle = mean(values);
@@ -127,10 +122,7 @@ function drawShape(random: RandomGenerator, n: number): Height {
   }
 }
 
-/**
- * −Σ weight·z² of rotated coordinates z around a random optimum, badly scaled; optionally with ripples like
- * Rastrigin's function.
- */
+/** −Σ weight·z² of rotated coordinates z around a random optimum, optionally with ripples like Rastrigin's function. */
 function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
   const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
   const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
@@ -171,7 +163,6 @@ function drawHills(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** A network with one hidden layer of tanh units. */
 function drawNetwork(random: RandomGenerator, n: number): Height {
   const units = integerBetween(random, 3, 12);
   const gain = logUniform(random, 0.2, 1) / Math.sqrt(n);
@@ -260,10 +251,7 @@ export function drawTransform(
 /** Number of random points used to set the height of the plateau. */
 const plateauSamples = 600;
 
-/**
- * A plateau with a few narrow bumps and ridges, flat or with a weak slope (which may lead away from them).
- * Their width is such that the target share of random points is on one of them.
- */
+/** A plateau with bumps and ridges that the target share of random points meets; flat or with a weak slope. */
 export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const { nearness, top } = drawBumps(random, n);
@@ -286,10 +274,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   return drawnLandscape(random, n, { scale, height, deviations: [0.003, 0.1] });
 };
 
-/**
- * The maximum of a few terms bonus − distance². The distance counts all dimensions for a bump, some of them
- * for a ridge. `top` is the largest bonus.
- */
+/** The maximum of a few terms bonus − distance²; a ridge counts only some dimensions. `top` is the largest bonus. */
 function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
   const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
     centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),

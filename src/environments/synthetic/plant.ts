@@ -4,7 +4,6 @@ import { chance, logUniform, permutation, randomSign, rotation } from './distrib
 
 /** The dynamics of a controlled system in discrete time. */
 export interface Plant {
-  /** Dimension of the state. */
   readonly dimension: number;
   /** The coordinates that a force can push. */
   readonly driven: readonly number[];
@@ -97,8 +96,7 @@ function growthOf(matrix: Float64Array, n: number): number {
 }
 
 /**
- * Pairs of an angle and its velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) +
- * push, θ' = θ + dt·ω'. With a > 0, angle 0 is upright and unstable.
+ * Pairs of angle and velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push, θ' = θ + dt·ω'.
  */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
@@ -128,8 +126,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
 }
 
 /**
- * Lightly damped oscillators, as pairs of position and velocity. The first one is driven and coupled to the
- * others. The restoring force is linear, a pendulum's, or that of one of several wells.
+ * Lightly damped oscillators; the first is driven and coupled to the others. Force: linear, a pendulum's, or of wells.
  */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
@@ -160,7 +157,6 @@ export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/** What a policy observes of a state. */
 export interface Sensors {
   readonly count: number;
   /** Writes `count` float32 numbers into `seen`. */

@@ -6,7 +6,6 @@ import { startAt, TabularTask } from '../toy-text/tabular-task.js';
 import { drawShare, policiesFor } from './calibration.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 
-/** A possible result of an action. */
 interface Move {
   readonly probability: number;
   readonly state: number;
@@ -61,9 +60,7 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
 }
 
 /**
- * Chooses as goal the state whose share of visits by random tables is closest to `wanted`, on a logarithmic
- * scale. Each table plays one episode of `steps` steps.
- * @returns undefined if tables visit only the start, bad ends, and states that nearly all of them visit
+ * Chooses as goal the state whose share of visits by random tables is nearest to `wanted` (log scale), if there is one.
  */
 function chooseGoal(
   walk: Walk,
@@ -85,10 +82,7 @@ function chooseGoal(
   return goal;
 }
 
-/**
- * A random finite decision process. Rewards are either dense (one per state and action) or given for reaching
- * a goal, chosen so that the target share of random tables reaches it. Some states may end an episode badly.
- */
+/** A random finite decision process: dense rewards, or a goal that the target share of random tables reaches. */
 export const drawDecisionProcess: Draw<{
   readonly states?: number | undefined;
   readonly actions?: number | undefined;
@@ -188,9 +182,7 @@ interface GridMap {
 }
 
 /**
- * A walk over a random map to a goal, chosen so that the target share of random tables reaches it. Holes end
- * an episode, cliffs lead back to the start at a cost, walls block the way. The mapping of actions to
- * directions is also drawn. Observation: row · columns + column.
+ * A walk over a random map to a goal. Holes end an episode, cliffs lead back at a cost, walls block. Observation: tile.
  */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,

@@ -6,7 +6,6 @@ interface Probe {
   readonly actions: readonly string[];
   /** The observation of each step; a pair is drawn from at random. */
   readonly observations: readonly (string | readonly [string, string])[];
-  /** The observation after the last step. */
   readonly end?: string;
   /** The reward of the last step; earlier steps pay 0. */
   reward(observation: string, action: string): number;
@@ -16,11 +15,7 @@ const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
 
 export const lastArm = arms.length - 1;
 
-/**
- * An eight-armed bandit (Robbins 1952): one arm pays 1, the others 0. It is always the same arm, so the optimal policy
- * is known and earns 1.
- * @param best 0-based number of the arm that pays
- */
+/** An eight-armed bandit (Robbins 1952): arm number `best` (0-based) always pays 1, the others 0. */
 export const textBandit = ({ best }: { readonly best: number }): Probe => ({
   actions: arms,
   observations: [`Eight arms: ${arms.join(', ')}. One pays. Pull one.`],

@@ -17,10 +17,7 @@ export function foldOf(description: string): Fold {
 /** With a one in ten chance per draw, all draws miss less than once in 10^40 games. */
 const mostDraws = 1000;
 
-/**
- * Draws until the description belongs to the fold.
- * @throws Error if no draw does, because the descriptions vary too little
- */
+/** Draws until the description belongs to the fold. @throws Error if the descriptions vary too little */
 export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < mostDraws; tries++) {
     const drawn = draw();
@@ -42,7 +39,6 @@ export interface TextGame extends TextInfo {
 }
 
 export interface TextTurn {
-  /** Observation text. */
   readonly text: string;
   /** False for an inadmissible command. */
   readonly understood: boolean;

@@ -2,7 +2,6 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
 
-/** A possible outcome of an action in a state. */
 export interface Outcome {
   readonly probability: number;
   readonly state: number;
@@ -25,10 +24,7 @@ interface TabularModel {
 export const startAt = (start: number, states: number): readonly number[] =>
   Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
 
-/**
- * A task defined entirely by a table. Each reset and each step consumes one random number, even if the
- * outcome is certain.
- */
+/** A task defined by a table. Each reset and step consumes one random number, even if the outcome is certain. */
 export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;

@@ -41,7 +41,6 @@ const sides = [
 const pickUp = 4;
 
 interface Situation {
-  /** Tile of the taxi. */
   readonly place: number;
   /** Index of the stand where the passenger waits, or `inTaxi`. */
   readonly passenger: number;

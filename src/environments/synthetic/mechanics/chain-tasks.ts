@@ -19,9 +19,8 @@ import {
 } from './mechanical-task.js';
 
 /**
- * One to three falling poles, on a cart or on a motorised joint. An episode ends when they lean too far or
- * the cart leaves its track. Each step alive earns 1; some draws subtract costs for deviation and effort, or
- * add a reward for the cart's velocity.
+ * One to three falling poles on a cart or a motorised joint. 1 per step until they lean too far or the cart leaves its
+ * track; in some draws minus costs for deviation and effort, or plus a reward for the cart's velocity.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
@@ -76,10 +75,7 @@ export const drawBalance: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/**
- * Costs relative to one step alive: of a deviation at the limit, of full effort; and the reward for
- * travelling half the track's width per second.
- */
+/** Costs of a deviation at the limit and of full effort; reward for travelling half the track's width per second. */
 function drawObjective(random: RandomGenerator, cart: boolean) {
   const kind = random.choice(['alive', 'alive', 'alive', 'costs', 'travel'] as const);
   const priced = kind === 'costs';
@@ -91,8 +87,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
 }
 
 /**
- * An upright chain, with the force on its cart and the torque of its motors per step. `rate`: angular
- * frequency of a pendulum of its length, in rad/s.
+ * An upright chain, with force and torque per step. `rate`: angular frequency of a pendulum of its length, in rad/s.
  */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -129,11 +124,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/**
- * One or two links that start hanging or anywhere, with motors in their joints that are mostly too weak to
- * lift them directly. The tip must reach a height, at −1 per step or for a bonus minus the effort; or each
- * step earns by its height.
- */
+/** One or two links with weak motors: swing the tip up, at −1 per step or for a bonus; or earn by its height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -195,10 +186,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/**
- * A planar arm of one to three links whose tip must reach a target, which in half of the draws changes every
- * episode. Each step costs the distance and the effort; in some draws, less so near the target.
- */
+/** An arm of one to three links whose tip must reach a target. Each step costs the distance and the effort. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

@@ -104,8 +104,7 @@ export function createCreature({
 type Place = readonly [x: number, y: number];
 
 /**
- * A body of rods and muscles on one or two feet that must move forward without falling. Each step earns the alive bonus
- * and, in most draws, the speed, minus the effort. An episode ends when the body has sunk too low.
+ * A body of rods and muscles that must move forward without falling. Reward: alive bonus, in most draws speed − effort.
  */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);

@@ -74,9 +74,7 @@ export class MechanicalTask implements Task {
 }
 
 /**
- * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or continuously.
- * More than two driven coordinates always get continuous motors.
- * @param strengths maximum push of each driven coordinate
+ * Motors that push each driven coordinate separately; more than two get continuous motors. @param strengths of a push
  */
 export function drawMotors(
   random: RandomGenerator,
@@ -107,8 +105,7 @@ export function drawMotors(
 const steepness = 2;
 
 /**
- * What a policy sees of `count` measurements of order 1: scaled so that weights of the drawn size solve the
- * task, possibly reordered, mixed or offset. Values are float32.
+ * What a policy sees: measurements scaled so that weights of the drawn size solve the task, perhaps reordered or mixed.
  */
 export function drawSensing(
   random: RandomGenerator,

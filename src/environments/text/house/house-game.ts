@@ -18,7 +18,6 @@ function thingName({ plan, cuts, cooked }: House, thing: number): string {
   return cut + heat + name;
 }
 
-/** Describes the room with everything in view. */
 function roomText(house: House): string {
   const { plan, room } = house;
   const sentences = [`You are in the ${plan.rooms[room]!.name}.`];
@@ -72,7 +71,6 @@ function inventoryText(house: House): string {
   return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;
 }
 
-/** The response to a deed. */
 function deedText(house: House, deed: Deed): string {
   const { plan } = house;
   const thing = 'thing' in deed ? plan.things[deed.thing]!.name : '';
@@ -116,7 +114,6 @@ function deedText(house: House, deed: Deed): string {
 
 export interface HouseTask {
   readonly plan: HousePlan;
-  /** The player's task. */
   readonly objective: string;
   /** Each goal earns the same share of the score once it first holds. */
   readonly goals: readonly ((house: House) => boolean)[];
@@ -124,7 +121,6 @@ export interface HouseTask {
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
   /** Why the task refuses a deed that the house allows; undefined if it doesn't. */
   refuses?(house: House, deed: Deed): string | undefined;
-  /** Task-specific effects of a deed. */
   after?(house: House, deed: Deed): void;
 }
 

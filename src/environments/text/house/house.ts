@@ -14,7 +14,6 @@ import {
 const carried: Whereabouts = { kind: 'carried' };
 const gone: Whereabouts = { kind: 'gone' };
 
-/** How food has been cooked. */
 type Cooked = 'raw' | Heat | 'burned';
 
 export class House {
@@ -53,7 +52,6 @@ export class House {
     this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
   }
 
-  /** The furniture in the player's room. */
   get placesHere(): readonly number[] {
     return this.#placesOf[this.room]!;
   }
@@ -127,7 +125,6 @@ export class House {
     return exit.door !== undefined && open === (kind === 'close-door');
   }
 
-  /** Whether the thing is visible in the player's room. */
   sees(thing: number): boolean {
     const at = this.things[thing]!;
     if (at.kind === 'floor') return at.room === this.room;
@@ -247,7 +244,6 @@ export class Walker {
     }
   }
 
-  /** Puts a carried thing where it belongs. */
   putAway(thing: number, place: number): void {
     this.open(place);
     const { name, kind } = this.#house.plan.places[place]!;

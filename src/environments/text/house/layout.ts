@@ -106,9 +106,7 @@ export interface Layout {
 
 interface LayoutOptions {
   readonly rooms: number;
-  /** Whether there may be closed doors. */
   readonly doors: boolean;
-  /** A room that must be included. */
   readonly with?: string;
 }
 
@@ -124,7 +122,6 @@ const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;
 
-/** A room with its position on the grid. */
 interface Cell {
   readonly x: number;
   readonly y: number;

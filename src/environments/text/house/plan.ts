@@ -9,7 +9,6 @@ export const opposite: Readonly<Record<Direction, Direction>> = {
   west: 'east',
 };
 
-/** Ways to cut food. */
 export const cuts = ['sliced', 'diced', 'chopped'] as const;
 export type Cut = (typeof cuts)[number];
 
@@ -39,11 +38,9 @@ export interface PlacePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
-  /** Initial state of a container. */
   readonly state?: 'open' | 'closed' | 'locked';
   /** Index of the thing that unlocks it. */
   readonly key?: number;
-  /** How it cooks food. */
   readonly heat?: Heat;
 }
 
@@ -59,11 +56,9 @@ export interface ThingPlan {
   readonly at: Whereabouts;
   /** Food can be cut, cooked and eaten. */
   readonly food?: boolean;
-  /** Can cut food. */
   readonly sharp?: boolean;
   /** Can be eaten as it is, but neither cut nor cooked. */
   readonly dish?: boolean;
-  /** Text shown when it is read. */
   readonly text?: string;
 }
 
@@ -72,7 +67,6 @@ export interface HousePlan {
   readonly doors: readonly DoorPlan[];
   readonly places: readonly PlacePlan[];
   readonly things: readonly ThingPlan[];
-  /** Room in which the player starts. */
   readonly start: number;
   /** Maximum number of things carried at once; Infinity for no limit. */
   readonly capacity: number;

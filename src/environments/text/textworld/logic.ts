@@ -6,7 +6,6 @@ import { UserError } from '../../../base/errors.js';
 
 interface LogicToken {
   readonly kind: 'name' | 'mark' | 'text';
-  /** Without the quotes. */
   readonly text: string;
   /** 1-based line within the text. */
   readonly line: number;

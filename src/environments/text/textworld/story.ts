@@ -1,6 +1,5 @@
 /**
- * Plays a compiled game (`.z8`) with ifvms, an optional dependency. Its texts come from the story; its state is
- * tracked with the `.json` if there is one.
+ * Plays a compiled game (`.z8`) with ifvms, an optional dependency, and tracks its state with the `.json` if present.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -110,7 +109,6 @@ class Story {
       .trimStart();
   }
 
-  /** The status line above the text. */
   get status(): string {
     return this.#status;
   }
@@ -203,10 +201,7 @@ const noFiles = {
 /** Whether the file extension names a Z-machine version that ifvms supports. */
 export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 
-/**
- * @returns a function that starts a new play of the story, using the `.json` of the same name if there is one
- * @throws UserError if the file isn't a story, or ifvms isn't installed
- */
+/** @returns a function that starts a new play, with the `.json` of the same name if present @throws UserError */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
     throw new UserError({ file, message: 'there is no such game', remedy: 'name a .z8 that tw-make wrote' });
@@ -291,10 +286,7 @@ class StoryPlay implements TextGame {
 const winning = /the end|won|victory/i;
 const bannerEnd = '$$$$$$$ ';
 
-/**
- * Cuts out what `tw-trace-actions` prints around each action: `[opening the trunk]` and `[opening the trunk -
- * succeeded]`.
- */
+/** Cuts out the lines of `tw-trace-actions`: `[opening the trunk]` and `[opening the trunk - succeeded]`. */
 function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
   const events: string[] = [];
   let text = printed;

@@ -4,7 +4,6 @@ import type { Action } from './actions.js';
 import type { Fact, Facts, Vocabulary } from './facts.js';
 import type { FileInfo } from './game-file.js';
 
-/** What the texts of a game need to know about its state. */
 export interface Scene {
   readonly vocabulary: Vocabulary;
   /** One per object, indexed by its number. */
@@ -66,7 +65,6 @@ function describedName(scene: Scene, object: number): string {
   return [cut === 'uncut' ? '' : cut, heat, nameOf(scene, object)].filter((word) => word !== '').join(' ');
 }
 
-/** Describes the room and its contents. */
 export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));

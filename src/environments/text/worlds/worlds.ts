@@ -86,7 +86,6 @@ function halving(largest: number, hidden: number): readonly string[] {
 export interface TextWorld {
   /** The world's id is `text:` followed by this. */
   readonly name: string;
-  /** Steps after which an episode is truncated. */
   readonly maxSteps: number;
   readonly options: z.ZodObject;
   /** @throws ZodError for options that don't match the schema */
