@@ -133,9 +133,9 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
       }
       throw new UserError({
         field: 'environment.options',
-        message: `${mostAttempts} draws of ${prefix}${name} came out trivial or hopeless`,
+        message: `${mostAttempts} draws of ${prefix}${name} were all trivial or hopeless`,
         value: given,
-        remedy: 'take another seed, or leave more of the sizes open',
+        remedy: 'use another seed, or omit some of the sizes',
       });
     },
   };
@@ -156,8 +156,8 @@ function optionsOfQuery(id: string, query: string): Record<string, unknown> {
       throw new UserError({
         field: 'environment',
         value: id,
-        message: name === undefined ? `${part} is no option` : `${name} is given twice`,
-        remedy: 'write each option once, as name=value, and & between two',
+        message: name === undefined ? `${part} is not an option` : `${name} is given twice`,
+        remedy: 'write each option once, as name=value, separated by &',
       });
     }
     options[name] = /^-?[\d.]+$/.test(value) ? Number(value) : value;
@@ -175,8 +175,8 @@ function withOptions(
   throw new UserError({
     field: twice,
     value: options[twice],
-    message: `is also given in the id ${id}`,
-    remedy: 'give it in one of the two places',
+    message: `is also set in the id ${id}`,
+    remedy: 'set it in only one of the two places',
   });
 }
 
