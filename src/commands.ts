@@ -20,7 +20,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'Find problems in configs, and estimate calls, tokens and cost, before a run',
         async () => {
           const { execute: check, finishing, options } = await import('./commands/check.js');
-          const { checkLearning } = await import('../finetune/rl/check/check-learning.js');
+          const { checkLearning } = await import('../finetune/rl/kinds/check-learning.js');
           return {
             ...{ finishing, options },
             execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
@@ -64,7 +64,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'Open a live view of runs, trainings and games in a browser',
         async () => {
           const { execute: view, finishing, options } = await import('./commands/view.js');
-          const { shownTraining } = await import('../finetune/rl/pages/shown-training.js');
+          const { shownTraining } = await import('../finetune/rl/kinds/shown-training.js');
           return {
             ...{ finishing, options },
             execute: (args: Parameters<typeof view>[0], given: CommandContext) =>

@@ -12,10 +12,17 @@ import {
   readPlay,
 } from './demonstrations.js';
 import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
+import type { RowFormat } from './export-rows.js';
 import { hindsight } from './hindsight.js';
-import { playAgain } from './play-again.js';
-import { bestOfGroup, type GroupTargets, improvement, preference, toPlayAgain, weighted } from './recipes.js';
-import type { RowFormat } from './row-formats.js';
+import {
+  bestOfGroup,
+  type GroupTargets,
+  improvement,
+  playAgain,
+  preference,
+  toPlayAgain,
+  weighted,
+} from './recipes.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {

@@ -9,10 +9,9 @@ import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
+import type { RowFormat } from './export-rows.js';
+import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
-import { writeParquet } from './parquet.js';
-import type { RowFormat } from './row-formats.js';
 
 /**
  * Files of a dataset directory. Rows are JSON Lines or Parquet. Lineage files exist only if the rows can't

@@ -7,7 +7,7 @@ import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js'
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
 import type { Rule } from './gradient-rule.js';
-import { type Late, lateConstants } from './late-constants.js';
+import { type Late, lateConstants } from './gradient-rule.js';
 import { int8Product, intAttribute } from './shapes.js';
 
 /** An int8 matrix [out, in] = scales·codes whose rows were rotated by `spreadRows`. */

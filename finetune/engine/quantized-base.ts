@@ -6,7 +6,7 @@
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
-import { type Late, lateConstants } from './late-constants.js';
+import { type Late, lateConstants } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Most weights held in float32 at once; a wide head is processed in parts. */

@@ -10,9 +10,8 @@ import {
 } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longSequences } from '../../src/models/local/weights/rope.js';
-import { gradients } from './autodiff.js';
+import { droppedValues, gradients, keepingProducts } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
-import { droppedValues, keepingProducts } from './recomputation.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
 export interface TrainingGraphSettings {

@@ -15,16 +15,15 @@ import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter, type TrainingSession } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
-import { policyObjective } from '../train/objectives/policy-objective.js';
+import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask } from './agent-task.js';
-import type { Sampler } from './learning/reply.js';
+import type { RlTask, Sampler } from './learning/episode.js';
 import { openObjective } from './learning/sessions.js';
-import type { RlTask } from './learning/task.js';
-import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
+import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
 import { openSampler } from './sampler.js';
 
 /** What can be determined before loading anything large. */

@@ -12,8 +12,8 @@ import { zeroMoments } from '../engine/optimisers.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
-import { answeringOf, evaluationSize, turnsOf } from './learning-config.js';
 import { playAndLearn } from './online.js';
+import { answeringOf, evaluationSize, turnsOf } from './rl-config.js';
 
 export interface Forecast {
   /** Bytes at the peak of an update. */

@@ -12,14 +12,11 @@ import { zeroMoments } from '../engine/optimisers.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
-import { AlarmWatch } from './alarms.js';
-import { type CreditSettings, credited } from './credit.js';
+import { type CreditSettings, credited, type RewardSettings, returnsOf } from './credit.js';
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
+import { AlarmWatch } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
-import type { Group } from './learning/episode.js';
-import type { Sampler } from './learning/reply.js';
-import type { RlTask } from './learning/task.js';
-import { type RewardSettings, returnsOf } from './rewards.js';
+import type { Group, RlTask, Sampler } from './learning/episode.js';
 
 export interface OnlineSettings {
   readonly seed: number;

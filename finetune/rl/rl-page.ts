@@ -15,10 +15,10 @@ import type { Page } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { methodText } from '../train/method.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/pages/frame.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/page-frame.js';
 import { stepChart } from '../train/training-charts.js';
-import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './learning-config.js';
-import type { RlMetric, RlMetricOf } from './rl-record.js';
+import type { RlMetric, RlMetricOf } from './events.js';
+import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './rl-config.js';
 
 export interface RlReport {
   /** Command line that started the run and resumes it. */

@@ -17,7 +17,7 @@ import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import type { SampledReply, Sampler } from './learning/reply.js';
+import type { SampledReply, Sampler } from './learning/episode.js';
 
 export interface SamplerSettings {
   readonly config: DecoderConfig;

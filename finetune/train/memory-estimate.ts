@@ -1,6 +1,6 @@
 /**
  * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
- * measured peaks (docs/log.md); estimates are within 20 % of them.
+ * measured peaks (docs/log); estimates are within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -11,7 +11,7 @@ import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
+import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packing.js';
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {

@@ -8,7 +8,7 @@ import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import {
   initialAdapter,
@@ -21,7 +21,7 @@ import { int8Weights } from '../engine/int8-weights.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
-import type { MethodSettings } from './settings/method-settings.js';
+import type { MethodSettings } from './train-config.js';
 
 export type Method =
   | {

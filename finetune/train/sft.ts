@@ -14,9 +14,9 @@ import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
 import { joinedExamples } from './packing.js';
+import type { TrainingSettings } from './supervised.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
-import type { TrainingSettings } from './training-run.js';
 
 export interface FineTuning {
   /** Directory of the model. */

@@ -18,12 +18,24 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { type Learned, learned } from './learned.js';
-import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
-import { layOut, type Part } from './packing.js';
-import type { ControlledTraining } from './steering.js';
+import {
+  layOut,
+  type Part,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+  usableExamples,
+  validationParts,
+} from './packing.js';
+import type { ControlledTraining, Timed } from './record.js';
+import {
+  type Learned,
+  learned,
+  type TrainingRun,
+  type TrainingSettings,
+  trainingIdentity,
+} from './supervised.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
-import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
 
 /** The usable part of a split: examples with a weight and an answer. */
@@ -60,6 +72,9 @@ export type TrainingEvent =
   | { readonly kind: 'checkpoint'; readonly step: number }
   | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm)
   | ControlledTraining;
+
+export type Metric = Timed<TrainingEvent>;
+export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;

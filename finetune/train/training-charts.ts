@@ -18,8 +18,8 @@ import {
   type Scale,
 } from '../../src/report/charts/scale.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import type { MetricOf } from './metrics.js';
 import { trainingLoss } from './pace.js';
+import type { MetricOf } from './trainer.js';
 
 /** Four decimals, as on the command line; differences in the third decimal matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);

@@ -18,10 +18,10 @@ import { largest, quantile } from '../../src/statistics/descriptive.js';
 import { sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
 import { methodText, servedAs } from './method.js';
-import type { Metric, MetricOf } from './metrics.js';
 import { trainingLoss } from './pace.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from './pages/frame.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from './page-frame.js';
 import type { TrainConfig } from './train-config.js';
+import type { Metric, MetricOf } from './trainer.js';
 import { courseCharts, formatLoss, lossChart } from './training-charts.js';
 
 export interface TrainingReport {

@@ -8,55 +8,64 @@ export interface Chapter {
 
 export const contents: readonly Chapter[] = [
   {
-    title: 'Start',
-    pages: ['README.md', 'docs/one-iteration.md', 'docs/tutorial.md'],
+    title: 'Tutorials',
+    pages: ['README.md', 'docs/tutorial.md', 'docs/notebook.md', 'docs/real-model.md', 'docs/gallery.md'],
   },
   {
-    title: 'Experiments',
-    pages: [
-      'docs/configuration.md',
-      'docs/environments.md',
-      'docs/environment-server.md',
-      'docs/feedback.md',
-      'docs/runs.md',
-      'docs/notebook.md',
-      'docs/view.md',
-      'docs/automation.md',
-      'docs/comparing.md',
-      'docs/sweeps.md',
-      'docs/slurm.md',
-      'docs/tasks.md',
-      'prompts/README.md',
-      'prompts/critic/README.md',
-      'prompts/feedback/README.md',
-    ],
-  },
-  {
-    title: 'Agents',
-    pages: ['docs/agents.md', 'docs/text-worlds.md', 'prompts/agents/README.md'],
-  },
-  {
-    title: 'Models',
+    title: 'How-to guides',
     pages: [
       'docs/providers.md',
       'docs/local-models.md',
-      'docs/real-models.md',
+      'docs/modules.md',
+      'docs/environment-server.md',
+      'docs/feedback.md',
+      'docs/sweeps.md',
+      'docs/slurm.md',
+      'docs/comparing.md',
+      'docs/runs.md',
+      'docs/view.md',
+      'docs/agents.md',
+      'docs/text-worlds.md',
       'docs/finetuning.md',
-      'docs/real-model.md',
       'docs/reinforcement.md',
       'docs/numeric-policies.md',
-      'models/tiny-improver/README.md',
+      'docs/automation.md',
+      'docs/troubleshooting.md',
     ],
   },
   {
-    title: 'Programs',
-    pages: ['docs/modules.md', 'docs/library.md', 'docs/json/README.md', 'SKILL.md', 'AGENTS.md'],
+    title: 'Reference',
+    pages: [
+      'docs/configuration.md',
+      'docs/reference/experiment.md',
+      'docs/reference/model.md',
+      'docs/reference/adapt.md',
+      'docs/reference/collection.md',
+      'docs/reference/training.md',
+      'docs/reference/play.md',
+      'docs/reference/reinforcement.md',
+      'docs/environments.md',
+      'docs/tasks.md',
+      'docs/library.md',
+      'docs/json/README.md',
+      'prompts/README.md',
+      'prompts/critic/README.md',
+      'prompts/feedback/README.md',
+      'prompts/agents/README.md',
+      'models/tiny-improver/README.md',
+      'docs/glossary.md',
+      'SKILL.md',
+      'AGENTS.md',
+    ],
   },
   {
-    title: 'Background',
-    pages: ['docs/design.md', 'docs/security.md', 'docs/ablations.md', 'docs/log.md', 'CHANGELOG.md'],
+    title: 'Explanation',
+    pages: ['docs/one-iteration.md', 'docs/real-models.md', 'docs/ablations.md', 'docs/security.md'],
   },
 ];
+
+/** For developers: in the checkout and the package, but neither in the navigation nor in the search. */
+export const unlisted = /^(docs\/(log|decisions)\/.*|docs\/design\.md|CHANGELOG\.md|CONTRIBUTING\.md)$/;
 
 export const pages: readonly string[] = contents.flatMap((chapter) => chapter.pages);
 

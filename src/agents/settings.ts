@@ -3,10 +3,7 @@ import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/**
- * What happens after a reply that names no action: ask the model again, draw a random action, take the first
- * one, or give up the episode.
- */
+/** What follows a reply without an action: ask again, draw a random action, take the first, or give up. */
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 

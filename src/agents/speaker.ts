@@ -2,13 +2,12 @@
 
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage, LanguageModel } from '../models/language-model.js';
-import type { Choice } from './choices.js';
+import type { Choice } from './reading.js';
 
 export interface Reply {
   readonly text: string;
 }
 
-/** A message from the environment and the model's reply. */
 export interface Exchange<R extends Reply = Reply> {
   readonly message: string;
   readonly reply: R;
@@ -23,9 +22,7 @@ export interface Conversation<R extends Reply = Reply> {
   /** True if that is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
-  /** Sampling seed. */
   readonly seed: number;
-  /** The currently possible actions, if they can be listed. */
   readonly choices: readonly Choice[] | undefined;
   /** 0-based number of the game, in the order requested, and of the reply within it. */
   readonly game: number;
@@ -33,7 +30,6 @@ export interface Conversation<R extends Reply = Reply> {
 }
 
 export interface Speaker<R extends Reply = Reply> {
-  /** Returns one reply per conversation, in order. */
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
   /** Number of tokens in a prompt; estimated if omitted. */
   count?(messages: readonly ChatMessage[]): number;

@@ -1,8 +1,13 @@
 /** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
-import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
-import { remedyOfReserved } from '../models/hosted/request-fields.js';
+import {
+  hasSecretQuery,
+  isVariableName,
+  noVariable,
+  remedyOfReserved,
+  secretQuery,
+} from '../models/hosted/openai-access.js';
 import { adaptProblems } from './adapt-checks.js';
 import type { Config } from './config.js';
 import {

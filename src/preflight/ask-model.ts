@@ -1,12 +1,10 @@
 /** What the model itself says before a run. */
-
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { contextOf } from '../experiment/open-models.js';
-import { createModel } from '../experiment/proposer/create-model.js';
-import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
+import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, ModelError } from '../models/language-model.js';
 import { answerGrammar } from '../prompting/notation/grammar.js';

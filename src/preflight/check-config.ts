@@ -3,7 +3,7 @@ import { UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { askModel, contextsOf } from './ask-model.js';
 import { errorsIn, type Finding, found } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';

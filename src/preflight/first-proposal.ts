@@ -1,11 +1,10 @@
 /** Asks a model for the first proposal of a run, as the run will ask: once, without a correction. */
 import { languageModelOf } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { randomPolicies } from '../experiment/evaluate.js';
 import { ledgerOf } from '../experiment/parts.js';
 import { Prompter } from '../experiment/prompter.js';
-import { propose } from '../experiment/proposal.js';
-import { branches, noveltyOf } from '../experiment/propose.js';
-import { randomPolicies } from '../experiment/warm-up.js';
+import { branches, noveltyOf, propose } from '../experiment/propose.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import { tellingOf } from '../prompting/notation/telling.js';

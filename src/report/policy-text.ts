@@ -9,7 +9,7 @@ import {
   type PolicyDescription,
 } from '../policies/policy.js';
 import { outputNames } from '../policies/vector-spaces.js';
-import { formatParameters } from '../prompting/notation/written.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
 
 /** Decimals of derived weights; parameters have their own number of decimals. */
 const weightDecimals = 3;

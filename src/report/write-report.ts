@@ -2,7 +2,6 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import {
   drawBounded,
   drawEpisode,
@@ -13,7 +12,7 @@ import {
 import type { PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { factsOf } from '../runs/facts.js';
-import { type OpenedRun, readShownRun } from '../runs/open-run.js';
+import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';

@@ -10,7 +10,7 @@ import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/budget/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
 import { isPaid } from '../experiment/parts.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
 import type { EndedCall, LimitName } from '../runs/calls.js';

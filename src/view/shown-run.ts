@@ -1,7 +1,5 @@
 /** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
-
 import { UserError } from '../base/errors.js';
-import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
@@ -17,7 +15,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
-import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
+import { notablePolicies, type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 

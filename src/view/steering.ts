@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { steer } from '../archive/steer.js';
 import { steeredText } from '../archive/steered-text.js';
 import { UserError } from '../base/errors.js';
-import { readChanges } from '../experiment/control/control.js';
+import { readChanges } from '../experiment/run-commands.js';
 import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
 import type { Place } from './items.js';
 

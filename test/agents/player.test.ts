@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
-import { localArena } from '../../src/agents/arena.js';
-import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import { modelSpeaker, type Reply } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';

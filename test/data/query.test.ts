@@ -6,7 +6,7 @@ import { changeLabels } from '../../src/archive/labels.js';
 import { execute as exportCommand } from '../../src/commands/runs/export.js';
 import { execute as queryCommand } from '../../src/commands/runs/query.js';
 import { tables } from '../../src/data/columns.js';
-import { formatValue } from '../../src/prompting/notation/written.js';
+import { formatValue } from '../../src/prompting/notation/grammar.js';
 import {
   quick,
   recordingContext,

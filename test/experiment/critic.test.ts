@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { formatParameters } from '../../src/prompting/notation/written.js';
+import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
 import { renderReport } from '../../src/report/run-report.js';

@@ -9,7 +9,7 @@ import { execute as showCommand } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { Items } from '../../src/view/items.js';
 import {

@@ -7,8 +7,8 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { writeWhole } from '../../../src/storage/draft.js';
 import type { AdaptedModel } from '../base-model.js';
-import { makeRoom, writeParts } from '../file-parts.js';
 import { encodeFloats } from '../merged-rows.js';
+import { makeRoom, writeParts } from '../writing.js';
 import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { fileForm, ggufArchitecture } from './tensors.js';
 

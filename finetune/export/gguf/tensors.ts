@@ -56,7 +56,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
  * instead of Q8_0 if their rows aren't divisible into blocks of 32.
  * @throws UserError if a weight is missing or has the wrong shape
  */
-export function ggufTensors(
+export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
   changes: ReadonlyMap<string, WeightChange>,

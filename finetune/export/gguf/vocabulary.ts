@@ -13,8 +13,7 @@ import { readGenerationDefaults } from '../../../src/models/local/weights/genera
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
-import { improverMerges, isCutOut } from './improver-tokens.js';
-import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
+import { improverMerges, isCutOut, preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
 /** GGUF's token types. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;

@@ -1,9 +1,84 @@
-/** Episodes in the form the trainer needs: sequences of sampled tokens, and rewards. */
+/** Replies in the form the trainer needs: as sampled tokens. */
 
 import type { Game, Turn } from '../../../src/agents/player.js';
+import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';
+import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-model.js';
 import type { TokenSequence } from '../../engine/batch.js';
-import { type SampledReply, wasChosen } from './reply.js';
+import type { Parameter } from '../../engine/training-session.js';
+
+/** A reply with the token ids that were sampled. */
+export interface SampledReply extends Reply {
+  readonly promptIds: readonly number[];
+  /** Includes the end-of-sequence token. */
+  readonly ids: readonly number[];
+  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
+  readonly logp: readonly number[];
+  /** For each token, the ids it was chosen from if a constraint applied (possibly only one), else null. */
+  readonly allowed: readonly (readonly number[] | null)[];
+  /** True if the model ended the reply itself. */
+  readonly ended: boolean;
+}
+
+/** True if there was more than one possible token, so there is something to learn. */
+export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
+
+/** Messages to answer. */
+interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  /** Constrains the form of the reply. */
+  readonly grammar?: AnswerGrammar | undefined;
+  readonly seed: number;
+}
+
+export interface Sampler extends Speaker<SampledReply> {
+  /**
+   * Call this after changing parameters; drops everything computed with the old ones. Ignores parameters that
+   * aren't the model's, such as a value head.
+   */
+  refresh(parameters: readonly Parameter[]): void;
+  /** Returns one reply per prompt, in order; identical prompts are read once. */
+  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
+  close(): Promise<void>;
+}
+
+export interface RlTask {
+  /**
+   * Plays `size` episodes from each start.
+   * @param seed sampling seed
+   */
+  play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
+  /**
+   * Evaluates the model on starts that are never trained on.
+   * @param seed sampling seed
+   */
+  measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
+  /**
+   * State that the next groups depend on besides their starts, to be saved in checkpoints; missing if there is none.
+   */
+  readonly progress?: { save(): string; restore(saved: string): Promise<void> };
+  /** Results of baseline searches on the held-out tasks; missing for tasks without baselines. */
+  baselines?(): Promise<readonly Baseline[]>;
+  close(): Promise<void>;
+}
+
+interface Measured {
+  /** One per start; the weights with the highest mean are the best. */
+  readonly values: readonly number[];
+  /** Mean return of the proposed policies. */
+  readonly policyReturn?: number | undefined;
+  /** Best return of each run, averaged over runs. */
+  readonly bestReturn?: number | undefined;
+}
+
+/** A baseline search with the same number of episodes. */
+export interface Baseline {
+  /** Name shown in tables. */
+  readonly label: string;
+  readonly bestReturn: number;
+  /** Episodes per run. */
+  readonly episodes: number;
+}
 
 /** Tokens of consecutive turns that continue one another. Tokens from the environment aren't trained. */
 export interface SampledSequence extends TokenSequence {

@@ -11,10 +11,10 @@ import { htmlTable, number, text } from '../../../src/format/table.js';
 import type { Page } from '../../../src/report/page/page.js';
 import { tile } from '../../../src/report/views/overview.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/pages/frame.js';
+import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/page-frame.js';
 import { stepChart } from '../../train/training-charts.js';
 import { type NumericConfig, policyText } from './numeric-config.js';
-import type { NumericMetric, NumericMetricOf } from './numeric-record.js';
+import type { NumericMetric, NumericMetricOf } from './train-numeric.js';
 
 export interface NumericReport {
   /** Command line that started the run and resumes it. */

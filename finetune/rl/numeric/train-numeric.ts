@@ -8,7 +8,7 @@ import { standFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { ControlledTraining } from '../../train/steering.js';
+import type { ControlledTraining, Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
@@ -49,6 +49,12 @@ export type NumericEvent =
   | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline)
   | ControlledTraining;
 
+export type NumericMetric = Timed<NumericEvent>;
+export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
+  NumericMetric,
+  { readonly kind: Kind }
+>;
+
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
   note?(text: string): void;
@@ -87,7 +93,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 export async function withTraining<T>(
   config: NumericConfig,
   hooks: NumericHooks,
-  use: (training: Training) => Promise<T>,
+  use: (training: OpenedTraining) => Promise<T>,
 ): Promise<T> {
   const environments = await openEnvironments(config, hooks);
   const learner = openLearner(config, environments[0]!);
@@ -99,14 +105,14 @@ export async function withTraining<T>(
   }
 }
 
-export interface Training {
+export interface OpenedTraining {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
   readonly environments: readonly Environment[];
   readonly learner: Learner;
 }
 
-async function trainOn(training: Training): Promise<NumericOutcome> {
+async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const { config, hooks, learner } = training;
   const file = join(config.output, numericFiles.checkpoint);
   const identity = identityOf(config);
@@ -161,7 +167,7 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
  * @returns undefined if stopped
  */
 export async function update(
-  { config, hooks, environments, learner }: Training,
+  { config, hooks, environments, learner }: OpenedTraining,
   state: LearnerState,
 ): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
   const most = batchEpisodes(config, state);
@@ -196,7 +202,7 @@ export async function update(
  * @returns the best policy so far; undefined if stopped
  */
 async function judge(
-  training: Training,
+  training: OpenedTraining,
   { theta, observed, updates: step }: LearnerState,
   best: BestPolicy | undefined,
 ): Promise<BestPolicy | undefined> {
@@ -217,7 +223,7 @@ async function judge(
 
 /** Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if stopped. */
 async function play(
-  { environments, hooks, learner }: Training,
+  { environments, hooks, learner }: OpenedTraining,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
   seeds: readonly number[],
 ): Promise<readonly number[] | undefined> {
@@ -249,7 +255,7 @@ function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState
   return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
 }
 
-/** Training starts use seeds below 2³¹; evaluations use larger ones. */
+/** OpenedTraining starts use seeds below 2³¹; evaluations use larger ones. */
 function trainingStart(seed: number, episode: number): Start {
   const random = createGenerator(seed, [streams.starts, episode]);
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };

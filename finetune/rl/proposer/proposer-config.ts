@@ -5,23 +5,26 @@ import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
+import { deriveSeeds } from '../../../src/random/generator.js';
 import { controlNames } from '../../../src/search/controls.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
 import {
+  type Collection,
   collectionKind,
+  type Layer,
   layerProblems,
   layerSchema,
+  layersOf,
   locatedIn,
   type Reserved,
   tasksSchema,
   withLayers,
 } from '../../../src/studies/collection/collection-config.js';
-import { checkCollection } from '../../../src/studies/collection/collection-plan.js';
+import { checkCollection, configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 import { readTrainingSettings } from '../../train/train-config.js';
 import { learningSettings } from '../learning/settings.js';
-import { runPlans } from './run-plans.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -215,3 +218,50 @@ export function modulePaths(config: ProposerConfig): readonly string[] {
   const ofRewards = termsOf(config.reward).flatMap((term) => (term.kind === 'module' ? [term.path] : []));
   return [...new Set([...ofRuns, ...ofRewards])];
 }
+
+/** The settings that determine the runs. */
+interface RunSettings {
+  readonly experiment: Layer;
+  readonly tasks: Tasks;
+  readonly heldOut: Tasks;
+  /** Directory of the model. */
+  readonly model: string;
+  readonly seed: number;
+  readonly evaluation: { readonly runs: number };
+}
+
+type Tasks = z.output<typeof tasksSchema>;
+
+interface RunPlans {
+  readonly training: Collection;
+  readonly heldOut: Collection;
+}
+
+/** First spawn keys below the seed. */
+const streams = { training: 20, heldOut: 21 } as const;
+
+/** @param locate adds the location in the file to problems with a run's config */
+export function runPlans(
+  { experiment, heldOut, model, seed, tasks }: RunSettings,
+  locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,
+): RunPlans {
+  const plan = (list: 'tasks' | 'heldOut', layers: Tasks, stream: number): Collection => ({
+    output: '',
+    runs: 1,
+    seed: deriveSeeds(seed, [stream], 1)[0]!,
+    experiment,
+    tasks: layersOf(layers),
+    proposers: [{ weight: 1, layer: { model: { provider: 'local', path: model } } }],
+    locate: (error, task) => locate(error, list, task),
+  });
+  return {
+    training: plan('tasks', tasks, streams.training),
+    heldOut: plan('heldOut', heldOut, streams.heldOut),
+  };
+}
+
+export const configOf = (plan: Collection, number: number): Config =>
+  configOfRun(plan, drawRun(plan, number));
+
+export const heldOutRuns = (config: RunSettings): readonly Config[] =>
+  Array.from({ length: config.evaluation.runs }, (_, number) => configOf(runPlans(config).heldOut, number));

@@ -5,15 +5,17 @@ import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { Collection } from '../../../src/studies/collection/collection-config.js';
-import type { Group } from '../learning/episode.js';
-import type { Sampler } from '../learning/reply.js';
-import type { RlTask } from '../learning/task.js';
-import { type PlayedBaseline, playBaselines } from './baselines.js';
-import { episodeOfCandidate, type OpenedTerm, rewardsOf } from './candidates.js';
-import { openReward } from './open-reward.js';
+import type { Group, RlTask, Sampler } from '../learning/episode.js';
 import type { ProposerConfig } from './proposer-config.js';
-import { configOf, heldOutRuns, runPlans } from './run-plans.js';
-import { openRun, type RunState, type RunUnderway } from './run-underway.js';
+import { configOf, heldOutRuns, runPlans } from './proposer-config.js';
+import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
+import {
+  openRun,
+  type PlayedBaseline,
+  playBaselines,
+  type RunState,
+  type RunUnderway,
+} from './run-in-flight.js';
 
 /** A run in flight with its number in the plan. */
 interface Slot {

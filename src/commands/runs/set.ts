@@ -34,7 +34,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       alternatives: ['iterations=200', 'limits.calls=500', 'target=475'],
     });
   const { steerRuns } = await import('../../archive/steer-runs.js');
-  const { readChanges } = await import('../../experiment/control/control.js');
+  const { readChanges } = await import('../../experiment/run-commands.js');
   const check = (path: string) => {
     if (readChanges(path, overrides).changes.length > 0) return;
     throw new UserError({ field: 'overrides', value: overrides.join(' '), message: 'is so already' });

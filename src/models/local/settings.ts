@@ -16,9 +16,8 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
 /**
- * The directory of a model or an adapter named in a config or an argument: inside the package for `package:…`,
- * otherwise relative to `cwd` if given. For the directory of a training run, returns the adapter or model in it.
- * @param field that named it
+ * The directory of a model or adapter: inside the package for `package:…`, otherwise relative to `cwd`; for a training
+ * directory, the adapter or model in it.
  * @throws UserError if the package has no such directory
  */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {

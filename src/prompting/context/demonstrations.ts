@@ -11,7 +11,6 @@ export interface Demonstration {
   readonly return?: number | undefined;
   /** Number of steps in the whole episode. */
   readonly length: number;
-  /** In order. */
   readonly steps: readonly DemonstratedStep[];
 }
 
@@ -59,10 +58,7 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/**
- * @param ofReturns `memory.digits`
- * @returns null if there are none, as templates expect
- */
+/** `ofReturns`: `memory.digits`. Null if there are none, as templates expect. */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,

@@ -6,7 +6,6 @@ const count = z.int().min(0);
 const flag = z.boolean();
 const text = z.string();
 
-/** What the feedback is about. */
 const seenSchema = z.strictObject({
   iteration: count.describe('The iteration of the evaluation, from 1'),
   evaluated: z

@@ -22,8 +22,8 @@ const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
 /**
- * Parses what a person typed: `4`, a remark, or both as `4: too jerky`; an empty line skips. If a number may
- * or may not be a rating, asks again. `: 3 falls` is the remark `3 falls`.
+ * Parses what a person typed: `4`, a remark, or `4: too jerky`; an empty line skips. Asks again if a number may or may
+ * not be a rating; `: 3 falls` is a remark.
  */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
@@ -67,8 +67,7 @@ type Reading =
   | { readonly ok: false; readonly failure: ParseFailure };
 
 /**
- * Parses a model's reply with the lines `rating: 4` and `remark: …`, in any order, possibly surrounded by
- * text; one of the two may be missing. The first of several counts. A remark that is too long is cut.
+ * Parses the lines `rating: 4` and `remark: …` of a reply; one may be missing, the first counts, long remarks are cut.
  */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);

@@ -1,7 +1,6 @@
 /**
- * The variables available to prompt templates. These schemas are the single definition: the TypeScript types,
- * the template checks and the list in `prompts/README.md` are all derived from them. Numbers that are
- * displayed but not compared are already formatted as text; optional values are null, never missing.
+ * The variables of prompt templates: types, template checks and the list in `prompts/README.md` derive from these
+ * schemas. Numbers that are only displayed are formatted as text; optional values are null, never missing.
  */
 import { z } from 'zod';
 import { demonstratedSchema } from './demonstrations.js';
@@ -340,4 +339,3 @@ export type FailureContext = z.output<typeof failureSchema>;
 export type TaskContext = z.output<typeof taskContextSchema>;
 export type ProgressContext = z.output<typeof progressSchema>;
 export type PromptContext = z.output<typeof promptContextSchema>;
-export type CorrectionContext = z.output<typeof correctionContextSchema>;

@@ -1,6 +1,6 @@
 /** Environments of this program, played by `openenv:` through its own server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localArena, remoteArena } from '../../../src/agents/arena.js';
+import { localArena, remoteArena } from '../../../src/agents/player.js';
 import { makeEnvironment, openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote } from '../../../src/environments/remote/remote-environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';

@@ -3,11 +3,10 @@ import { createGenerator, shuffled } from '../../../../src/random/generator.js';
 import { dot } from '../../../../src/search/linear-algebra.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
-import type { HeadSlope } from '../network/head.js';
 import type { NumericNetwork } from '../network/network.js';
-import type { NumericPolicy } from '../network/policy.js';
-import type { Batch } from './batch.js';
-import { valueLoss } from './value-function.js';
+import type { HeadSlope, NumericPolicy } from '../network/policy.js';
+import type { Batch } from './values.js';
+import { valueLoss } from './values.js';
 
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */

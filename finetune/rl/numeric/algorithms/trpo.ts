@@ -4,9 +4,8 @@
  */
 
 import { dot, plus } from '../../../../src/search/linear-algebra.js';
-import type { Distributions } from '../network/head.js';
-import type { NumericPolicy } from '../network/policy.js';
-import type { Batch } from './batch.js';
+import type { Distributions, NumericPolicy } from '../network/policy.js';
+import type { Batch } from './values.js';
 
 export interface TrpoSettings {
   /** δ, in nats. */

@@ -1,13 +1,9 @@
-/**
- * How each model family interprets its `config.json`: keys read in addition to the common ones, defaults (as
- * in Transformers 5), and options of the decoder.
- */
+/** How each family reads its `config.json`: additional keys, defaults (as in Transformers 5), and decoder options. */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
-import { gpt2 } from './gpt2-family.js';
-import { lfm2, qwen35 } from './recurrent-families.js';
+import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
@@ -98,7 +94,6 @@ const plainInWindows =
     ...(type === 'sliding_attention' && { rope_scaling: null }),
   });
 
-/** By `model_type`. */
 export const families: Readonly<Record<string, Family>> = {
   llama: { keys: [], activation: 'silu', biases: 'all' },
   mistral: {

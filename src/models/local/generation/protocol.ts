@@ -29,21 +29,14 @@ export interface GenerateJob {
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
-  /** Maximum length of an answer in tokens. */
   readonly maxTokens: number;
   /** Completed by the model's own recommendation. */
   readonly sampling: SamplingChoice;
-  /** Texts that end an answer. */
   readonly stop: readonly string[];
-  /** Whether to return the log-probability of each token. */
   readonly logProbabilities: boolean;
-  /** Whether to return `sampledLogProbabilities`. */
   readonly sampledLogProbabilities?: boolean;
-  /** Grammar that answers must follow. */
   readonly grammar?: AnswerGrammar;
-  /** The answer must be one of these texts. */
   readonly choices?: readonly string[];
-  /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[];
   /** Jobs only continue prompts of jobs with the same name. */
   readonly conversation?: string;
@@ -56,15 +49,9 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural log-probabilities, one per token, under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /**
-   * The same at the sampling temperature, normalised over the tokens that a constraint allows, before any
-   * filtering; present if requested.
-   */
+  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /**
-   * For each token, the set it was chosen from if a constraint allowed only some; accompanies
-   * `sampledLogProbabilities`.
-   */
+  /** For each token, the ids that a constraint allowed, or null for all; accompanies `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
@@ -82,7 +69,6 @@ export interface JobResult extends Generation {
   readonly residentBytes: number;
 }
 
-/** Where and how the model was loaded. */
 export interface LoadReport {
   readonly device: string;
   readonly threads: number;

@@ -45,10 +45,7 @@ export const linearModules: readonly string[] = [
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/**
- * An adapter's change to one module: W becomes W + scale·B·A. If `magnitude` is present, it gives the lengths
- * of the resulting rows.
- */
+/** An adapter's change to one module: W becomes W + scale·B·A, with rows of the lengths `magnitude` if present. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -67,18 +64,14 @@ export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
 }
 
 /**
- * @param directory with `adapter_config.json` and `adapter_model.safetensors`
- * @param ignoredKeys keys of adapter_config.json to treat as absent
- * @throws UserError if it contains no LoRA adapter, an unsupported variant, or missing or non-finite numbers
+ * Reads a PEFT directory, treating `ignoredKeys` as absent.
+ * @throws UserError for a variant or numbers that can't be used
  */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }
 
-/**
- * Opens an adapter for the given model.
- * @throws UserError like `readAdapter`, and if it doesn't fit the model
- */
+/** Opens an adapter for the given model. @throws UserError like `readAdapter`, and if it doesn't fit */
 export function openAdapter(
   directory: string,
   config: DecoderConfig,

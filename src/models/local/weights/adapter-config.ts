@@ -1,9 +1,10 @@
 /** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
+
+import { createContext, runInContext } from 'node:vm';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../storage/files.js';
 import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
-import { fullMatches, PatternError } from './python-pattern.js';
 
 export interface LoraScaling {
   readonly rank: number;
@@ -53,9 +54,8 @@ const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
 /**
- * @param file named in errors
- * @param ignoredKeys keys to treat as absent
- * @throws UserError naming every key that is set and unknown, or asks for something unsupported
+ * Parses `adapter_config.json`, treating `ignoredKeys` as absent.
+ * @throws UserError naming unknown or unsupported keys
  */
 export function parseAdapterConfig(
   raw: unknown,
@@ -78,11 +78,7 @@ export function parseAdapterConfig(
       field: 'target_modules',
       message: 'is missing: nothing says what is changed',
     });
-  const scaling = {
-    rank: fields.r,
-    alpha: fields.lora_alpha,
-    rankStabilized: fields.use_rslora ?? false,
-  };
+  const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
     ...scaling,
     base: fields.base_model_name_or_path ?? undefined,
@@ -94,11 +90,7 @@ export function parseAdapterConfig(
       return new Map(
         targets.map((module) => [
           module,
-          {
-            ...scaling,
-            rank: ranks.get(module) ?? scaling.rank,
-            alpha: alphas.get(module) ?? scaling.alpha,
-          },
+          { ...scaling, rank: ranks.get(module) ?? scaling.rank, alpha: alphas.get(module) ?? scaling.alpha },
         ]),
       );
     },
@@ -109,8 +101,7 @@ export function parseAdapterConfig(
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
 /**
- * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that
- * on loading.
+ * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats that on loading.
  */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
@@ -213,4 +204,85 @@ function matching(
       remedy: 'write it plainer, or list the modules by their names',
     });
   }
+}
+
+/**
+ * PEFT's patterns have the syntax of Python's `re`. Syntax that means the same in JavaScript is translated, anything
+ * else refused. Patterns are untrusted, so matching has a time limit.
+ */
+
+/** The pattern can't be used; the message says why. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+const longest = 2000;
+
+const milliseconds = 500;
+
+/** Patterns are matched in this context, where they can be interrupted. */
+let place: ReturnType<typeof createContext> | undefined;
+
+/** Whether each text matches as a whole (`re.fullmatch`). @throws PatternError if the pattern can't be used */
+export function fullMatches(pattern: string, texts: readonly string[]): readonly boolean[] {
+  const { source, flags } = javaScriptPattern(pattern);
+  try {
+    place ??= createContext({});
+    Object.assign(place, { pattern: new RegExp(`^(?:${source})$`, flags), texts: [...texts] });
+    return runInContext('texts.map((text) => pattern.test(text))', place, {
+      timeout: milliseconds,
+    }) as boolean[];
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new PatternError('it is no pattern that can be read here');
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
+      throw new PatternError('it takes too long to be matched');
+    throw error;
+  }
+}
+
+/** Tokens with different meanings, longer ones first. A character class is one token. */
+const token =
+  /^\(\?[aimsuxL]+\)|\(\?P<(?=[A-Za-z_])|\(\?(?:[:=!]|<[=!])|\(\?|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{,|[\s\S]/g;
+
+/** Escapes with the same meaning in both languages. */
+const sharedEscape = /^\\(?:[dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
+
+function javaScriptPattern(pattern: string): { source: string; flags: string } {
+  if (pattern.length > longest) throw new PatternError(`it is longer than ${longest} characters`);
+  let flags = 'u';
+  const parts = (pattern.match(token) ?? []).map((part): string => {
+    if (/^\(\?[a-zA-Z]+\)$/.test(part)) {
+      flags += flagsOf(part.slice(2, -1));
+      return '';
+    }
+    if (part === '(?P<') return '(?<';
+    if (part === '(?') throw new PatternError('it has a group of a kind that only Python knows');
+    if (part === '{,') return '{0,';
+    if (part === '\\A') return '^';
+    if (part === '\\Z') return '$';
+    if (part.startsWith('\\')) return escapeOf(part);
+    return part.startsWith('[') && part.length > 1 ? classOf(part) : part;
+  });
+  return { source: parts.join(''), flags };
+}
+
+/** Texts are a single line of ASCII, so `a`, `m`, `s` and `u` have no effect. */
+function flagsOf(letters: string): string {
+  if (/[^aimsu]/.test(letters)) throw new PatternError(`it has the flags ${letters}`);
+  return letters.includes('i') ? 'i' : '';
+}
+
+/** With the `u` flag, JavaScript only allows escaping characters that have a special meaning. */
+function escapeOf(part: string): string {
+  if (!sharedEscape.test(part)) throw new PatternError(`${part} means something else in Python`);
+  return /^\\[^A-Za-z0-9^$\\.*+?()[\]{}|/]$/.test(part) ? part.slice(1) : part;
+}
+
+function classOf(part: string): string {
+  const [, begin, inner] = /^(\[\^?)([\s\S]*)\]$/.exec(part)!;
+  const translated = inner!.replace(/\\[\s\S]|[\s\S]/g, (one, at) => {
+    if (one.startsWith('\\')) return one === '\\-' ? one : escapeOf(one);
+    return one === '[' || (one === ']' && at === 0) ? `\\${one}` : one;
+  });
+  return `${begin}${translated}]`;
 }

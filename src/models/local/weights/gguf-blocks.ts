@@ -1,21 +1,18 @@
 /**
- * The blocks of GGUF's quantised tensors and how to decode them: value = scale·(code − middle) + offset.
- * Layouts from ggml-quants.c of llama.cpp; d, m and dmin are float16.
+ * GGUF's quantised blocks: value = scale·(code − middle) + offset. Layouts from llama.cpp's ggml-quants.c; d, m, dmin
+ * are float16.
  */
 import { type Bits, halfToFloat } from './quantization.js';
 
 /** How the values of a type are packed for the runtime's quantised products. */
 export interface Packing {
   readonly bits: Bits;
-  /** Number of weights that share a scale. */
   readonly block: 16 | 32 | 128;
-  /** Whether a block also has an offset. */
   readonly offset: boolean;
 }
 
 export interface BlockType {
   readonly dtype: string;
-  /** Number of the type in the format. */
   readonly number: number;
   /** Number of values in a block, and its size in bytes. */
   readonly elements: number;
