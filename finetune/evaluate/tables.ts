@@ -12,7 +12,7 @@ import { formatReturn, formatShare, formatSigned, plural } from '../../src/forma
 import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
-import type { Verdict } from '../../src/statistics/verdict.js';
+import type { Verdict } from '../../src/statistics/tests.js';
 import {
   type ArmComparison,
   type ArmSummaries,

@@ -2,8 +2,14 @@
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs } from '../statistics/paired.js';
-import { welchTest } from '../statistics/tests.js';
-import { fewestForVerdict, type Judged, type Tested, type Verdict, verdicts } from '../statistics/verdict.js';
+import {
+  fewestForVerdict,
+  type Judged,
+  type Tested,
+  type Verdict,
+  verdicts,
+  welchTest,
+} from '../statistics/tests.js';
 import { refusal, sameSetting } from './comparability.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import { groupedBy, type RunGroup } from './run-groups.js';

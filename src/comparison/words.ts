@@ -9,7 +9,7 @@ import {
   plural,
 } from '../format/numbers.js';
 import { smallest } from '../statistics/descriptive.js';
-import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
+import { fewestForVerdict, type Verdict } from '../statistics/tests.js';
 import type { GroupDifference } from './differences.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 

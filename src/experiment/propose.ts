@@ -20,7 +20,7 @@ import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
 import type { Task } from '../search/control.js';
-import { movedAway, nearestTried } from '../search/novelty.js';
+import { movedAway, nearestTried } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import {
   type Answerer,

@@ -12,7 +12,7 @@ import type { GameRecord } from '../runs/events.js';
 import { describeReason } from '../runs/facts.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
-import { type Judged, verdicts } from '../statistics/verdict.js';
+import { type Judged, verdicts } from '../statistics/tests.js';
 import { replaceFile } from '../storage/files.js';
 import { loadPlayConfig } from './play-config.js';
 import { gamesOf } from './play-games.js';

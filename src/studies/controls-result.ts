@@ -9,7 +9,7 @@ import type { ControlName } from '../search/controls.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
-import { verdicts } from '../statistics/verdict.js';
+import { verdicts } from '../statistics/tests.js';
 import type { StudyArm, StudyPlan, StudyRun } from './study.js';
 
 export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };

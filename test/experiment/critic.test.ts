@@ -15,7 +15,7 @@ import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { Task } from '../../src/search/control.js';
 import { findControl } from '../../src/search/controls.js';
-import { distanceOf } from '../../src/search/novelty.js';
+import { distanceOf } from '../../src/search/moves.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
 

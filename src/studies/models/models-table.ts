@@ -11,7 +11,7 @@ import {
   signed,
 } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
-import { fewestForVerdict } from '../../statistics/verdict.js';
+import { fewestForVerdict } from '../../statistics/tests.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Whole percents: intervals from a few histories are too wide for decimals to matter. */

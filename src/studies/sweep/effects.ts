@@ -2,7 +2,7 @@
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
-import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
+import { fewestForVerdict, type Judged, verdicts } from '../../statistics/tests.js';
 import { regression } from './regression.js';
 import type { Setting, SweptKey } from './settings.js';
 

@@ -1,5 +1,5 @@
 /** Ordinary least squares with intervals. */
-import { cholesky, inverseOfProduct, invertTriangle } from '../../search/triangular.js';
+import { cholesky, inverseOfProduct, invertTriangle } from '../../search/linear-algebra.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { sum } from '../../statistics/descriptive.js';
 import { studentQuantile975, studentTwoSided } from '../../statistics/distributions.js';

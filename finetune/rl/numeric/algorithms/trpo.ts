@@ -3,7 +3,7 @@
  * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
  */
 
-import { dot, plus } from '../../../../src/search/vectors.js';
+import { dot, plus } from '../../../../src/search/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
 import type { Batch } from './values.js';
 

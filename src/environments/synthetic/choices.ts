@@ -1,12 +1,12 @@
-import type { RandomGenerator } from '../../../random/generator.js';
-import type { DiscreteSpace, Observation, Task, TaskStep } from '../../environment.js';
-import { chance, type Draw, integerBetween, logUniform, permutation } from '../distributions.js';
-import { drawUnits } from '../landscape.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
+import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
+import { drawUnits } from './landscape.js';
 
 /**
- * 6 to 64 questions, asked one after another, each with the same few possible answers. Either all answers together earn
- * a reward at the end (S. Kauffman's NK model: the contribution of an answer depends on up to three others), or each
- * correct answer earns 1 and the first wrong one ends the episode. Observation: the number of the question.
+ * 6 to 64 questions with a few possible answers each. Either all answers together earn a reward at the end (S.
+ * Kauffman's NK model: an answer's contribution depends on up to three others), or each correct one earns 1 and the
+ * first wrong one ends the episode. Observation: number of the question.
  */
 export const drawChoices: Draw<{
   readonly states?: number | undefined;

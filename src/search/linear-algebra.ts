@@ -1,15 +1,20 @@
-/**
- * Cholesky factors stored in rows of n numbers. A library's matrices were 4 to 10 times slower in the hot
- * loop of a fit.
- */
+/** Vectors, and Cholesky factors stored in rows of n numbers: 4 to 10 times faster in a fit than a library's matrices. */
+/** Runs over the elements of `a`, which may be shorter than `b`. */
+export function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
+}
+
+/** a + factor·b */
+export function plus(a: Float64Array, factor: number, b: Float64Array): Float64Array {
+  return a.map((value, i) => value + factor * b[i]!);
+}
 
 /** A lower triangular or symmetric matrix; element (i, j) is at i·n + j. */
 export type Square = Float64Array;
 
-/**
- * L with L·Lᵀ = K; entries above the diagonal are 0.
- * @returns undefined if K is not positive definite
- */
+/** L with L·Lᵀ = K; entries above the diagonal are 0. @returns undefined if K is not positive definite */
 export function cholesky(matrix: Square, n: number): Square | undefined {
   const factor = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
