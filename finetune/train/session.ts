@@ -7,9 +7,9 @@ import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/conte
 import { openPage } from '../../src/base/open-page.js';
 import { Control } from '../../src/experiment/run-commands.js';
 import { formatDuration } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
-import { shellWord } from '../../src/format/one-line.js';
 import type { Page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';

@@ -1,8 +1,13 @@
 /** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
-import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
-import { remedyOfReserved } from '../models/hosted/openai-access.js';
+import {
+  hasSecretQuery,
+  isVariableName,
+  noVariable,
+  remedyOfReserved,
+  secretQuery,
+} from '../models/hosted/openai-access.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
 import { findControl } from '../search/controls.js';

@@ -1,7 +1,7 @@
 /** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
 
-import { evaluationsOf } from '../config/critic.js';
 import type { Config } from '../config/config.js';
+import { evaluationsOf } from '../config/critic.js';
 import { isByControl, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
