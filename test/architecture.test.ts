@@ -103,9 +103,9 @@ describe('circles', () => {
   });
 });
 
-it('is drawn in the README, a line a room, in the order of the rooms', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const tree = readme.slice(readme.indexOf('## The code')).split('```')[1]!;
+it('is drawn in docs/design.md, one line per room, in the order of the rooms', () => {
+  const design = readFileSync(join(root, 'docs', 'design.md'), 'utf8');
+  const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
     const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;
     return [...lines.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name!);
