@@ -171,7 +171,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }
 
-/** Parses a list such as `0,4,16`. */
 function counts(option: string, text: string): readonly number[] {
   return text
     .split(',')

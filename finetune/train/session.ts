@@ -44,7 +44,6 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-/** Hooks for the training loop. */
 export interface SessionHooks<E> {
   onEvent(event: E): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
@@ -53,7 +52,6 @@ export interface SessionHooks<E> {
   rest(): Promise<void>;
 }
 
-/** A configured training. */
 export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   extends Omit<Recording<Timed<E>>, 'page'> {
   readonly command: 'train' | 'rl';
@@ -62,7 +60,6 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   readonly about: Omit<Training, 'outcome'>;
   /** @param command resumes the run */
   page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
-  /** Shows a metric on the terminal. */
   show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
   /** @param metrics returns those of the whole run */
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
@@ -72,7 +69,6 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   summary(trained: T): object;
   /** Figures for the terminal, after the number of steps and the time. */
   figures(trained: T): readonly string[];
-  /** More lines for the terminal. */
   more?(trained: T): readonly string[];
   /** Settings that use the result, as shown on the command line. */
   use?(result: string): string;
@@ -89,10 +85,7 @@ export interface SessionSummary {
   readonly output: string;
 }
 
-/**
- * Starts training, or resumes it from an existing checkpoint. Returns the exit code. E must include
- * `ControlledTraining`.
- */
+/** Starts or resumes training. Returns the exit code. E must include `ControlledTraining`. */
 export async function runTraining<E extends LoggedEvent, T extends Trained>(
   job: TrainingJob<E, T>,
   args: TrainingArguments,
@@ -159,7 +152,6 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
-/** Trains, updating the record and the display. */
 async function recorded<E extends LoggedEvent, T extends Trained>(
   job: TrainingJob<E, T>,
   record: TrainingRecord<Timed<E>>,
@@ -218,7 +210,6 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   }
 }
 
-/** Starts the progress line of a training. */
 export function beginProgress(
   progress: Progress,
   { step, totalSteps }: { readonly step: number; readonly totalSteps: number },
