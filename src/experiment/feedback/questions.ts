@@ -11,8 +11,12 @@ import type { ChatMessage, Completion, LanguageModel } from '../../models/langua
 import { receivedText } from '../../models/secrets.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
-import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
-import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
+import {
+  type FeedbackContext,
+  readFeedback,
+  readTyped,
+  type Said,
+} from '../../prompting/context/feedback.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
