@@ -24,7 +24,6 @@ export interface Column<Row> {
 
 export type Cell = string | number | null | undefined | Estimate | Marked;
 
-/** A number, with its 95% interval if there is one. */
 interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
@@ -35,7 +34,6 @@ interface Marked {
   readonly text: string;
   /** Explains the text: in parentheses, or on a page below it. */
   readonly detail?: string | undefined;
-  /** Link and class, on pages. */
   readonly href?: string;
   readonly mark?: string;
   /** Program text, formatted as code in Markdown and on pages. */

@@ -1,6 +1,5 @@
 import { png } from '../../render/png.js';
 
-/** Red, green, blue and opacity, each 0 … 255. */
 export type Rgba = readonly [number, number, number, number];
 
 /** A PNG as a data URI; `pixels` are palette indices, row by row. */
@@ -48,7 +47,6 @@ export function divergingIndex(value: number, scale: number): number {
   return value < 0 && level > 0 ? steps + level : level;
 }
 
-/** From transparent to opaque. */
 export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1 }, (_, i): Rgba => {
   const [r, g, b] = sequential;
   return [r, g, b, Math.round((i / steps) * 255)];

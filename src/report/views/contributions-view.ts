@@ -3,7 +3,6 @@ import { formatCost, formatCount, formatNumber, formatReturn, plural } from '../
 import { barCell } from '../charts/plot.js';
 import type { FeedbackFigures, MemberFigures, RevisionFigures } from '../data/contributions.js';
 
-/** Contributions of the portfolio members; undefined for a run without members. */
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {
   if (figures.length === 0) return undefined;
   return html`<div class="scroll" tabindex="0"><table class="failures members">
@@ -20,7 +19,6 @@ ${barCell(share, `${Math.round(100 * share)} %`)}
 <td class="number" data-label="mean return">${value(mean)}</td><td class="number" data-label="best">${value(best)}</td></tr>`;
 }
 
-/** What the critic contributed; undefined for a run without one. */
 export function criticView(figures: RevisionFigures | undefined): Html | undefined {
   if (figures === undefined) return undefined;
   const { calls, change, cost, distance, tokens } = figures;

@@ -90,7 +90,6 @@ export class UsageByIteration {
     this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true, isTimed)]);
   }
 
-  /** One per iteration, starting with the first. */
   get totals(): readonly UsageTotals[] {
     return Array.from(this.#usage, (own = addUsage([])) => own);
   }
@@ -98,7 +97,6 @@ export class UsageByIteration {
 
 /** What one bar shows: an iteration or, if there are too many, several consecutive ones. */
 interface Span extends UsageTotals {
-  /** 1-based. */
   readonly first: number;
   readonly last: number;
 }
