@@ -192,8 +192,3 @@ export function coordinate(value: number): string {
 export function percent(share: number): string {
   return `${Math.round(share * 100_000) / 1000}%`;
 }
-
-export function barCell(share: number, label?: string): Html {
-  const text = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
-  return html`<td class="bar-cell"><svg width="100%" height="12" ${text}><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
-}

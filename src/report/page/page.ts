@@ -31,7 +31,7 @@ export interface Page {
 }
 
 export const pageStyle = (): string =>
-  [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
+  [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
 
 export const pageScript = (): string => file('browser.js');
 

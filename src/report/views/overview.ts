@@ -195,8 +195,9 @@ export function versionTable(manifest: Manifest): Html {
     ['fingerprint of the config', manifest.fingerprint],
     ['hash of the prompt templates', manifest.prompts],
   ];
-  return html`<div class="scroll" tabindex="0"><table class="versions"><tbody>${rows.map(
-    ([name, value]) =>
-      value !== undefined && html`<tr><th scope="row">${name}</th><td><code>${value}</code></td></tr>`,
-  )}</tbody></table></div>`;
+  const known = rows.filter(([, value]) => value !== undefined);
+  return htmlTable(known, [
+    text('', ([name]) => name),
+    text('', ([, value]) => ({ text: value ?? '', code: true })),
+  ]);
 }
