@@ -9,7 +9,7 @@ import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** A command with what another part of the program provides. */
+/** A command with a part that another module provides. */
 const supplied = <Options, Part>(
   {
     execute,
@@ -25,7 +25,7 @@ const supplied = <Options, Part>(
   execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
 });
 
-/** Commands under the headings of `policyloop --help`. A command's file is loaded when it is named. */
+/** Commands by heading of `policyloop --help`. A command's file is loaded when the command is named. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
   [
     'Run experiments',
@@ -195,7 +195,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
 
 export const commands = sections.flatMap(([, listed]) => listed);
 
-/** What `policyloop --help` prints. */
 export function overview(): string {
   const blocks = sections.map(([heading, listed]) => {
     const lines = listed.map(
@@ -212,7 +211,7 @@ export function overview(): string {
   ].join('\n\n');
 }
 
-/** What bare `policyloop` prints. */
+/** Output of `policyloop` without arguments. */
 export const greeting = `policyloop: a language model reads the replay buffer and proposes better policies.
 
   policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
@@ -222,7 +221,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
                                        use your own model, here one served by Ollama
   policyloop --help                    list all commands`;
 
-/** A command by its words, with the values of the arguments that are not given. */
+/** A command by its words, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
@@ -237,7 +236,7 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The command that the first words name, or the group of commands (then without `command`); `path` is its words. */
+/** The command or group that the first words name; `path` is these words. */
 export function namedCommand([first, second]: readonly string[]):
   | { readonly path: string; readonly command: ListedCommand | undefined }
   | undefined {
@@ -251,13 +250,12 @@ export function namedCommand([first, second]: readonly string[]):
   return { path: command ? `${first} ${second}` : first, command };
 }
 
-/** The options that a command declares. */
 export async function declaredOptions([, , load]: ListedCommand): Promise<DeclaredOptions> {
   const declared = (await load()).options(yargs([])) as unknown as { getOptions(): DeclaredOptions };
   return declared.getOptions();
 }
 
-/** Kinds of ready configs that a command takes; `run` and all others take experiments. */
+/** Kinds of bundled configs that a command takes; all others take experiments. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],
@@ -267,9 +265,9 @@ const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
 };
 
 /**
- * What the last word of a command line may become: a command, an option, the name of a run or of a ready config. Empty
- * where a shell knows better, as for files.
- * @param words behind the program's name, the last of which may be empty
+ * Completes the last word of a command line with a command, an option, a run or a bundled config; empty for files,
+ * which the shell completes.
+ * @param words after the program's name; the last may be empty
  */
 export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {
   const current = words.at(-1) ?? '';

@@ -21,13 +21,12 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then what the games say together. */
+/** Events, then the results of all games. */
 export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
   'stopping after the answers under way (Ctrl-C again stops at once; nothing recorded is lost, policyloop resume goes on)';
 
-/** `policyloop play <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { playConfig } = await import('../play/run-play.js');
   return playConfig(args, context);

@@ -41,7 +41,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then the result of the run or of its repeats; with `--dry-run` the first prompt. */
+/** Events, then the result of the run or its repeats; with `--dry-run`, the first prompt. */
 export type Output =
   | (ShownEvent & { readonly run?: string })
   | RunResult
@@ -54,7 +54,6 @@ export type Output =
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
-/** `policyloop run <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {
     throw new UserError({

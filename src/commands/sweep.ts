@@ -36,7 +36,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the sweep, or how far it is; with `--dry-run` what it will take. */
+/** A line for each run, then the sweep or its progress; with `--dry-run`, the estimate. */
 export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';

@@ -31,7 +31,6 @@ export function checkConfig(config: Config): readonly Problem[] {
   return found.filter((problem) => problem !== undefined && problem !== false);
 }
 
-/** Keys that only apply to remote environments. */
 const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {

@@ -48,7 +48,6 @@ export const criticSchema = z.strictObject({
 
 export type CriticConfig = z.output<typeof criticSchema>;
 
-/** Number of revisions that a run requests. */
 export const revisionsOf = ({
   critic,
   iterations,
@@ -57,12 +56,11 @@ export const revisionsOf = ({
   readonly iterations: number;
 }): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));
 
-/** How many policies a run evaluates, including revisions and whoever proposes them. */
-
 /**
  * Number of evaluations that a run's limits allow.
  * @param warmup number of evaluations before its first proposal
  */
+
 export const budgetOf = (
   config: Parameters<typeof evaluationsOf>[0] & {
     readonly limits: { readonly evaluations?: number | undefined };
@@ -70,7 +68,6 @@ export const budgetOf = (
   warmup: number,
 ): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
 
-/** Evaluations of a run after its warm-up: its proposals and the critic's revisions. */
 export const evaluationsOf = (
   config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
 ): number => config.iterations * evaluatedEach(config) + revisionsOf(config);

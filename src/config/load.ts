@@ -116,7 +116,6 @@ export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
   return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
 };
 
-/** The source of settings without a file. */
 const emptySource: SettingsSource = {
   content: {},
   depth: () => 0,
@@ -212,7 +211,6 @@ function validated(input: unknown, where: Where = () => ({})): Config {
 /** Kinds of policies with too many parameters to propose. */
 const trainedKinds: readonly unknown[] = ['transformer'];
 
-/** @throws UserError for a policy that is an agent, whose parameters can't be proposed */
 function refuseAgent(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || policy.kind !== 'agent') return;
@@ -227,7 +225,6 @@ function refuseAgent(input: unknown, where: Where): void {
   });
 }
 
-/** @throws UserError for a policy that only reinforcement learning can train */
 function refuseTrained(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || !trainedKinds.includes(policy.kind)) return;

@@ -22,7 +22,6 @@ import {
   type SingleModelConfig,
 } from './model.js';
 
-/** The result of a check; false or undefined if there is no problem. */
 export type Found = Problem | false | undefined;
 
 /** A setting that changes nothing. */
@@ -120,7 +119,6 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
   ];
 }
 
-/** A config whose model isn't a portfolio. */
 type SingleConfig = Config & { readonly model: SingleModelConfig };
 
 /** The config is written to the run directory and the report, so it must not contain secrets. */

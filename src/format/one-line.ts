@@ -1,7 +1,6 @@
 /** Texts for files that other programs interpret line by line: scripts, Modelfiles, instructions. */
 import { UserError } from '../base/errors.js';
 
-/** Control characters, and characters that some readers treat as line breaks. */
 const breaking = /[\p{Cc}\u2028\u2029]/u;
 
 /**

@@ -9,13 +9,11 @@ export type Figure = string | { readonly text: string; readonly short?: string }
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
 
 interface ProgressLine {
-  /** In [0, 1]. */
   readonly share: number;
   readonly label: string;
   /** Example: `12/200`. */
   readonly count: string;
   readonly figures: readonly Figure[];
-  /** In milliseconds. */
   readonly elapsed?: number;
   /** Example: `3 min left`; undefined if unknown. */
   readonly left?: string | undefined;
@@ -59,14 +57,12 @@ export function fittedLine(
   return candidates.find((text) => stringWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
 }
 
-/** Number of recent updates used for the estimate. */
 const recentUpdates = 40;
 
 /** Estimates the remaining time from the pace of recent updates. */
 export class TimeLeft {
   #recent: readonly { readonly at: number; readonly value: number }[];
 
-  /** @param at milliseconds */
   constructor(at: number, value: number) {
     this.#recent = [{ at, value }];
   }

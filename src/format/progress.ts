@@ -15,7 +15,6 @@ export interface ProgressMode {
   readonly quiet?: boolean | undefined;
 }
 
-/** Work whose total is known. */
 interface Work {
   /** What is counted, such as `iteration`. */
   readonly label: string;
@@ -76,7 +75,6 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
-/** Longest silence without an explanation. */
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
@@ -135,7 +133,6 @@ class ProgressLines implements Progress {
   }
 }
 
-/** Milliseconds between redraws. */
 const drawingInterval = 100;
 
 class ProgressBar implements Progress {

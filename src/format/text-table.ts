@@ -7,7 +7,6 @@ import { padded, wrapped } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
-  /** Right-aligned columns. */
   readonly right: readonly boolean[];
   /** Columns that stay next to the previous one, such as intervals. */
   readonly joined: readonly boolean[];
@@ -41,7 +40,6 @@ function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: st
 
 const longestWord = (text: string) => largest(text.split(' ').map((word) => stringWidth(word)));
 
-/** Column indices of each block of the table. */
 function* blocksOf(
   joined: readonly boolean[],
   least: readonly number[],
@@ -62,7 +60,6 @@ function* blocksOf(
 const sum = (block: readonly number[], widths: readonly number[]) =>
   block.reduce((total, c) => total + widths[c]! + gap, -gap);
 
-/** Column widths of a block: starts with the natural ones and shrinks the widest until the block fits. */
 function shrunk(
   block: readonly number[],
   natural: readonly number[],

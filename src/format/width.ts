@@ -1,8 +1,6 @@
-/** Fits texts into the columns of a terminal. */
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
-/** Pads the text with spaces to `width` columns, before or after it. */
 export function padded(text: string, width: number, side: 'before' | 'after'): string {
   const spaces = ' '.repeat(Math.max(0, width - stringWidth(text)));
   return side === 'before' ? spaces + text : text + spaces;
@@ -24,6 +22,5 @@ export function wrapped(text: string, width: number): readonly string[] {
   });
 }
 
-/** Wraps a text at the width of the terminal; unchanged if there is no terminal. */
 export const fitted = (text: string, width: number | undefined): string =>
   width === undefined ? text : wrapped(text, width).join('\n');

@@ -19,8 +19,8 @@ import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * All that can be known of a config before it is run; what is wrong with it is an error among the findings.
- * @param offline asks no server, starts no program and imports no module
+ * Everything known about a config before it runs; problems are errors among the findings.
+ * @param offline contacts no server, starts no program and imports no module
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -44,7 +44,7 @@ export async function checkConfig(
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // A model that does not answer comes first: nothing else matters before that.
+      // A model that doesn't answer comes first.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
@@ -63,18 +63,17 @@ export async function checkConfig(
   }
 }
 
-/** What an import or an override did beyond what it says is in order, but has to be known. */
+/** Notes of imports and overrides. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** With their places in the file. */
+/** Adds places in the file. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );
 }
 
-/** How a local model samples, and where each setting comes from. */
 export function samplingFindings(config: ModelConfig): readonly Finding[] {
   const model = languageModelOf(config);
   if (model?.provider !== 'local') return [];
@@ -82,8 +81,8 @@ export function samplingFindings(config: ModelConfig): readonly Finding[] {
 }
 
 /**
- * The device that a local model will run on, and why the others can't be used. That the wanted one can't be is an error
- * of loading the model.
+ * The device that a local model will use, and why not the others. Loading the model reports a wanted device that is
+ * missing.
  */
 export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
   const model = languageModelOf(config);
@@ -98,14 +97,13 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
   return [found('model.device', [device, ...others].join('; '))];
 }
 
-/** An imported config is built before it is written: what it says has to be playable, whatever model will answer. */
-
 /**
- * Makes the environment, the policy and the first prompt of a config; its model is neither needed nor asked, and
- * demonstrations may come later.
- * @returns notes: what was built, and what may be wrong with it
- * @throws UserError where it can't be built, at the keys that it was imported from
+ * Builds the environment, the policy and the first prompt of an imported config before it is written. Its model is not
+ * needed; demonstrations may be added later.
+ * @returns notes on what was built, and warnings
+ * @throws UserError at the keys of the original config
  */
+
 export async function buildImport(
   loaded: LoadedConfig,
   env: Readonly<Record<string, string | undefined>>,

@@ -136,7 +136,6 @@ async function modelRuntime(): Promise<Check> {
   }
 }
 
-/** Long enough for a server on another machine. */
 const answerMs = 3000;
 
 async function ollama({ env, fetch }: Surroundings): Promise<Check> {
@@ -211,7 +210,6 @@ async function gymnasium(surroundings: Surroundings): Promise<Check> {
   }
 }
 
-/** Optional packages. */
 const optional = [
   ['@duckdb/node-api', 'policyloop query'],
   ['ifvms', 'TextWorld games in .z8 files'],

@@ -1,4 +1,4 @@
-/** Whether a policy that can be built can also do what its environment asks for. */
+/** Whether a policy can do what its environment asks for. */
 
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -17,7 +17,6 @@ import { largest, smallest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
 import type { PromptForecast } from './prompt-forecast.js';
 
-/** What is odd about the actions and the states that a policy can tell apart. */
 export function policyFindings(
   config: PolicyConfig,
   environment: EnvironmentSpec,
@@ -35,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** A range that was meant as action numbers: as in other programs, where a table for Nim holds 0 to 2. */
+/** A range that was probably meant as action numbers, as in other programs. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -69,7 +68,7 @@ const noEffect = (value: string, held: string) =>
     remedy: 'remove policy.low and policy.high, or set policy.form: values',
   });
 
-/** Listed actions beyond the bounds of a continuous space, or all on one side of it. */
+/** Listed actions that exceed the bounds of a continuous space, or cover only one side of it. */
 function actionFindings({ actions = [] }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   const { actionSpace: space, id } = environment;
   if (space.kind !== 'box') return [];
@@ -97,7 +96,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
   });
 }
 
-/** Bins that no observation falls into cost parameters and teach nothing. */
+/** Unreachable bins cost parameters and teach nothing. */
 function binFindings(
   bins: readonly BinEdges[],
   { observationSpace: space, id }: EnvironmentSpec,
@@ -116,9 +115,9 @@ function binFindings(
   });
 }
 
-/** Whether there is anything as far from what was tried as `novelty` asks for. */
-
-/** How far two random policies lie apart: the root of the mean of (x − y)²; for tables, the mean share of entries that differ. */
+/**
+ * Mean distance of two random policies: the root mean square of x − y; for tables, the share of entries that differ.
+ */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
 
@@ -139,8 +138,6 @@ export function noveltyFindings(
     }),
   ];
 }
-
-/** Whether limits leave room for anything. */
 
 export function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
   return [...evaluationFindings(assembly), ...costFindings(assembly), ...callFindings(assembly, forecast)];
@@ -177,7 +174,7 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
   ];
 }
 
-/** A price of 0 is a price, by which a limit of the cost is never reached. */
+/** With prices of 0, a cost limit has no effect. */
 function costFindings({ config }: Assembly): readonly Finding[] {
   const { critic, feedback, limits, model } = config;
   const limit = ['cost', 'perCall.cost', 'total.cost'].find(
@@ -203,8 +200,6 @@ function costFindings({ config }: Assembly): readonly Finding[] {
     }),
   ];
 }
-
-/** What is known of the episodes that prompts show. */
 
 /** @param first the first prompt */
 export function demonstrationFindings(

@@ -42,7 +42,6 @@ const { GIFEncoder } = createRequire(import.meta.url)('gifenc') as { GIFEncoder:
 const unchanged = 255;
 const shortestDelayMs = 20; // browsers slow down anything faster
 
-/** An animated picture file. */
 export interface Gif {
   readonly bytes: Uint8Array;
   readonly width: number;
@@ -89,7 +88,6 @@ export function gifAnimation(
   return { bytes: encoder.bytes(), width, height };
 }
 
-/** Draws the pictures of one animation. */
 export class Painter {
   /** Palette indices, row by row; the same array every time. */
   readonly pixels: Uint8Array;
@@ -113,7 +111,6 @@ export class Painter {
     this.palette = blends.palette;
   }
 
-  /** Draws a whole picture. */
   paint({ view, shapes }: Frame, caption: Caption): void {
     const { width, height, scene } = this.#layout;
     this.#raster.clip(0, 0, width, height);

@@ -1,9 +1,7 @@
-/** Still pictures as PNG files with a palette. */
 import { crc32, deflateSync } from 'node:zlib';
 import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 
-/** Maximum palette size at one byte per pixel. */
 const mostColours = 256;
 
 /**

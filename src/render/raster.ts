@@ -1,10 +1,8 @@
-/** Draws anti-aliased shapes on a raster of palette indices. */
 import type { Point, Role, Shape } from '../environments/frame.js';
 
 /** Scan lines per row of pixels. */
 const subRows = 4;
 
-/** In whole pixels; `right` and `bottom` are exclusive. */
 interface Area {
   readonly left: number;
   readonly top: number;
@@ -14,7 +12,6 @@ interface Area {
 
 /** The pixels of a picture: x points right and y down from the top left corner; pixel centres are at +0.5. */
 export class Raster {
-  /** One palette index per pixel, row by row. */
   readonly pixels: Uint8Array;
   readonly #width: number;
   readonly #height: number;
@@ -147,10 +144,8 @@ function crossingsOf(points: readonly Point[], first: number, end: number): read
   return lines;
 }
 
-/** The colours of a picture: for the page, its text, and each role. */
 export type Paint = Role | 'page' | 'writing' | 'note';
 
-/** Red, green and blue, each 0 … 255. */
 export type Rgb = readonly [number, number, number];
 
 /**

@@ -104,7 +104,6 @@ function captionFigures(animation: Animation, layout: Layout, clock: Clock): str
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
-/** The elements of the scene, background first. */
 function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
   const views = moments.map(({ frame }) => frame.view);
   const origin: Point = [views[0]!.min[0], views[0]!.max[1]];
@@ -159,7 +158,6 @@ function describe(track: Track, cameraMoves: boolean): DescribedTrack {
   return { track, shape, motion: stays('inView') ? 'in view' : 'moving' };
 }
 
-/** Shapes at rest in the world that the camera passes. */
 function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
   const { offsets, clock } = camera;
   const values = lasting(

@@ -7,7 +7,6 @@ import { colours, type Paint, paintOf } from './raster.js';
 import { baselineBelowMiddle } from './stroke-font.js';
 
 export interface Clock {
-  /** Number of moments in the loop. */
   readonly moments: number;
   readonly seconds: number;
 }
@@ -53,7 +52,6 @@ export function lasting<Value>(values: readonly Value[], { moments }: Clock): re
 export type Track = readonly (SvgShape | undefined)[];
 
 interface OpenTrack {
-  /** Its latest appearance. */
   shape: SvgShape;
   readonly shapes: (SvgShape | undefined)[];
   /** Whether it has moved in the world, and how often it was seen. */

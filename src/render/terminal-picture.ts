@@ -11,7 +11,6 @@ const narrowest = 34;
 const widest = 56;
 const gap = 2;
 
-/** Maximum number of colours in a picture. */
 const mostColours = 256;
 
 /** From an empty page to the darkest line. */

@@ -23,7 +23,6 @@ import type { RunData } from './data/proposals.js';
 import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
-/** One repeat, with the link from the group's report to its own. */
 export interface RepeatData {
   readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
@@ -35,7 +34,6 @@ const height = 320;
 export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
   page(groupPage(repeats, faults));
 
-/** The page content for repeats. */
 export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
@@ -109,7 +107,6 @@ function confirmedTile(confirmed: Summary | undefined): Html {
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
-/** Range of an episode's return; the repeats differ only in their seed. */
 const rangeOf = ([first]: readonly RepeatData[]): Interval =>
   first === undefined ? unbounded : returnRange(first.data.config.environment, first.data.config.evaluation);
 

@@ -1,4 +1,3 @@
-/** Formats a policy for the terminal. */
 import { formatParameter } from '../format/numbers.js';
 import { terminalTable, text } from '../format/table.js';
 import { layersOf, networkWeights } from '../policies/mlp.js';
@@ -68,7 +67,6 @@ interface Matrix {
   readonly title: string;
   readonly rows: readonly string[];
   readonly columns: readonly string[];
-  /** Index of its first weight. */
   readonly start: number;
 }
 

@@ -30,7 +30,6 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
  */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-/** The page content for a run. */
 export function runPage(data: RunData): Page {
   const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);

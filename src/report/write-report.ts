@@ -63,7 +63,6 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   return groupPage(repeats, faults);
 }
 
-/** What a report shows of an opened run, except its pictures. */
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
@@ -97,7 +96,6 @@ export function namedPolicies(
   return names;
 }
 
-/** The first episode of each notable policy. */
 async function animationsOf(
   { path, manifest, config, family, recorded }: OpenedRun,
   played: PolicyFamily | undefined,

@@ -12,12 +12,11 @@ export type HttpErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-/** The reply to a request that can't be met, in the form of OpenAI's API. */
+/** A failed request, in the form of OpenAI's API. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
   readonly type: HttpErrorType;
-  /** The field of the request that is wrong. */
   readonly param: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -34,18 +33,16 @@ export class HttpError extends Error {
     this.headers = detail.headers ?? {};
   }
 
-  /** Body of the response. */
   get body() {
     return { error: { message: this.message, type: this.type, param: this.param ?? null, code: null } };
   }
 }
 
-/** A request that can never be met as it is. */
 export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** The model's remedies name fields of a config; a client needs those of its request. */
+/** The model's remedies name config fields; a client needs those of its request. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['model.contextTokens', '--context-tokens of the server'],
@@ -56,7 +53,6 @@ function forClient(message: string): string {
   return inTermsOfRequests.reduce((text, [config, request]) => text.replaceAll(config, request), message);
 }
 
-/** The failure of a generation, as the client sees it. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof UserError)
@@ -72,11 +68,11 @@ export function httpErrorOf(error: unknown): HttpError {
 export const longestBody = 8 * 2 ** 20;
 
 /**
- * @param longest body in bytes
- * @throws HttpError when the body is longer or no JSON
+ * @param longest in bytes
+ * @throws HttpError if the body is too long or isn't JSON
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
-  // Browsers send other types across origins without asking first.
+  // Browsers send other types across origins without a preflight request.
   if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -107,7 +103,7 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= longest) return;
-      // The rest is read and dropped, so that the client can read the answer.
+      // Discards the rest, so that the client can read the answer.
       chunks = [];
       reject(tooLong(longest));
     });
@@ -131,14 +127,14 @@ export interface Address {
   readonly port: number;
 }
 
-/** Time for a client of this machine to send a whole request. The answer may take any time. */
+/** In milliseconds, to send a whole request; the answer may take any time. */
 const requestTimeout = 30_000;
 
 /**
  * Starts a server for programs of this machine.
- * @param respond its failure ends only the connection of the request
- * @param upgrade takes WebSockets; without it, requests for an upgrade are answered as any other
- * @param connections most connections at once
+ * @param respond if it fails, only the connection of the request ends
+ * @param upgrade handles WebSockets; without it, upgrade requests are answered like others
+ * @param connections maximum number at once
  * @throws UserError when the address can't be listened on
  */
 export async function startHttp(
@@ -171,9 +167,8 @@ export const requestLine = ({ method, url = '' }: IncomingMessage): string =>
   `${method} ${url.split('?', 1)[0]}`;
 
 /**
- * Watches the requests of a server.
- * @returns ends the server after the last answer to a whole request; connections that send nothing, or half a request,
- *   don't keep it open (Node's own time limits no longer end them once it is closed)
+ * @returns a function that ends the server after the last answer to a whole request. Connections that send nothing, or
+ * half a request, don't keep it open: Node's time limits no longer end them once it is closed.
  */
 export function endingOf(server: Server): () => Promise<void> {
   const open = new Set<IncomingMessage>();
@@ -199,11 +194,11 @@ export function endingOf(server: Server): () => Promise<void> {
 }
 
 /**
- * Keeps a server responsive: for each connection beyond the limit, closes the oldest one that isn't waiting for its answer,
- * such as one that sent nothing or doesn't read.
+ * Keeps a server responsive: for each connection beyond the limit, closes the oldest one that isn't waiting for an
+ * answer.
  */
 export function guardConnections(server: Server, most = 256): void {
-  /** Whether the server is busy for each connection, the oldest connection first. */
+  /** For each connection, oldest first, whether its answer is pending. */
   const isBusy = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     isBusy.set(socket, () => false);
@@ -218,7 +213,6 @@ export function guardConnections(server: Server, most = 256): void {
     server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }
 
-/** @returns the port */
 async function listen(server: Server, { host, port }: Address): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
@@ -242,7 +236,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Err
   }
 }
 
-/** @throws UserError unless it is a port, or 0 for a free one */
+/** @throws UserError unless it is a port, or 0 for any free one */
 export function requirePort(given: number): number {
   if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
   throw new UserError({
@@ -254,14 +248,14 @@ export function requirePort(given: number): number {
 }
 
 /**
- * Checks that a request comes from a program of this machine, or from a page of this server.
+ * Admits programs of this machine and pages of this server.
  *
- * Refuses web pages that a browser of this machine shows: their Origin differs, or the browser reports another site; if
+ * Refuses other web pages in a browser of this machine: their Origin differs, or the browser reports another site; if
  * their host name was made to resolve to this machine (DNS rebinding), the Host differs.
- * @param anySite admits links from other sites
+ * @param anySite admits links from other sites to a path
  * @returns the path, without the query: some programs put a key there
- * @throws HttpError with 403 for a Host or an Origin other than this server's own, 400 for two Hosts or a target that is
- *   neither a path nor an http URL (RFC 9112, 3.2.2)
+ * @throws HttpError with 403 for a foreign Host or Origin, 400 for two Hosts or a target that is neither a path nor an
+ * http URL (RFC 9112, 3.2.2)
  */
 export function requireLocal(
   { headers, headersDistinct, url = '' }: Pick<IncomingMessage, 'headers'> & Partial<IncomingMessage>,
@@ -294,7 +288,6 @@ function refused(header: string, value: string): HttpError {
   return new HttpError(403, 'permission_error', `requests with the ${header} "${value}" are not served`);
 }
 
-/** @throws HttpError with 405 for any other method */
 export function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {
   if (wanted.includes(method)) return;
   const allow = wanted.join(', ');

@@ -23,8 +23,7 @@ import {
 
 /**
  * Serves a loaded model.
- * @returns the base URL of the API, e.g. `http://127.0.0.1:8000/v1`; `finish` takes no more requests and waits for those in
- *   progress, `abort` ends those
+ * @returns the base URL of the API; `finish` completes pending requests, `abort` ends them
  * @throws UserError when the address can't be listened on
  */
 export async function startServer(options: ChatService & Address) {
@@ -77,7 +76,7 @@ function bodyAt(path: string, model: ChatService['model']): object {
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
 
-/** Hides the key that the client sent: no key is needed here, so it may be that of another server. */
+/** Hides the client's key: none is needed here, so it may belong to another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
   const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
   const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
@@ -86,7 +85,7 @@ function safe({ headers }: IncomingMessage, text: string): string {
 
 const modelPath = '/v1/models/';
 
-/** @param written name as a URL has it; of names such as owner/model, clients write the slash either way */
+/** @param written encoded; clients may encode the slash of owner/model or not */
 function namedModel(written: string, { served }: ChatService['model']): ServedModel {
   const found = served.find(({ name }) =>
     [encodeURIComponent(name), name.split('/').map(encodeURIComponent).join('/')].includes(written),
@@ -95,7 +94,7 @@ function namedModel(written: string, { served }: ChatService['model']): ServedMo
   return found;
 }
 
-/** An adapter names its base as `parent`, as vLLM does. */
+/** As in vLLM, an adapter has its base as `parent`. */
 function modelObject({ name }: ServedModel, { created, served }: ChatService['model']) {
   const base = served[0].name;
   const parent = name === base ? null : base;
@@ -111,18 +110,16 @@ function fail(response: ServerResponse, error: HttpError): string {
 
 export interface NamedAdapter {
   readonly name: string;
-  /** Its directory. */
   readonly adapter: string;
 }
 
 export interface ServedModels extends Address {
   readonly settings: LocalConfig;
-  /** Name of the model without an adapter in requests. */
+  /** Name of the base model in requests. */
   readonly name: string;
   readonly adapters: readonly NamedAdapter[];
 }
 
-/** The properties of a running server. */
 export interface Ready {
   readonly url: string;
   readonly model: string;
@@ -132,7 +129,7 @@ export interface Ready {
   readonly contextTokens: number;
 }
 
-/** Serves a local model and its adapters until the first signal; finishes open requests until the second. */
+/** Serves until the first signal; finishes pending requests until the second. */
 export async function serveModels(
   { settings, name, adapters, host, port }: ServedModels,
   { now, note, stop }: Pick<CommandContext, 'now' | 'note' | 'stop'>,

@@ -1,4 +1,4 @@
-/** Questions that runs ask a person, shown and answered on a page. */
+/** Questions to a person, and commands to runs, from a page. */
 import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Place, Root } from './items.js';
 import type { ShownQuestion } from './messages.js';
 
-/** What the run at a place waits for. @param admitted makes an address that a picture may have */
+/** @param admitted adds a key to the address of a picture */
 export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
   const open = item.kind === 'run' ? readQuestion(path) : undefined;
   if (open === undefined) return { open: null };
@@ -26,10 +26,10 @@ export function shownQuestion({ item, path }: Place, admitted: (address: string)
   return { open: { question, text, picture: picture === null ? null : admitted(address), longestRemark } };
 }
 
-/** The largest picture that is shown, in bytes. */
+/** In bytes. */
 const largestPicture = 32 * 2 ** 20;
 
-/** The GIF of the open question. @throws HttpError where there is none such */
+/** The GIF of the open question. @throws HttpError if it isn't open */
 export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
@@ -39,7 +39,7 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
-/** A remark may stand in several bytes a character, and JSON escapes some. */
+/** In bytes; a remark may have several per character. */
 const longestBody = 16 * 2 ** 10;
 
 const answerShape = z.strictObject({
@@ -49,19 +49,19 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark has ${longestRemark} characters at most`).optional(),
 });
 
-/** Milliseconds that the run's process may take to take an answer, and between two looks. */
+/** Milliseconds for the run to accept an answer, and between two checks. */
 const patienceMs = 3000;
 const lookMs = 50;
 
 /**
- * @returns what became of it, in words
- * @throws HttpError unless a page of this server answers the question that is open
+ * @returns the outcome, for people
+ * @throws HttpError unless a page of this server answers an open question
  */
 export async function answerFromPage(
   request: IncomingMessage,
   placeOf: (name: string) => Place,
 ): Promise<{ readonly text: string }> {
-  // Browsers name the page that answers; who it is was looked at before.
+  // Browsers name the page; the token was checked before.
   if (request.headers.origin === undefined)
     throw new HttpError(403, 'permission_error', 'only pages of this server answer for a person');
   const { data, error } = answerShape.safeParse(await readJsonBody(request, longestBody));
@@ -79,7 +79,7 @@ export async function answerFromPage(
   return { text: 'the run has not taken it yet' };
 }
 
-/** As the run reads it: on one line, without marks that would reach over the words around it. */
+/** As the run reads it: on one line, without marks that affect the surrounding words. */
 function cleaned(said: Said): Said {
   const typed = readTyped(typedText(said));
   if (typed.kind === 'said') return typed.said;
@@ -89,13 +89,13 @@ function cleaned(said: Said): Said {
 const notOpen = () =>
   new HttpError(409, 'invalid_request_error', 'this question is not open: it was answered, or the run ended');
 
-/** Milliseconds between two tries to mark a directory that may be made meanwhile. */
+/** Milliseconds between attempts to mark a directory that may be created later. */
 const markEvery = 2000;
 
 /**
- * Marks directories as those that a view shows: runs in them may ask a person who sits at no terminal. That of the runs is
- * made where it is missing: the first run looks for the mark before it makes anything.
- * @returns what takes the marks away, and a directory that stayed empty
+ * Marks directories as viewed: their runs may ask a person without a terminal. Creates the directory of the runs if it
+ * is missing, because a run looks for the mark first.
+ * @returns removes the marks, and a directory that stayed empty
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
@@ -115,7 +115,7 @@ export function markRoots(roots: readonly Root[]): () => void {
   };
 }
 
-/** Whether the directory was missing and is there now; where it can't be made, it has no mark until a run makes it. */
+/** Whether the directory was created. */
 function isMade(path: string): boolean {
   try {
     return mkdirSync(path, { recursive: true }) !== undefined;
@@ -128,11 +128,9 @@ function removeEmpty(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Runs lie in it.
+    // It contains runs.
   }
 }
-
-/** Runs that are steered from a page: paused, let go on, stopped, changed. */
 
 const requestShape = z.discriminatedUnion('action', [
   z.strictObject({ of: z.string(), action: z.enum(['pause', 'resume']) }),
@@ -140,19 +138,19 @@ const requestShape = z.discriminatedUnion('action', [
   z.strictObject({ of: z.string(), action: z.literal('set'), overrides: z.array(z.string()).min(1).max(50) }),
 ]);
 
-/** Seconds that an answer of the run's process is waited for. */
+/** Seconds to wait for the run's process. */
 const patience = 3;
 
 /**
- * @returns what became of it, in words
+ * @returns the outcome, for people
  * @throws HttpError unless a page of this server asks
- * @throws UserError where no process plays the run, and for what can't change
+ * @throws UserError if no process plays the run, or for a setting that can't change
  */
 export async function steerFromPage(
   request: IncomingMessage,
   placeOf: (name: string) => Place,
 ): Promise<{ readonly text: string }> {
-  // Browsers name the page that asks; who it is was looked at before.
+  // Browsers name the page; the token was checked before.
   if (request.headers.origin === undefined)
     throw new HttpError(
       403,

@@ -1,4 +1,4 @@
-/** The live view: pages of a directory's runs and trainings, for the browsers of this machine. */
+/** The live view: pages of runs and trainings, for the browsers of this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
@@ -28,15 +28,15 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Trainings that lie elsewhere: more may begin meanwhile. */
+  /** Trainings in other directories, which may grow in number. */
   readonly elsewhere?: () => readonly Root[];
-  /** The directory, for people. */
+  /** Name of the directory. */
   readonly place: string;
-  /** Milliseconds on a clock that only goes forwards. */
+  /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
   readonly trainingPage: TrainingPage;
-  /** What a browser has to know to be answered. */
+  /** Required from the browser. */
   readonly token: string;
 }
 
@@ -46,10 +46,10 @@ export interface RunningView {
   close(): Promise<void>;
 }
 
-/** Milliseconds that one search may take. */
+/** In milliseconds. */
 const searchTime = 5000;
 
-/** The largest page of a directory that is shown, in bytes. */
+/** In bytes. */
 const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
@@ -78,7 +78,7 @@ interface Site {
   readonly options: ViewOptions;
 }
 
-/** What every answer says: it is for pages of this server alone, and is what it says it is. */
+/** Headers of every answer. */
 const common = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -156,7 +156,7 @@ async function answerApi(
         candidate: wholeNumber(query, 'candidate', 1) ?? 1,
         episode: wholeNumber(query, 'episode', 1) ?? 1,
       });
-      // The picture has its own styles, which nothing else of the view may have.
+      // The picture has its own styles, which nothing else may have.
       response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       return send(response, 'image/svg+xml', svg);
     }
@@ -201,7 +201,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Only what was found in the directory has a path: a name is never one. */
+/** A name is never a path: only items of the directory have one. */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
   if (place === undefined) throw notFound(`there is no run or training ${name}`);
@@ -215,7 +215,7 @@ function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
   return placeOf(site, name);
 }
 
-/** `a=NAME`, with `aIteration=7` and `aCandidate=2` where they are not the best. */
+/** `a=NAME`, with `aIteration=7` and `aCandidate=2` unless they are the best. */
 function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
   const iteration = wholeNumber(query, `${key}Iteration`, 0);
   const candidate = wholeNumber(query, `${key}Candidate`, 1);
@@ -240,7 +240,7 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
   response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-/** A page as the view puts it together: its parts as markup, in which every text is escaped. */
+/** Sends a page as escaped markup, section by section. */
 function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
@@ -251,7 +251,7 @@ function sendSaved(response: ServerResponse, { item, path }: Place): void {
   const file = savedPage(path);
   if (file === undefined) throw notFound(`${item.name} has no page of its own`);
   response.setHeader('content-security-policy', savedPolicy);
-  // A page in a sandbox that says so is not shown.
+  // This header isn't allowed in a sandbox.
   response.removeHeader('cross-origin-opener-policy');
   send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved, 'refuse'));
 }

@@ -1,4 +1,4 @@
-/** A run or a training that is looked at while it goes on: what its files say, as it comes. */
+/** Watches the files of a run or a training. */
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -12,13 +12,10 @@ import { Curve, Figures, type Point } from './course.js';
 import type { Place } from './items.js';
 import type { Alarm, Growth, PointRow, Update } from './messages.js';
 
-/** Kinds of lines of a training that have a course. */
 const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
 export interface Subject {
-  /** Reads what is new. */
   look(): readonly Update[];
-  /** All that there is so far. */
   whole(): readonly Update[];
 }
 
@@ -35,7 +32,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads a growing file to its end, a bounded part in one look. @returns whether it begins anew */
+/** Reads a growing file to its end, in bounded steps. @returns whether the file starts again */
 function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
   let wasCut = false;
   for (let looks = 0; looks < 4; looks++) {
@@ -54,7 +51,7 @@ const sizesOf = (files: readonly string[]) =>
     return `${stats?.size} ${stats?.mtimeMs}`;
   });
 
-/** What has nothing to be drawn, only a page that may grow. */
+/** Something without a curve, whose page may grow. */
 class FilesSubject implements Subject {
   readonly #files: readonly string[];
   #sizes: string;
@@ -119,7 +116,7 @@ class RunSubject implements Subject {
     if (stale.length === 0) return [];
     const { cut, lost } = this.#read();
     if (cut) {
-      // A resumption cuts what an unfinished iteration left: it is all read again.
+      // Resuming cuts off an unfinished iteration: read everything again.
       this.#curve = new Curve();
       this.#lost = [];
       this.#evaluations.restart();
@@ -218,32 +215,28 @@ class TrainingSubject implements Subject {
 
 const newFigures = () => ({ step: new Figures(), validation: new Figures(), evaluation: new Figures() });
 
-/** The lines that come to a growing file. */
-
-/** Bytes that one look reads: what is more comes with the next looks. */
+/** Bytes per read. */
 const chunk = 4 * 2 ** 20;
 
-/** Follows a file of one JSON object a line. Holds nothing of it but the place that it was read to. */
+/** Follows a JSON Lines file, keeping only its position. */
 export class Tail {
   readonly #path: string;
   #end = 0;
   #file = 0;
-  /** Bytes of the next look, more where a line is longer than that. */
+  /** Grows for longer lines. */
   #size = chunk;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** The next look reads from the beginning. */
   restart(): void {
     this.#end = 0;
   }
 
   /**
-   * Hands on the lines that are new; those that are no JSON are left out.
-   * @returns `again`: the file was cut or replaced, and is to be read from its beginning; `more`: there
-   * may be more lines to read at once
+   * Passes on new lines; skips invalid JSON.
+   * @returns `again`: the file was cut or replaced, and starts again; `more`: more lines may follow at once
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;
@@ -283,7 +276,7 @@ export class Tail {
 
   #growBy(read: number, size: number): 'more' | 'done' {
     if (this.#end + read === size) return 'done';
-    // What follows an endless line is not looked for: a sparse file has terabytes of it.
+    // Gives up on an endless line: a sparse file can have terabytes.
     if (this.#size >= longestLine) return 'done';
     this.#size *= 2;
     return 'more';

@@ -49,7 +49,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then what each model made of the histories. */
+/** A line for each run, then the results of each model. */
 export type Output = StudyRunLine | ModelsSummary;
 
 export const finishing = 'finishing the proposal (the same command continues; Ctrl-C again stops at once)';

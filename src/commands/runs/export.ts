@@ -23,12 +23,11 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The files that were written; of tensorboard, the folders. */
+/** The files or, for tensorboard, the folders. */
 export type Output = readonly ExportedTable[] | readonly ExportedCurves[];
 
 type Context = Pick<CommandContext, 'cwd' | 'print'>;
 
-/** `policyloop export <runs…>`. */
 export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
   const { exportFormats, exportRuns } = await import('../../data/export.js');
   const { selectRuns } = await import('../../data/selected-runs.js');

@@ -54,7 +54,6 @@ export const beamWidth: KeyImport = (draft, key, value) =>
 export const temperature: KeyImport = (draft, key, value) =>
   isBeam(draft) ? carry(draft, key, { 'model.temperature': value }) : drop(draft, key, onlyWithBeam);
 
-/** If no policies are drawn in the original, the untrained one is the first parent. */
 export const firstPolicies: KeyImport = (draft, key, value, reading) => {
   const isNeeded = isBeam(draft) || isOn(given(draft.theirs, 'delta'));
   if (value !== 0 || !isNeeded) return warmUp(draft, key, value, reading);
@@ -68,14 +67,11 @@ export const onlyWithBeam = 'has a meaning with beam: true only';
 
 export const isImitation = (draft: Draft): boolean => /_imitation/.test(taskOf(draft));
 
-/** Their second agent, whatever its template. */
 const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitation_v5');
 
 /** What a template shows in addition to the steps. */
 interface Template {
-  /** Whether it shows evaluations. */
   readonly returns: boolean;
-  /** Whether it states the range of the parameters. */
   readonly range: boolean;
   /** The exploration step; `given` means `search_std`. */
   readonly step?: 'given' | 1;
@@ -100,7 +96,6 @@ const templateOf = ({ theirs }: Draft): Template | undefined => {
   return named === null ? undefined : templates[named[1] ?? '1'];
 };
 
-/** @throws UserError for an unknown template or one that wouldn't show any steps */
 export function requireImitation(draft: Draft): void {
   if (templateOf(draft) === undefined) {
     throw new UserError({
@@ -119,7 +114,6 @@ export function requireImitation(draft: Draft): void {
   });
 }
 
-/** Whether prompts show evaluations. */
 export const showsReturns = (draft: Draft): boolean =>
   !isImitation(draft) || templateOf(draft)?.returns === true;
 

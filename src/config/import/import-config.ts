@@ -11,7 +11,6 @@ import { llmRlFinetune, runnerOf } from './llm-rl-finetune.js';
 import { props } from './props.js';
 
 export interface ImportedConfig {
-  /** The program for which it was written. */
   readonly program: string;
   /** What a user could have written here: unchecked and without defaults. */
   readonly config: Record<string, unknown>;
@@ -53,7 +52,6 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
   return { program: dialect.name, config: draft.config, notes: draft.notes };
 }
 
-/** Whether one of the programs knows the key. */
 function isForeignKey(key: string): boolean {
   return [props, llmRlFinetune, earlier].some(({ keys }) => Object.hasOwn(keys, key));
 }

@@ -101,7 +101,6 @@ export const binImports: Readonly<Record<string, KeyImport>> = {
   ...Object.fromEntries(binKeys.map((key) => [key, bins])),
 };
 
-/** A random subspace of the weights. */
 export const projection: KeyImport = (draft, key, value, { policy }) => {
   if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
   throw new UserError({
@@ -154,7 +153,6 @@ const conversation: KeyImport = (draft, key, value) => {
   change(draft, key, reason, fields);
 };
 
-/** The untrained policy is also evaluated. */
 const warmUp: KeyImport = (draft, key, value) => {
   const reason =
     'the random policies and the untrained one, which is evaluated there, too; weights are drawn as policyloop draws them, not from U(-3.5, 3.5)';
@@ -209,7 +207,6 @@ export const llmRlFinetune: Dialect = {
     const environment = chooseEnvironment(theirs, runnerOf(given(theirs, 'task'))?.environment);
     const policy = policyKind(draft, environment.id);
     assign(draft, policyFields(policy));
-    // The untrained policy is also evaluated.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
     assign(draft, { 'prompts.set': prompts, 'prompts.conversation': 'fresh' });
@@ -243,7 +240,6 @@ const runners: Readonly<Record<string, Runner>> = {
   frozen_lake: { environment: 'FrozenLake-v1' },
 };
 
-/** Matches `double_ip`, `dbl_inv_pendulum`, `inverted_double_pendulum`, … */
 const doubleSpellings = /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/;
 
 export function runnerOf(task: unknown): Runner | undefined {

@@ -18,7 +18,6 @@ interface LoraDefaults {
   readonly modules: AdaptableModule[];
 }
 
-/** The adapter settings of every config that trains one. */
 export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
   rank: z.int().min(1).default(rank).describe('LoRA rank'),
   alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
@@ -70,5 +69,4 @@ export const adaptSchema = z.strictObject({
 
 export type AdaptConfig = z.output<typeof adaptSchema>;
 
-/** The settings of a fresh adapter. */
 export const freshLora = ({ lora }: AdaptConfig) => lora ?? loraSchema.parse({});

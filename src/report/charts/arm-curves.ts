@@ -17,7 +17,6 @@ import {
   type Scale,
 } from './plot.js';
 
-/** One of several methods applied to the same tasks, over its repeats. */
 export interface CurveArm {
   readonly name: string;
   /**
@@ -36,7 +35,6 @@ const height = 280;
 /** Number of colours in the style sheet. */
 const colours = 8;
 
-/** The horizontal axis of the curves. */
 export interface CurveAxis {
   readonly title: string;
   /** Ticks for `count` values. `at` is in slots; 0.5 is the first value. */
@@ -112,7 +110,6 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
 
 const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
 
-/** One row per arm: its name, and checkboxes that toggle its line and band. */
 function armLegend(arms: readonly CurveArm[]): Html {
   const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
     html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
@@ -127,7 +124,6 @@ ${arms.map(
 interface CurvePoint {
   readonly mean: number;
   readonly interval: readonly [number, number];
-  /** Number of curves that extend this far. */
   readonly count: number;
 }
 

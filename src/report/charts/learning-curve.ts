@@ -46,7 +46,6 @@ export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]):
   };
 }
 
-/** The evaluations of a run, oldest first. */
 export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   const spread = isBinary(data.entries) ? standardError : quartiles;
   let warmup = 0;

@@ -25,12 +25,10 @@ export interface Plot {
   readonly paths: Content;
   /** Shapes in front of the data, in percent of the width and pixels of the height. */
   readonly marks?: Content;
-  /** Tooltips, one per column. */
   readonly columns?: readonly PlotColumn[];
 }
 
 export interface PlotColumn {
-  /** Left edge and width, in slots. */
   readonly at: number;
   readonly width: number;
   readonly text: string;
@@ -110,7 +108,6 @@ export function iterationTicks(last: number): { at: number; label: string }[] {
   return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
 }
 
-/** The area between the ends of the intervals. */
 export function bandPath(
   summary: readonly { readonly interval: readonly [number, number] }[],
   x: (i: number) => number,
@@ -192,13 +189,6 @@ export function coordinate(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-/** A percentage with at most three decimals. */
 export function percent(share: number): string {
   return `${Math.round(share * 100_000) / 1000}%`;
-}
-
-/** A table cell with a bar; `label` reads it out where no other cell does. */
-export function barCell(share: number, label?: string): Html {
-  const text = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
-  return html`<td class="bar-cell"><svg width="100%" height="12" ${text}><rect class="bar" width="${percent(share)}" height="12" rx="2"/></svg></td>`;
 }

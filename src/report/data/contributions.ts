@@ -66,7 +66,6 @@ export function revisionText(figures: RevisionFigures): string {
   return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }
 
-/** Part of the usage of a run. */
 export interface StageUsage {
   readonly calls: number;
   readonly tokens: number;

@@ -9,7 +9,6 @@ import type { RunFacts } from '../../runs/facts.js';
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
-  /** True if the proposal was moved away from earlier ones. */
   readonly moved: boolean;
   readonly faults: readonly string[];
 }
@@ -26,14 +25,12 @@ export interface LoggedProposal extends Place {
   /** The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
-  /** The return predicted in the accepted reply. */
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
   /** True if its score beat everything before it. */
   readonly improved: boolean;
 }
 
-/** A proposal while it is being assembled. */
 interface Mutable extends Place {
   readonly member: string | undefined;
   readonly purpose: Stage;
@@ -111,14 +108,12 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-/** Fragment of the proposal on the page. */
 export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
 }
 
 /** Everything that a report shows of a run, read from its directory. */
 export interface RunData extends RunFacts {
-  /** The resolved config. */
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */
   readonly configYaml: string;
@@ -136,7 +131,6 @@ export interface RunData extends RunFacts {
   readonly animations: Animations;
 }
 
-/** An animated episode. */
 export interface ShownEpisode {
   /** `Best`, or `Best and first` if they are the same policy. */
   readonly name: string;
@@ -144,12 +138,10 @@ export interface ShownEpisode {
   readonly candidate: number;
   /** Mean return of its evaluation. */
   readonly score: number;
-  /** Return of this episode. */
   readonly return: number;
   readonly length: number;
   /** The return recorded by the evaluation; if it differs, the environment has changed. */
   readonly recorded: number;
-  /** The animation, as an SVG document. */
   readonly svg: string;
 }
 

@@ -1,6 +1,5 @@
 import { png } from '../../render/png.js';
 
-/** Red, green, blue and opacity, each 0 … 255. */
 export type Rgba = readonly [number, number, number, number];
 
 /** A PNG as a data URI; `pixels` are palette indices, row by row. */
@@ -48,7 +47,6 @@ export function divergingIndex(value: number, scale: number): number {
   return value < 0 && level > 0 ? steps + level : level;
 }
 
-/** From transparent to opaque. */
 export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1 }, (_, i): Rgba => {
   const [r, g, b] = sequential;
   return [r, g, b, Math.round((i / steps) * 255)];
@@ -67,7 +65,20 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** The colours above as CSS properties: `--positive`, `--negative`, `--choice-0` and so on. */
+/** Colours of the lines of arms. */
+const arms = [
+  'var(--point)',
+  'var(--accent)',
+  '#c2571f',
+  '#8a63d2',
+  '#1c8f6f',
+  '#c23d86',
+  '#97810f',
+  '#1f8fb5',
+];
+const tokens = { cached: '#9db8e8', fresh: '#3d6fd1', reasoning: '#e0a24a', answer: '#c2571f' };
+
+/** The colours as CSS properties (`--positive`, `--choice-0`, …) and classes. Shades of cells stay light enough for text. */
 export function paletteStyle(): string {
   const colours = {
     positive,
@@ -75,5 +86,22 @@ export function paletteStyle(): string {
     ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
   };
   const properties = Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`);
-  return `:root{${properties.join(';')}}`;
+  const shades = Array.from({ length: cellLevels }, (_, i) => {
+    const opacity = (0.055 * (i + 1)).toFixed(2);
+    return `.pos-${i + 1}{background:rgb(var(--positive)/${opacity})}.neg-${i + 1}{background:rgb(var(--negative)/${opacity})}`;
+  });
+  const choices = categorical.map(
+    (_, i) =>
+      `.choice-${i}{background:rgb(var(--choice-${i})/.38)}.swatch.choice-${i}{background:rgb(var(--choice-${i}))}`,
+  );
+  const kinds = Object.entries(tokens).map(
+    ([kind, colour]) => `.tokens-${kind},.paths .tokens-${kind}{fill:${colour};background:${colour}}`,
+  );
+  return [
+    `:root{${properties.join(';')}}`,
+    ...shades,
+    ...choices,
+    ...kinds,
+    ...arms.map((colour, i) => `.arm-${i}{--arm:${colour}}`),
+  ].join('\n');
 }

@@ -81,9 +81,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
   };
 }
 
-/** What the entries of a log share. */
 interface Log {
-  /** Name of the run. */
   readonly run: string;
   readonly calls: ShownCalls['calls'];
   /** True if iterations have several candidates. */
@@ -92,7 +90,6 @@ interface Log {
   readonly prompts: ReadonlyMap<number, number>;
   /** Length in characters at which texts are truncated. */
   readonly longest: number;
-  /** Formats returns so that different ones look different. */
   readonly told: (value: number) => string;
 }
 

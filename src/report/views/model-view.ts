@@ -28,7 +28,6 @@ ${chart(adaptations, 'KL divergence to the first model, nats a token', ({ kl }) 
 </div>`;
 }
 
-/** Undefined if no update has the value. */
 function chart(
   adaptations: readonly LoggedAdaptation[],
   title: string,
@@ -83,7 +82,6 @@ function totalsTable(
 }
 
 const predictionHeight = 180;
-/** Number of columns on the horizontal axis. */
 const slots = 100;
 
 /** Predicted against observed returns; undefined if no reply predicted one. */

@@ -45,7 +45,6 @@ function policyName(policy: PolicyDescription): string {
   }
 }
 
-/** The header of a run: what ran, with which model, and when. */
 export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
   const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
@@ -63,7 +62,6 @@ export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'polic
 </header>`;
 }
 
-/** Why a run ended, in words. */
 function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case 'iterations':
@@ -136,7 +134,6 @@ function observedNote(best: BufferEntry, config: Config): Html {
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
 }
 
-/** A headline figure. */
 export function tile(name: string, value: Content, note: Content, className = ''): Html {
   return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
@@ -188,7 +185,6 @@ ${preformatted(commands.join('\n'))}
 ${versionTable(manifest)}`;
 }
 
-/** What must match for the same result. */
 export function versionTable(manifest: Manifest): Html {
   const { policyloop, node, commit } = manifest.versions;
   const rows: readonly (readonly [string, string | undefined])[] = [
@@ -199,8 +195,9 @@ export function versionTable(manifest: Manifest): Html {
     ['fingerprint of the config', manifest.fingerprint],
     ['hash of the prompt templates', manifest.prompts],
   ];
-  return html`<div class="scroll" tabindex="0"><table class="versions"><tbody>${rows.map(
-    ([name, value]) =>
-      value !== undefined && html`<tr><th scope="row">${name}</th><td><code>${value}</code></td></tr>`,
-  )}</tbody></table></div>`;
+  const known = rows.filter(([, value]) => value !== undefined);
+  return htmlTable(known, [
+    text('', ([name]) => name),
+    text('', ([, value]) => ({ text: value ?? '', code: true })),
+  ]);
 }

@@ -28,7 +28,6 @@ export function policyView(
   }
 }
 
-/** The parameters of a policy whose structure is unknown. */
 function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
   const columns = [
     text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
@@ -38,7 +37,6 @@ function parameterTable(parameters: ParameterVector, note: string, { names }: Pa
 <p class="note">${note}</p></div>`;
 }
 
-/** A table of weights for each layer. */
 function weightTables(
   parameters: ParameterVector,
   policy: WeightedPolicy,

@@ -1,4 +1,4 @@
-/** OpenEnv's paths of one environment: what a request without a session is answered. */
+/** OpenEnv's paths of one environment, for requests without a session. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { version } from '../../base/package.js';
@@ -51,8 +51,8 @@ const routes: Readonly<Record<string, Route>> = {
 const openApiRoute = get('This description', openApi);
 
 /**
- * As in OpenEnv, each request has an environment of its own: an episode needs a WebSocket.
- * @throws HttpError for an unknown path or method; Refusal for a body that can't be met
+ * As in OpenEnv, each request has its own environment: an episode needs a WebSocket.
+ * @throws HttpError for an unknown path or method; Refusal for an invalid body
  */
 export async function answerRoute(
   request: IncomingMessage,
@@ -87,13 +87,13 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   );
 }
 
-/** A reset may come without a body. */
+/** A reset needs no body. */
 function optionalBody(request: IncomingMessage): Promise<unknown> | object {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   return length === '0' && encoding === undefined ? {} : readJsonBody(request, longestMessage);
 }
 
-/** @throws HttpError where there is no such environment, or the path names none and there are several */
+/** @throws HttpError for an unknown environment, or if the path names none of several */
 export function routeOf(
   path: string,
   offered: readonly OfferedEnvironment[],
@@ -107,10 +107,8 @@ export function routeOf(
   throw badRequest('several environments are served: name one, e.g. /CartPole-v1/ws; GET / lists them');
 }
 
-/** The name as a path has it: a colon may stand there. */
+/** The name in a path, which may contain a colon. */
 export const addressOf = (name: string): string => encodeURIComponent(name).replaceAll('%3A', ':');
-
-/** What OpenEnv's server tells of an environment: metadata, JSON Schemas, and the paths themselves. */
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -207,7 +205,6 @@ function boundsOf({ high, low }: BoxSpace, at: number): Schema {
   };
 }
 
-/** A description of the paths that one environment has. */
 export function openApi({ id }: DescribedEnvironment) {
   const operations = Object.entries(routes).map(([path, { method, summary }]) => {
     const responses = { 200: { description: 'Answered' }, 422: { description: 'Invalid request' } };

@@ -27,13 +27,11 @@ import { LineSessions, linesOf } from './stdio.js';
 interface EnvironmentServerOptions extends Address {
   readonly offered: readonly OfferedEnvironment[];
   readonly limits: SessionLimits;
-  /** Receives a line for every request and session. */
   readonly note: (line: string) => void;
 }
 
 export interface ServedEnvironment {
   readonly name: string;
-  /** For OpenEnv clients. */
   readonly url: string;
 }
 
@@ -111,7 +109,7 @@ async function bodyFor(
 
 interface Failure {
   readonly status: number;
-  /** As FastAPI has it. */
+  /** As in FastAPI. */
   readonly body: { readonly detail: unknown };
   readonly headers: Readonly<Record<string, string>>;
   readonly remark: string;
@@ -130,7 +128,7 @@ function failureOf(error: unknown): Failure {
   return { status: 500, headers: {}, body: { detail: message }, remark: message };
 }
 
-/** @returns the request's entry in the log */
+/** @returns the outcome, for the log */
 function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): string {
   const text = JSON.stringify(body);
   const head = [
@@ -139,19 +137,18 @@ function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): strin
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
-  // A client that never ends its half would hold the connection.
+  // A client that never closes its half would keep the connection.
   socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   return `${status} ${remark}`;
 }
 
-/** The properties of a running server of environments. */
 export interface EnvironmentsReady extends SessionLimits {
   readonly url: string;
   readonly environments: readonly ServedEnvironment[];
 }
 
-/** Serves environments over HTTP until the first signal. @throws UserError when the address can't be listened on */
+/** Serves until the first signal. @throws UserError when the address can't be listened on */
 export async function serveEnvironments(
   offered: readonly OfferedEnvironment[],
   limits: SessionLimits,
@@ -171,7 +168,7 @@ export async function serveEnvironments(
   await server.close();
 }
 
-/** Serves environments over lines of text until they end, or the first signal. */
+/** Serves over lines of text until they end, or the first signal. */
 export async function serveLines(
   offered: readonly OfferedEnvironment[],
   sessions: number,
@@ -183,7 +180,7 @@ export async function serveLines(
   try {
     for await (const line of linesOf(input)) print(await lines.answer(line));
   } catch (error) {
-    // The signal ends the input in the middle of a read.
+    // The signal ends the input during a read.
     if (!stop.finish.aborted) throw error;
   } finally {
     release();

@@ -1,4 +1,3 @@
-/** The view: which page the address names, and the line above all pages. */
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ComparePage } from './compare.js';

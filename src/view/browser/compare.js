@@ -1,4 +1,4 @@
-/** The curves of several runs, one above the other. */
+/** The learning curves of several runs in one chart. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Chart, colour, Toggle } from './chart.js';
 import { newCourse } from './curve.js';
@@ -98,7 +98,7 @@ ${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${
 }
 
 /**
- * For each iteration that any run has, the value of each run: the best so far, or the best of the iteration.
+ * For each iteration of any run, the value of each run: the best so far, or the best of the iteration.
  * @param {readonly Course[]} courses @param {'best' | 'scores'} kind
  */
 function align(courses, kind) {

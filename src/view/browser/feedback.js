@@ -1,4 +1,3 @@
-/** What a run asks a person: an episode, to be rated or remarked on. */
 import { useEffect, useState } from 'preact/hooks';
 import { ask, tell } from './live.js';
 import { fieldOf, html } from './words.js';
@@ -14,7 +13,7 @@ const ratings = [
 ];
 
 /**
- * What the run waits for, asked for anew whenever its files say something new.
+ * The open question of a run, updated when its files change.
  * @param {string} name @param {unknown} version
  */
 export function useQuestion(name, version) {
@@ -23,7 +22,7 @@ export function useQuestion(name, version) {
     let isLeft = false;
     ask(`/api/question?${new URLSearchParams({ of: name })}`).then(
       (/** @type {ShownQuestion} */ { open }) => {
-        // What somebody is writing is left as it is.
+        // Keeps what somebody is typing.
         if (!isLeft) setQuestion((before) => (before?.question === open?.question ? before : open));
       },
       () => undefined,
@@ -80,8 +79,6 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
 </div>
 </section>`;
 }
-
-/** What a live run can be asked for: to pause, go on, stop, or change what may change. */
 
 /** @typedef {import('./words.js').Item} Item */
 

@@ -1,5 +1,3 @@
-/** All that stands in the directory: filtered, sorted, live. */
-
 import { matches } from 'pattern';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLive } from './live.js';
@@ -18,10 +16,10 @@ import {
 
 /** @typedef {import('./words.js').Item} Item */
 
-/** Rows that are put on the page at once; more come as it is scrolled. */
+/** Rows added at once while scrolling. */
 const rowsAtOnce = 100;
 
-/** Runs that one page watches. */
+/** Most runs in a comparison. */
 const mostCompared = 16;
 
 /** @type {readonly { key: string, title: string, of: (item: Item) => string | number | null, number?: boolean }[]} */
@@ -36,7 +34,7 @@ const columns = [
   { key: 'started', title: 'started (UTC)', of: ({ started }) => started },
 ];
 
-/** @param {readonly Item[]} items @param {string} sort a key, with a minus for the highest first */
+/** @param {readonly Item[]} items @param {string} sort a key, with a minus for descending order */
 function sorted(items, sort) {
   const isDown = sort.startsWith('-');
   const key = isDown ? sort.slice(1) : sort;
@@ -44,7 +42,7 @@ function sorted(items, sort) {
   const sign = isDown ? -1 : 1;
   return items.toSorted((a, b) => {
     const [x, y] = [of(a), of(b)];
-    // What has no value comes last either way.
+    // Missing values come last in either order.
     if (x === null || y === null) return x === y ? compare(a.name, b.name) : x === null ? 1 : -1;
     return sign * compare(x, y) || compare(a.name, b.name);
   });
@@ -53,7 +51,7 @@ function sorted(items, sort) {
 /** @param {string | number} x @param {string | number} y */
 const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
 
-/** The items of the directory, as they change. @param {(item: Item) => boolean} isWanted */
+/** The items of the directory, live. @param {(item: Item) => boolean} isWanted */
 export function useItems(isWanted) {
   const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
   const state = useLive(
@@ -86,7 +84,7 @@ export function IndexPage({ query, place, onState }) {
 }
 
 /**
- * A table of items with a filter, an order and a choice for comparison, which stand in the address.
+ * A table of items whose filter, order and selection are in the address.
  * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
  */
 export function ItemTable({ items, query, path, within }) {
@@ -95,7 +93,7 @@ export function ItemTable({ items, query, path, within }) {
   const [most, setMost] = useState(rowsAtOnce);
   const end = useRef(/** @type {HTMLElement | null} */ (null));
   const { isLet, problem } = useMemo(() => parseFilter(filter), [filter]);
-  // Many runs of one plan share a line until something is looked for.
+  // Without a filter, the runs of one plan share a line.
   const shown = useMemo(
     () =>
       sorted(
@@ -170,8 +168,6 @@ function ItemRow({ item, isChosen, toggle }) {
 </tr>`;
 }
 
-/** Which items a filter lets through: words, and `key=value` as `policyloop list` takes it. */
-
 /** @type {Record<string, (item: Item) => string | readonly string[] | null>} */
 const texts = {
   name: ({ name }) => name,
@@ -226,7 +222,9 @@ function wordTest(word) {
     );
 }
 
-/** @param {string} key @param {string} value @returns {((item: Item) => boolean) | string} a test, or what is wrong */
+/**
+ * @param {string} key @param {string} value @returns {((item: Item) => boolean) | string} a test, or an error message
+ */
 function valueTest(key, value) {
   const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
   if (ofText !== undefined) {

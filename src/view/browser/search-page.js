@@ -1,4 +1,3 @@
-/** Texts in prompts and replies. */
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from './live.js';
 import { fieldOf, go, html, itemAddress } from './words.js';
