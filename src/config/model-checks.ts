@@ -10,7 +10,7 @@ import {
 } from '../models/hosted/openai-access.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import type { AdaptConfig } from './learning/adapt.js';
 import { termsOf } from './learning/reward.js';
@@ -268,7 +268,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
       ? 'the weights of a hosted model can’t be trained here'
       : provider === 'replayed'
         ? 'a replayed run always gives the recorded answers'
-        : findControl(provider) !== undefined
+        : findBaseline(provider) !== undefined
           ? 'a baseline has no weights to train'
           : 'the weights of a model in your own code can’t be trained here';
   return {

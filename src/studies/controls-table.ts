@@ -13,11 +13,11 @@ import {
   terminalTable,
   text,
 } from '../format/table.js';
-import { findControl } from '../search/controls.js';
-import type { Budget, ControlRow, ControlsResult } from './controls-result.js';
+import { findBaseline } from '../search/baselines.js';
+import type { BaselineRow, BaselinesResult, Budget } from './baselines-result.js';
 
 /** @param width see `CommandContext` */
-export const controlsOnTerminal = (result: ControlsResult, width?: number): string =>
+export const baselinesOnTerminal = (result: BaselinesResult, width?: number): string =>
   [
     terminalTable(result.rows, columns(result), width),
     ...differences(result, width),
@@ -25,7 +25,7 @@ export const controlsOnTerminal = (result: ControlsResult, width?: number): stri
   ].join('\n\n');
 
 /** The tested differences; empty if there are too few repeats for any verdict. */
-function differences({ differences }: ControlsResult, width: number | undefined): readonly string[] {
+function differences({ differences }: BaselinesResult, width: number | undefined): readonly string[] {
   const tested = differences.filter(({ p }) => p !== null).length;
   if (tested === 0) return [];
   const rows = differences.map((difference) => {
@@ -36,18 +36,18 @@ function differences({ differences }: ControlsResult, width: number | undefined)
 }
 
 /** The table, followed by its budget and seeds. */
-export const controlsMarkdown = (result: ControlsResult): string =>
+export const baselinesMarkdown = (result: BaselinesResult): string =>
   `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
 
-export const controlsCsv = (result: ControlsResult): string => csvTable(result.rows, columns(result));
+export const baselinesCsv = (result: BaselinesResult): string => csvTable(result.rows, columns(result));
 
-function columns({ budget, seeds, date, policyloop }: ControlsResult): readonly Column<ControlRow>[] {
+function columns({ budget, seeds, date, policyloop }: BaselinesResult): readonly Column<BaselineRow>[] {
   const code = (text: string | null) => text && { text, code: true };
   return [
     text('task', ({ experiment }) => code(experiment), { name: 'task', grouped: true }),
     text('environment', ({ environment }) => code(environment), { name: 'environment', grouped: true }),
     number('parameters', ({ parameters }) => parameters, { name: 'parameters' }),
-    text('control', ({ control }) => findControl(control)?.label ?? control),
+    text('control', ({ control }) => findBaseline(control)?.label ?? control),
     forMachines('control', ({ control }) => control),
     number('runs', ({ runs }) => runs, { name: 'runs' }),
     estimate(
@@ -70,7 +70,7 @@ function columns({ budget, seeds, date, policyloop }: ControlsResult): readonly 
   ];
 }
 
-function budgetText({ budget, seeds, date, policyloop, status }: ControlsResult): string {
+function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult): string {
   const missing = status === 'completed' ? '' : ' Not all runs are complete.';
   return `Confirmed returns, on seeds that chose nothing, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
 }

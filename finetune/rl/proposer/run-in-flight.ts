@@ -13,7 +13,7 @@ import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../learning/episode.js';
 import type { Candidate, CandidateGroup } from './reward.js';
@@ -138,7 +138,7 @@ export interface PlayedBaseline {
 
 /** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
 export function playBaselines(
-  names: readonly ControlName[],
+  names: readonly BaselineName[],
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly PlayedBaseline[]> {
@@ -146,11 +146,11 @@ export function playBaselines(
 }
 
 async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const returns: number[] = [];
   let episodes = 0;
   for (const config of configs) {

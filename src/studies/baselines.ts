@@ -5,23 +5,23 @@ import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { fitted } from '../format/width.js';
-import { controlArm, requireControl } from '../search/controls.js';
+import { baselineArm, requireBaseline } from '../search/baselines.js';
 import { replaceFile } from '../storage/files.js';
 import {
+  type BaselinesPlan,
+  type BaselinesResult,
   type Budget,
-  type ControlsPlan,
-  type ControlsResult,
-  controlsResult,
+  baselinesResult,
   runReader,
-} from './controls-result.js';
-import { controlsCsv, controlsMarkdown, controlsOnTerminal } from './controls-table.js';
+} from './baselines-result.js';
+import { baselinesCsv, baselinesMarkdown, baselinesOnTerminal } from './controls-table.js';
 import { isHandedOver, tellProgress } from './handed-over.js';
 import { studyOnSlurm } from './on-slurm.js';
 import type { PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 import { planStudy } from './study.js';
 
-interface ControlsRequest extends Budget, PlayArguments {
+interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides for all of them. */
   readonly configs: readonly string[];
   /** Separated by commas. */
@@ -45,9 +45,9 @@ const resultFile = 'controls.json';
  * Plays the remaining runs of the study and prints the table. Returns the exit code.
  * @throws UserError for a config or an override that would invalidate the comparison, or the directory of another study
  */
-export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
+export async function playBaselines(request: BaselinesRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
-  const { plan, notes } = planControls(request, context.cwd);
+  const { plan, notes } = planBaselines(request, context.cwd);
   const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
   for (const note of notes) context.note(note);
   const hashes = configHashes(plan);
@@ -63,7 +63,7 @@ export async function playControls(request: ControlsRequest, context: CommandCon
       run,
       message,
     }));
-    const result = controlsResult(plan, {
+    const result = baselinesResult(plan, {
       budget: { iterations, candidates, episodes },
       failures,
       now: context.now(),
@@ -90,7 +90,7 @@ const reserved: Readonly<Record<string, string>> = {
   'model.population': 'the controls play with their defaults; policyloop run takes others',
 };
 
-function planControls(request: ControlsRequest, cwd: string) {
+function planBaselines(request: BaselinesRequest, cwd: string) {
   const { candidates, episodes, iterations } = request;
   const same = [
     `iterations=${iterations}`,
@@ -110,7 +110,7 @@ function planControls(request: ControlsRequest, cwd: string) {
   return planStudy({
     kind: 'controls',
     arms: [...new Set(request.controls.split(','))].map((name) => {
-      const arm = controlArm(requireControl('--controls', name.trim()));
+      const arm = baselineArm(requireBaseline('--controls', name.trim()));
       return { ...arm, overrides: [...arm.overrides, ...same] };
     }),
     ...withoutOverrides(request.configs),
@@ -125,7 +125,7 @@ function planControls(request: ControlsRequest, cwd: string) {
 type ConfigHashes = Readonly<Record<string, string>>;
 
 /** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
-function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
+function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
       const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
@@ -161,26 +161,26 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
 }
 
 /** The last line of `--json`. */
-export interface ControlsSummary extends Omit<ControlsResult, 'runs'> {
+export interface BaselinesSummary extends Omit<BaselinesResult, 'runs'> {
   /** Directory of the runs. */
   readonly out: string;
 }
 
 function report(
-  result: ControlsResult,
+  result: BaselinesResult,
   played: Played,
   directory: string,
-  { csv, json, markdown }: ControlsRequest,
+  { csv, json, markdown }: BaselinesRequest,
   context: CommandContext,
 ): void {
-  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), controlsMarkdown(result));
-  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), controlsCsv(result));
+  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), baselinesMarkdown(result));
+  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), baselinesCsv(result));
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { runs: _runs, ...rest } = result;
-    context.print(JSON.stringify({ ...rest, out } satisfies ControlsSummary));
+    context.print(JSON.stringify({ ...rest, out } satisfies BaselinesSummary));
     return;
   }
-  const lines = [controlsOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
+  const lines = [baselinesOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
   context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -5,15 +5,15 @@ import { version } from '../base/package.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { factsOf, type RunFacts } from '../runs/facts.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
-import type { ControlName } from '../search/controls.js';
+import type { BaselineName } from '../search/baselines.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
 import { verdicts } from '../statistics/tests.js';
 import type { StudyArm, StudyPlan, StudyRun } from './study.js';
 
-export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
-export type ControlsPlan = StudyPlan<ControlArm>;
+export type BaselineArm = StudyArm & { readonly name: BaselineName; readonly label: string };
+export type BaselinesPlan = StudyPlan<BaselineArm>;
 
 export interface Budget {
   readonly iterations: number;
@@ -24,9 +24,9 @@ export interface Budget {
 }
 
 /** The current state of a run of the study. */
-export interface ControlRun {
+export interface BaselineRun {
   readonly experiment: string;
-  readonly control: ControlName;
+  readonly control: BaselineName;
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
@@ -43,11 +43,11 @@ export interface ControlRun {
 }
 
 /** One baseline on one task. */
-export interface ControlRow {
+export interface BaselineRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
-  readonly control: ControlName;
+  readonly control: BaselineName;
   /** Number of complete runs. */
   readonly runs: number;
   /** Statistics of their confirmed returns; intervals are 95%, null for a single run. */
@@ -57,14 +57,14 @@ export interface ControlRow {
 }
 
 /** The confirmed returns of one baseline compared with another's, paired by seed. */
-interface ControlDifference extends PairedComparison {
+interface BaselineDifference extends PairedComparison {
   readonly experiment: string;
-  readonly of: ControlName;
-  readonly against: ControlName;
+  readonly of: BaselineName;
+  readonly against: BaselineName;
 }
 
 /** A run that could not be played. */
-export interface ControlFailure {
+export interface BaselineFailure {
   readonly experiment: string;
   /** Path below the study's directory. */
   readonly run: string;
@@ -72,7 +72,7 @@ export interface ControlFailure {
 }
 
 /** Content of `controls.json`. */
-export interface ControlsResult {
+export interface BaselinesResult {
   readonly version: 1;
   readonly kind: 'controls';
   readonly policyloop: string;
@@ -82,26 +82,26 @@ export interface ControlsResult {
   readonly status: 'completed' | 'incomplete';
   readonly budget: Budget;
   readonly seeds: readonly number[];
-  readonly rows: readonly ControlRow[];
+  readonly rows: readonly BaselineRow[];
   /** Compares each pair of baselines of a task, the later one against the earlier. */
-  readonly differences: readonly ControlDifference[];
-  readonly failures: readonly ControlFailure[];
-  readonly runs: readonly ControlRun[];
+  readonly differences: readonly BaselineDifference[];
+  readonly failures: readonly BaselineFailure[];
+  readonly runs: readonly BaselineRun[];
 }
 
 /** Reads the runs of a study below `directory` and caches complete ones. */
-export function runReader(directory: string): (run: StudyRun<ControlName>) => ControlRun {
-  const complete = new Map<string, ControlRun>();
+export function runReader(directory: string): (run: StudyRun<BaselineName>) => BaselineRun {
+  const complete = new Map<string, BaselineRun>();
   return (run) => {
     const known = complete.get(run.path);
     if (known !== undefined) return known;
-    const read = readControlRun(run, join(directory, run.path));
+    const read = readBaselineRun(run, join(directory, run.path));
     if (read.status === 'completed') complete.set(run.path, read);
     return read;
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>, at: string): ControlRun {
+function readBaselineRun({ experiment, arm, config, path }: StudyRun<BaselineName>, at: string): BaselineRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
@@ -120,15 +120,15 @@ function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>
   };
 }
 
-export function controlsResult(
-  plan: ControlsPlan,
+export function baselinesResult(
+  plan: BaselinesPlan,
   facts: {
     readonly budget: Budget;
-    readonly failures: readonly ControlFailure[];
+    readonly failures: readonly BaselineFailure[];
     readonly now: Date;
-    readonly read: (run: StudyRun<ControlName>) => ControlRun;
+    readonly read: (run: StudyRun<BaselineName>) => BaselineRun;
   },
-): ControlsResult {
+): BaselinesResult {
   const runs = plan.entries.map(facts.read);
   return {
     version: 1,
@@ -149,17 +149,17 @@ export function controlsResult(
 }
 
 /** Range of an episode's return in an experiment, whose configs differ only in the model. */
-function rangeIn({ experiments }: ControlsPlan, experiment: string): Interval {
+function rangeIn({ experiments }: BaselinesPlan, experiment: string): Interval {
   const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
   return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
 }
 
 function rowOf(
   experiment: string,
-  control: ControlName,
-  runs: readonly ControlRun[],
+  control: BaselineName,
+  runs: readonly BaselineRun[],
   range: Interval,
-): ControlRow {
+): BaselineRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,
@@ -176,14 +176,14 @@ function rowOf(
   };
 }
 
-function differencesOf(plan: ControlsPlan, runs: readonly ControlRun[]): readonly ControlDifference[] {
+function differencesOf(plan: BaselinesPlan, runs: readonly BaselineRun[]): readonly BaselineDifference[] {
   const { arms, experiments, seeds } = plan;
   const confirmed = new Map(
     runs.map((run) => [`${run.experiment} ${run.control} ${run.seed}`, run.confirmed]),
   );
   return verdicts(
     experiments.flatMap(({ name: experiment }) => {
-      const bySeed = ({ name }: ControlArm) =>
+      const bySeed = ({ name }: BaselineArm) =>
         seeds.map((seed) => confirmed.get(`${experiment} ${name} ${seed}`) ?? null);
       return arms.flatMap((of, i) =>
         arms.slice(0, i).flatMap((against) => {
