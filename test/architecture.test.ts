@@ -25,8 +25,6 @@ const rooms = [
   'agents',
   'config',
   'runs',
-  'archive',
-  'data',
   'experiment',
   'preflight',
   'report',

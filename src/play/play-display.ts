@@ -5,8 +5,8 @@ import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
-import { controlledText } from '../runs/control.js';
 import type { GameRecord, RunEvent } from '../runs/events.js';
+import { controlledText } from '../runs/requests.js';
 import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
 

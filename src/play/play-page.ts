@@ -13,9 +13,9 @@ import { shellWord } from '../format/shell-word.js';
 import { type Page, page, type Section } from '../report/page/page.js';
 import { tile } from '../report/views/overview.js';
 import { versionTable } from '../report/views/reproduce.js';
-import { describeReason, factsOf, formatCaps, formatFaults, formatUsage } from '../runs/facts.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
+import { describeReason, summaryOf, formatCaps, formatFaults, formatUsage } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import { type PlayFigures, playFigures } from './play-figures.js';
@@ -32,7 +32,7 @@ export function writePlayPage(path: string): string {
 
 /** The content of the page for the play at `path`. */
 export function playPage(path: string): Page {
-  const { manifest, status } = factsOf(path);
+  const { manifest, status } = summaryOf(path);
   const recorded = openLogs(path, true);
   const games = gamesOf(recorded);
   const calls = [...recorded.calls];

@@ -6,8 +6,8 @@ import { shownPath } from '../base/context.js';
 import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import type { Cap, UsageTotals } from '../runs/calls.js';
 import type { StopReason } from '../runs/events.js';
-import { describeReason, factsOf, formatCaps, formatFaults, formatUsage } from '../runs/facts.js';
 import { openLogs, type RunStatus, runFiles } from '../runs/reader.js';
+import { describeReason, summaryOf, formatCaps, formatFaults, formatUsage } from '../runs/summary.js';
 import { type PlayFigures, playFigures } from './play-figures.js';
 import { gamesOf } from './play-games.js';
 
@@ -35,7 +35,7 @@ export interface FailedPlay extends Omit<PlayResult, 'status'> {
 
 /** @param cwd directory to which paths are relative */
 export function playResult(path: string, cwd: string): PlayResult {
-  const { manifest, status } = factsOf(path);
+  const { manifest, status } = summaryOf(path);
   return {
     run: shownPath(path, cwd),
     status,

@@ -13,7 +13,7 @@ import {
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import type { RunFacts } from '../runs/facts.js';
+import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
@@ -26,7 +26,7 @@ import { tile } from './views/overview.js';
 
 /** One repeat, with the link from the group's report to its own. */
 export interface RepeatData {
-  readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
+  readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
 

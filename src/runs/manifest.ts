@@ -60,11 +60,11 @@ export interface Manifest {
   /** The use of each limit; absent without any. */
   readonly caps?: readonly Cap[];
   /** Only of games that an agent plays (`policyloop play`): `iterations` then counts games. */
-  readonly play?: PlayFacts;
+  readonly play?: PlaySummary;
 }
 
 /** Who plays, and how it went so far. */
-interface PlayFacts {
+interface PlaySummary {
   readonly player: string;
   /** Mean return of the games; absent before the first. */
   readonly meanReturn?: number;

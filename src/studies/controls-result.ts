@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../base/package.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
+import { summaryOf, type RunSummary } from '../runs/summary.js';
 import type { ControlName } from '../search/controls.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
@@ -30,7 +30,7 @@ export interface ControlRun {
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
-  readonly status: RunFacts['status'] | 'not begun';
+  readonly status: RunSummary['status'] | 'not begun';
   readonly environment: string | null;
   /** Number of parameters; null before the first evaluation. */
   readonly parameters: number | null;
@@ -107,7 +107,7 @@ function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
     return { ...named, status: 'not begun', ...nothing };
   }
-  const { confirmed, manifest, observed, status } = factsOf(at);
+  const { confirmed, manifest, observed, status } = summaryOf(at);
   const entries = readEvaluations(at, manifest);
   return {
     ...named,

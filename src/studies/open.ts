@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
-import { planKinds } from '../runs/plans.js';
+import { planKinds } from '../runs/finder.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';

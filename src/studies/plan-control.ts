@@ -4,9 +4,9 @@
  */
 import { appendFileSync } from 'node:fs';
 import type { CommandContext } from '../base/context.js';
-import { Requests } from '../runs/control.js';
 import type { RunEvent } from '../runs/events.js';
-import { jobsAsked, type PlanDirectory } from '../runs/plans.js';
+import { jobsAsked, type PlanDirectory } from '../runs/finder.js';
+import { Requests } from '../runs/requests.js';
 
 interface Steerable {
   /** Number of complete runs. */

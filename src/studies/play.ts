@@ -8,7 +8,7 @@ import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
 import type { LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
-import { planAt } from '../runs/plans.js';
+import { planAt } from '../runs/finder.js';
 import { runFiles } from '../runs/reader.js';
 import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';

@@ -10,17 +10,17 @@ import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
 import type { LimitName } from '../runs/calls.js';
 import { createGroupDirectory } from '../runs/create.js';
+import { readGroup, runFiles } from '../runs/reader.js';
 import {
   describeRepeats,
-  factsOf,
+  summaryOf,
   formatFaults,
   formatUsage,
   type RepeatsSummary,
   type RunResult,
   resultOf,
   summarizeRepeats,
-} from '../runs/facts.js';
-import { readGroup, runFiles } from '../runs/reader.js';
+} from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { isHandedOver, tellProgress } from './handed-over.js';
 import type { Plan, PlayArguments } from './plan.js';
@@ -108,7 +108,7 @@ function groupResult(
   const repeats = entries
     .map((entry) => join(path, entry.path))
     .filter((run) => existsSync(join(run, runFiles.manifest)))
-    .map((run) => resultOf(factsOf(run), cwd));
+    .map((run) => resultOf(summaryOf(run), cwd));
   const byBest = repeats.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity));
   const byConfirmed = repeats.toSorted(
     (a, b) => (b.confirmed?.mean ?? -Infinity) - (a.confirmed?.mean ?? -Infinity),

@@ -1,10 +1,9 @@
 /** Runs that are steered from a page: paused, let go on, stopped, changed. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { steer } from '../archive/steer.js';
-import { steeredText } from '../archive/steered-text.js';
 import { UserError } from '../base/errors.js';
 import { readChanges } from '../experiment/run-commands.js';
+import { steer, steeredText } from '../runs/listing/steer.js';
 import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
 import type { Place } from './items.js';
 

@@ -1,8 +1,8 @@
 /** A run or a training that is looked at while it goes on: what its files say, as it comes. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { questionFile } from '../runs/questions.js';
 import { logsIn, runFiles } from '../runs/reader.js';
+import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { Curve, Figures, type Point } from './course.js';
 import type { Place } from './items.js';

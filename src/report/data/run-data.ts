@@ -3,10 +3,10 @@ import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js'
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import type { LoggedEvent } from '../../runs/events.js';
-import type { RunFacts } from '../../runs/facts.js';
+import type { RunSummary } from '../../runs/summary.js';
 
 /** Everything that a report shows of a run, read from its directory. */
-export interface RunData extends RunFacts {
+export interface RunData extends RunSummary {
   /** The resolved config. */
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */

@@ -11,7 +11,7 @@ import { isLocked } from '../../storage/lock.js';
 import { runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 
-export interface TrainingFacts {
+export interface RecordedTraining {
   readonly kind: 'training';
   readonly path: string;
   /** `crashed`: no process holds it, and none came to its end. */
@@ -111,11 +111,11 @@ type Metric = z.output<typeof metricShape>;
 export function listTrainings(
   paths: readonly string[],
   cwd: string,
-): { readonly trainings: readonly TrainingFacts[]; readonly damaged: readonly string[] } {
+): { readonly trainings: readonly RecordedTraining[]; readonly damaged: readonly string[] } {
   const damaged: string[] = [];
   const trainings = paths.flatMap((path) => {
     try {
-      return [trainingFacts(path)];
+      return [readTraining(path)];
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       damaged.push(shownPath(path, cwd));
@@ -143,7 +143,7 @@ export function trainingsBelow(folder: string, depth = 0): readonly string[] {
 }
 
 /** @throws UserError when its files are damaged */
-export function trainingFacts(path: string): TrainingFacts {
+export function readTraining(path: string): RecordedTraining {
   const aboutFile = join(path, trainingFiles.about);
   const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
@@ -212,7 +212,7 @@ function statusOf(
   path: string,
   ended: string | undefined,
   metrics: readonly Metric[],
-): TrainingFacts['status'] {
+): RecordedTraining['status'] {
   if (isLocked(join(path, trainingFiles.lock))) {
     const last = metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start');
     return last?.action === 'pause' ? 'paused' : 'running';

@@ -1,7 +1,6 @@
 /** Forecasts what a sweep will take: runs, calls, tokens, cost and time. */
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { listRuns } from '../../archive/listing.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatProblem, UserError } from '../../base/errors.js';
 import { budgetOf } from '../../config/budget.js';
@@ -15,6 +14,7 @@ import { standIns } from '../../preflight/left-out.js';
 import { preflight } from '../../preflight/preflight.js';
 import { evaluationSeeds, warmupGenerator } from '../../random/seeds.js';
 import { measure } from '../../rollout/evaluation.js';
+import { listRuns } from '../../runs/listing/listing.js';
 import { sum } from '../../statistics/descriptive.js';
 import { isComplete } from '../open.js';
 import { mostRuns } from './halving.js';

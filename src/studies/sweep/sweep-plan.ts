@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/sweep.js';
 import { repeatSeeds } from '../../random/seeds.js';
-import { planKinds } from '../../runs/plans.js';
+import { planKinds } from '../../runs/finder.js';
 import { plainName } from '../../storage/files.js';
 import type { PlanPlace } from '../open.js';
 import type { Plan, PlanEntry } from '../plan.js';

@@ -1,10 +1,10 @@
 /** Runs that are no longer wanted: they go into a folder beside the others, from where they can be taken back. */
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { UserError } from '../base/errors.js';
-import { runsBelow } from '../runs/finder.js';
-import { claimDirectory } from '../storage/files.js';
-import { isLocked } from '../storage/lock.js';
+import { UserError } from '../../base/errors.js';
+import { claimDirectory } from '../../storage/files.js';
+import { isLocked } from '../../storage/lock.js';
+import { runsBelow } from '../finder.js';
 import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';

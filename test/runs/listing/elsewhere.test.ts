@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trainingState } from '../../finetune/dataset/lineage.js';
-import { findTraining } from '../../src/archive/names.js';
-import { execute as list } from '../../src/commands/list.js';
-import { noteTraining, trainingsElsewhere } from '../../src/runs/training-files.js';
-import { Items } from '../../src/view/items.js';
-import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { trainingState } from '../../../finetune/dataset/lineage.js';
+import { execute as list } from '../../../src/commands/list.js';
+import { findTraining } from '../../../src/runs/listing/names.js';
+import { noteTraining, trainingsElsewhere } from '../../../src/runs/training-files.js';
+import { Items } from '../../../src/view/items.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const about = {
   ...{ method: 'lora', base: { model: '/models/m' }, dataset: { path: 'data' }, config: {} },
@@ -76,7 +76,7 @@ describe('a training with its output elsewhere', () => {
   it('is not lost where several begin at once', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const outputs = Array.from({ length: 6 }, (_, i) => training(join(other, `t${i}`)));
-    const script = `import { noteTraining } from '${join(import.meta.dirname, '../../src/runs/training-files.ts')}';
+    const script = `import { noteTraining } from '${join(import.meta.dirname, '../../../src/runs/training-files.ts')}';
 noteTraining(${JSON.stringify(cwd)}, process.argv[1]);`;
     await Promise.all(
       outputs.map(

@@ -1,19 +1,24 @@
-/**
- * SQL over a directory of runs, by DuckDB on the files themselves: what the process that answers queries does. A query may
- * read the tables of `columns.ts` and nothing else: no other file, no extension, no setting, and it changes nothing.
- */
+/** The process that answers queries, one at a time, and ends itself when one takes too much memory. */
 
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { append } from '../base/append.js';
-import { messageOf, nearest, UserError } from '../base/errors.js';
-import { purposeSql } from '../runs/calls.js';
-import { runFiles } from '../runs/reader.js';
-import { longestLine } from '../storage/json-lines.js';
-import { openRegularFile } from '../storage/regular-file.js';
-import { type TableName, tables } from './columns.js';
-import type { Answer, QueriedRun, Value } from './query.js';
+import { append } from '../../base/append.js';
+import { messageOf, nearest, problemsOf, UserError } from '../../base/errors.js';
+import { longestLine } from '../../storage/json-lines.js';
+import { openRegularFile } from '../../storage/regular-file.js';
+import { purposeSql } from '../calls.js';
+import { runFiles } from '../reader.js';
+import {
+  type Answer,
+  beyond,
+  type QueriedRun,
+  type QueryReply,
+  type QueryRequest,
+  type Value,
+} from './query.js';
+import { type TableName, tables } from './rows.js';
 
 /**
  * Answers a query.
@@ -274,3 +279,31 @@ async function shut(files: readonly string[], connection: DuckDBConnection): Pro
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** Milliseconds between two looks at the memory. DuckDB works in threads of its own meanwhile. */
+const lookEvery = 5;
+
+const isReady = ({ memory }: QueryRequest['limits']) => process.memoryUsage.rss() < memory / 2;
+
+const reply = (said: QueryReply) => process.send?.(said);
+
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+process.on('message', async ({ limits, runs, sql }: QueryRequest) => {
+  const tooLarge = beyond(sql, `takes more than ${limits.memory / 2 ** 20} MiB of memory`);
+  const look = setInterval(() => {
+    if (process.memoryUsage.rss() > limits.memory)
+      process.send?.(tooLarge, () => process.kill(process.pid, 'SIGKILL'));
+  }, lookEvery);
+  try {
+    const within = { mostRows: limits.rows, mostBytes: 0.6 * limits.memory };
+    const text = JSON.stringify(await answerOf(sql, runs, within));
+    if (text.length > limits.bytes) reply(beyond(sql, `gives more than ${limits.bytes / 2 ** 20} MiB`));
+    else reply({ kind: 'answer', text, isReady: isReady(limits) });
+  } catch (error) {
+    const problems = problemsOf(error);
+    const isMemory = problems[0]?.message.startsWith('Out of Memory');
+    reply(isMemory ? tooLarge : { kind: 'problems', problems, isReady: isReady(limits) });
+  } finally {
+    clearInterval(look);
+  }
+});

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { execute } from '../../src/commands/runs/export.js';
-import { recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
+import { execute } from '../../../src/commands/runs/export.js';
+import { recordingContext, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
 
 /** The records of an event file, by the format's lengths. */
 function recordsIn(bytes: Buffer): readonly string[] {

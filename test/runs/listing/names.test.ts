@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findAll, findNamed, findRun, findRuns } from '../../src/archive/names.js';
-import { UserError } from '../../src/base/errors.js';
-import { temporaryDirectory } from '../support/experiments.js';
-import { writeRun } from '../support/written-runs.js';
+import { UserError } from '../../../src/base/errors.js';
+import { findAll, findNamed, findRun, findRuns } from '../../../src/runs/listing/names.js';
+import { temporaryDirectory } from '../../support/experiments.js';
+import { writeRun } from '../../support/written-runs.js';
 
 const cwd = temporaryDirectory();
 const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);

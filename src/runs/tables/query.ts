@@ -3,9 +3,13 @@
  * setting of DuckDB bounds the values that its functions make.
  */
 import type { ChildProcess } from 'node:child_process';
-import type { ListedRun } from '../archive/listing.js';
-import { type Problem, UserError } from '../base/errors.js';
-import { startProcess } from '../storage/thread.js';
+import { resolve } from 'node:path';
+import { type Problem, UserError } from '../../base/errors.js';
+import { formatNumber } from '../../format/numbers.js';
+import { type Cell, csvTable, forMachines, number, terminalTable, text } from '../../format/table.js';
+import { startProcess } from '../../storage/thread.js';
+import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js';
+import { findRuns } from '../listing/names.js';
 import { type Row, runRow } from './rows.js';
 
 /** A value as JSON has it: whole numbers that JavaScript can't hold are texts. */
@@ -106,3 +110,42 @@ export const beyond = (sql: string, message: string): QueryReply => ({
     { field: 'sql', value: sql, message, remedy: 'ask for less: fewer runs, an aggregate, a LIMIT' },
   ],
 });
+
+/**
+ * The runs that names mean; all below the runs directory without any. Those whose manifest is damaged are left out.
+ * @throws UserError where a name means no run
+ */
+export function selectRuns(names: readonly string[], places: RunPlaces): readonly ListedRun[] {
+  const root = resolve(places.cwd, places.runsDir);
+  if (names.length === 0) return listRuns(root).runs;
+  const paths = new Set(findRuns(names, places));
+  const below = listRuns(root).runs.filter(({ path }) => paths.delete(path));
+  // Names may lead out of the runs directory.
+  return [...below, ...[...paths].flatMap((path) => listRuns(path).runs)];
+}
+
+export function answerText(answer: Answer, format: 'table' | 'csv' | 'json', width?: number): string {
+  const { columns, rows } = answer;
+  if (format === 'json') {
+    return JSON.stringify(rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))));
+  }
+  const cell =
+    (i: number) =>
+    (row: readonly Value[]): Cell => {
+      const value = row[i] ?? null;
+      if (typeof value === 'boolean') return String(value);
+      return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+    };
+  if (format === 'csv')
+    return csvTable(
+      rows,
+      columns.map((name, i) => forMachines(name, cell(i))),
+    ).trimEnd();
+  const isNumber = (i: number) => rows.every((row) => row[i] === null || typeof row[i] === 'number');
+  const digits = (value: number) => (Number.isInteger(value) ? String(value) : formatNumber(value, 4));
+  return terminalTable(
+    rows,
+    columns.map((name, i) => (isNumber(i) ? number(name, cell(i), { format: digits }) : text(name, cell(i)))),
+    width,
+  );
+}

@@ -1,17 +1,19 @@
 /** The runs and trainings below a directory: their lines, each with its number, and the table of runs. */
-import { statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { common } from '../base/command.js';
-import { UserError } from '../base/errors.js';
-import { formatReturn } from '../format/numbers.js';
-import { type Cell, number, terminalTable, text } from '../format/table.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
-import { holderOf, runsBelow } from '../runs/finder.js';
-import { listTrainings, trainingsBelow } from '../runs/training/trainings.js';
-import { trainingsElsewhere, trainingsFolder } from '../runs/training-files.js';
-import { type Labels, readLabels } from './labels.js';
+import { z } from 'zod';
+import { common } from '../../base/command.js';
+import { UserError } from '../../base/errors.js';
+import { formatReturn } from '../../format/numbers.js';
+import { type Cell, number, terminalTable, text } from '../../format/table.js';
+import { checkedValue, readOwnJson, replaceFile } from '../../storage/files.js';
+import { underLease } from '../../storage/lease.js';
+import { holderOf, runsBelow } from '../finder.js';
+import { type RunSummary, summaryOf } from '../summary.js';
+import { listTrainings, trainingsBelow } from '../training/trainings.js';
+import { trainingsElsewhere, trainingsFolder } from '../training-files.js';
 
-export interface ListedRun extends RunFacts {
+export interface ListedRun extends RunSummary {
   /** Path below the runs directory. */
   readonly name: string;
   readonly labels: Labels;
@@ -40,15 +42,15 @@ export function listRuns(root: string): {
   }
   const read = runsBelow(root).map((path) => ({
     name: relative(root, path) || basename(path),
-    facts: readableFacts(path),
+    summary: readableSummary(path),
   }));
   return {
     runs: read
-      .flatMap(({ name, facts }) =>
-        facts === undefined ? [] : [{ name, ...facts, labels: readLabels(facts.path) }],
+      .flatMap(({ name, summary }) =>
+        summary === undefined ? [] : [{ name, ...summary, labels: readLabels(summary.path) }],
       )
       .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
-    damaged: read.flatMap(({ name, facts }) => (facts === undefined ? [name] : [])),
+    damaged: read.flatMap(({ name, summary }) => (summary === undefined ? [name] : [])),
   };
 }
 
@@ -88,7 +90,7 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
 /** The figure that a run is judged by: of the chosen policy, or of the games of an agent. */
-export const resultOfLine = ({ confirmed, manifest: { play } }: RunFacts): number | undefined =>
+export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
 /**
@@ -102,7 +104,7 @@ export function listTable(
 ): string {
   const either = (
     runs: readonly ListedRun[],
-    of: (manifest: RunFacts['manifest']) => string,
+    of: (manifest: RunSummary['manifest']) => string,
     plural: string,
   ) => {
     const different = new Set(runs.map(({ manifest }) => of(manifest)));
@@ -129,18 +131,77 @@ export function listTable(
   return terminalTable(lines, columns, width);
 }
 
-function statusText({ manifest: { reason }, status }: RunFacts): string {
+function statusText({ manifest: { reason }, status }: RunSummary): string {
   return status === 'failed' && reason?.kind === 'no-proposals' ? `${status}: 0 proposals accepted` : status;
 }
 
-const started = ({ created }: RunFacts['manifest']) => created.slice(0, 16).replace('T', ' ');
+const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).replace('T', ' ');
 
 /** undefined where the manifest is damaged. */
-function readableFacts(path: string): RunFacts | undefined {
+function readableSummary(path: string): RunSummary | undefined {
   try {
-    return factsOf(path);
+    return summaryOf(path);
   } catch (error) {
     if (error instanceof UserError) return undefined;
     throw error;
   }
+}
+
+export interface Labels {
+  /** In the order of the alphabet, each once. */
+  readonly tags: readonly string[];
+  /** Absent where nothing is noted. */
+  readonly note?: string | undefined;
+}
+
+export const labelsFile = 'labels.json';
+
+const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag has no space, comma or equals sign');
+
+const labelsShape = z.strictObject({
+  tags: z.array(tag).default([]),
+  note: z.string().min(1).optional(),
+});
+
+const none: Labels = { tags: [] };
+
+/** The labels of the run or training at `path`; none where the file is damaged. */
+export function readLabels(path: string): Labels {
+  try {
+    return soundLabels(path);
+  } catch (error) {
+    if (error instanceof UserError) return none;
+    throw error;
+  }
+}
+
+/** @throws UserError where the file is damaged */
+function soundLabels(path: string): Labels {
+  const file = join(path, labelsFile);
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
+}
+
+/**
+ * Changes the labels of the run or training at `path`, while no other process does.
+ * @returns what they are now
+ * @throws UserError for a tag that can't be one, and where the file is damaged
+ */
+export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
+  const file = join(path, labelsFile);
+  return underLease(`${file}.lease`, () => {
+    const { note, tags } = change(soundLabels(path));
+    const labels = {
+      tags: [...new Set(tags.map(checkedTag))].toSorted(),
+      ...(note !== undefined && note !== '' && { note }),
+    };
+    if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  });
+}
+
+function checkedTag(text: string): string {
+  const { error } = tag.safeParse(text);
+  if (error === undefined) return text;
+  throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });
 }

@@ -2,21 +2,21 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileS
 import { join, resolve } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { changeLabels } from '../../src/archive/labels.js';
-import { execute as exportCommand } from '../../src/commands/runs/export.js';
-import { execute as queryCommand } from '../../src/commands/runs/query.js';
-import { tables } from '../../src/data/columns.js';
-import { formatValue } from '../../src/prompting/notation/written.js';
+import { execute as exportCommand } from '../../../src/commands/runs/export.js';
+import { execute as queryCommand } from '../../../src/commands/runs/query.js';
+import { formatValue } from '../../../src/prompting/notation/written.js';
+import { changeLabels } from '../../../src/runs/listing/listing.js';
+import { tables } from '../../../src/runs/tables/rows.js';
 import {
   quick,
   recordingContext,
   runExperimentFrom,
   seededModel,
   temporaryDirectory,
-} from '../support/experiments.js';
-import { createScriptedModel } from '../support/scripted-model.js';
+} from '../../support/experiments.js';
+import { createScriptedModel } from '../../support/scripted-model.js';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 const cwd = temporaryDirectory();
 const at = (...path: readonly string[]) => join(cwd, 'buffers', ...path);
 

@@ -1,9 +1,20 @@
 /** `policyloop list environment=CartPole-v1 best=400..`: which runs and trainings are listed, and in what order. */
-import { nearest, UserError } from '../base/errors.js';
-import { matches } from '../base/pattern.js';
-import type { TrainingFacts } from '../runs/training/trainings.js';
-import type { Labels } from './labels.js';
-import { type ListedRun, resultOfLine } from './listing.js';
+
+import { resolve } from 'node:path';
+import { shownPath } from '../../base/context.js';
+import { nearest, UserError } from '../../base/errors.js';
+import { matches } from '../../base/pattern.js';
+import type { RecordedTraining } from '../training/trainings.js';
+import {
+  type Labels,
+  type ListedRun,
+  linesOf,
+  listRuns,
+  type RunPlaces,
+  readLabels,
+  resultOfLine,
+  trainingLines,
+} from './listing.js';
 
 /** What filters and orders go by, the same of runs and trainings. Null: it has none. */
 export interface Listed {
@@ -38,7 +49,7 @@ export function listedRun(run: ListedRun): Listed {
   };
 }
 
-export function listedTraining(training: TrainingFacts, name: string, labels: Labels): Listed {
+export function listedTraining(training: RecordedTraining, name: string, labels: Labels): Listed {
   const { best, model, on, seconds, started, status, steps, tokens } = training;
   return {
     ...{ name, status, environment: on, model, started, tokens },
@@ -152,4 +163,52 @@ function keyOf(text: string, field: string): Key {
     alternatives: keys,
     ...(near && { remedy: `perhaps ${near}` }),
   });
+}
+
+export interface Selection {
+  /** `key=value` each. */
+  readonly filters: readonly string[];
+  /** A key; undefined: the oldest first. */
+  readonly sort: string | undefined;
+  /** Most runs and most trainings: the first by `sort`, the newest without. */
+  readonly limit: number | undefined;
+}
+
+export interface ListedTraining extends RecordedTraining {
+  readonly labels: Labels;
+}
+
+/** @throws UserError for a filter or an order that is none, and where the runs directory is a file */
+export function listed(selection: Selection, places: RunPlaces) {
+  const root = resolve(places.cwd, places.runsDir);
+  const { damaged, runs } = listRuns(root);
+  const { damaged: damagedTrainings, trainings } = trainingLines(places);
+  const lines = linesOf(runs, root);
+  const numbers = new Map(lines.flatMap(([, own], i) => own.map(({ path }) => [path, i + 1])));
+  const labelled = trainings.map((one): ListedTraining => ({ ...one, labels: readLabels(one.path) }));
+  for (const [i, { path }] of trainings.entries()) numbers.set(path, lines.length + i + 1);
+  const asRow = (one: ListedTraining) => listedTraining(one, shownPath(one.path, places.cwd), one.labels);
+  return {
+    runs: selected(runs, listedRun, selection),
+    trainings: selected(labelled, asRow, selection),
+    damaged,
+    damagedTrainings,
+    /** Whether nothing is there at all. */
+    isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
+    /** By which commands know the line that a run stands in. */
+    numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),
+    numberOfTraining: ({ path }: Pick<RecordedTraining, 'path'>) => numbers.get(path),
+  };
+}
+
+function selected<T>(
+  all: readonly T[],
+  row: (one: T) => Listed,
+  { filters, limit, sort }: Selection,
+): readonly T[] {
+  const passes = filterOf(filters);
+  const kept = all.filter((one) => passes(row(one)));
+  if (sort === undefined) return limit === undefined ? kept : kept.slice(-limit);
+  const order = orderOf(sort);
+  return kept.toSorted((a, b) => order(row(a), row(b))).slice(0, limit);
 }

@@ -2,11 +2,11 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execute as queryCommand } from '../../src/commands/runs/query.js';
-import { query } from '../../src/data/query.js';
-import { recordingContext, temporaryDirectory } from '../support/experiments.js';
+import { execute as queryCommand } from '../../../src/commands/runs/query.js';
+import { query } from '../../../src/runs/tables/query.js';
+import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
-const root = resolve(import.meta.dirname, '../..');
+const root = resolve(import.meta.dirname, '../../..');
 
 async function json(sql: string, cwd: string) {
   const { context, printed } = recordingContext(cwd);

@@ -4,11 +4,11 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { nearest, UserError } from '../base/errors.js';
-import { holderOf, runsBelow } from '../runs/finder.js';
-import { groupFile, noRun, runFiles } from '../runs/reader.js';
-import { isTraining, trainingFiles } from '../runs/training-files.js';
-import { foldersMatching, isPattern } from '../storage/files.js';
+import { nearest, UserError } from '../../base/errors.js';
+import { foldersMatching, isPattern } from '../../storage/files.js';
+import { holderOf, runsBelow } from '../finder.js';
+import { groupFile, noRun, runFiles } from '../reader.js';
+import { isTraining, trainingFiles } from '../training-files.js';
 import {
   isRun,
   linesOf,

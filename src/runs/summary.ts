@@ -24,7 +24,7 @@ import type { Manifest } from './manifest.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
 /** The result of a run, read from its manifest alone. */
-export interface RunFacts {
+export interface RunSummary {
   /** Path of the run directory. */
   readonly path: string;
   readonly manifest: Manifest;
@@ -43,7 +43,7 @@ export interface RunFacts {
 }
 
 /** @throws UserError when `path` holds no run, or its manifest is damaged */
-export function factsOf(path: string, manifest = readManifest(path)): RunFacts {
+export function summaryOf(path: string, manifest = readManifest(path)): RunSummary {
   const status = statusOf(path, manifest);
   const { best, confirmations, reason, usage } = manifest;
   return {
@@ -83,7 +83,7 @@ export interface RunResult {
 }
 
 /** @param cwd what paths are given relative to */
-export function resultOf({ path, manifest, status, confirmed }: RunFacts, cwd: string): RunResult {
+export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd: string): RunResult {
   return {
     run: shownPath(path, cwd),
     status,
