@@ -1,6 +1,6 @@
 /** Lets other processes pause, resume and stop a training run. */
 import type { CommandContext } from '../../src/base/context.js';
-import { Control } from '../../src/experiment/run-commands.js';
+import { RunCommands } from '../../src/experiment/run-commands.js';
 
 /** A request that took effect, with the step it followed; for the log. */
 export interface ControlledTraining {
@@ -32,7 +32,7 @@ export function steeredTraining(
   { milliseconds, note, stop }: Pick<CommandContext, 'milliseconds' | 'note' | 'stop'>,
   emit: (event: ControlledTraining) => void,
 ): Steered {
-  const control = new Control(path, stop, milliseconds);
+  const control = new RunCommands(path, stop, milliseconds);
   return {
     stop: () => control.stop.finish.aborted,
     rest: () => control.poll(),

@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util';
 import { syntheticIds } from '../../src/environments/catalogue/synthetic.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { evaluationSeeds, warmupGenerator } from '../../src/random/seeds.js';
+import type { Baseline } from '../../src/search/baseline.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
-import type { Control } from '../../src/search/control.js';
 import { createGp } from '../../src/search/gp.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
 import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/collection/acceptance.js';
@@ -34,7 +34,7 @@ const { values } = parseArgs({
   },
 });
 
-const controls: Readonly<Record<string, () => Control>> = {
+const controls: Readonly<Record<string, () => Baseline>> = {
   random: createRandomSearch,
   hill: () => createHillClimb({ provider: 'hill-climb' }),
   mix: createMix,

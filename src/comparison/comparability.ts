@@ -1,6 +1,6 @@
 /** Explains what makes groups of runs hard or impossible to compare. */
 
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 import type { ComparedRun } from './compared-runs.js';
 import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
@@ -93,12 +93,12 @@ function differing(
  * baselines have none.
  */
 function apart(groups: readonly RunGroup[], key: string): boolean {
-  const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByControl(group)) : groups;
+  const own = /^(prompts|model)\./.test(key) ? groups.filter((group) => !isPlayedByBaseline(group)) : groups;
   return new Set(own.map((group) => [...valuesOf([group], key)].toSorted().join('\n'))).size > 1;
 }
 
-const isPlayedByControl = ({ runs }: RunGroup) =>
-  runs.every(({ config }) => isControl(config.model.provider));
+const isPlayedByBaseline = ({ runs }: RunGroup) =>
+  runs.every(({ config }) => isBaseline(config.model.provider));
 
 /** Keys that identify the model. */
 const whichModel = /^model\.(provider|name|path|adapter|baseUrl|host)$/;

@@ -2,7 +2,7 @@
 import type { Problem } from '../base/errors.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import type { AdaptConfig } from './learning/adapt.js';
 import { termsOf } from './learning/reward.js';
@@ -41,8 +41,8 @@ function otherModel({ provider }: SingleModelConfig): Found {
     ? 'the weights of a hosted model can’t be trained here'
     : provider === 'replayed'
       ? 'a replayed run gives the answers that were recorded, whatever is learnt'
-      : findControl(provider) !== undefined
-        ? 'a control has no weights to train'
+      : findBaseline(provider) !== undefined
+        ? 'a baseline has no weights to train'
         : 'a model of your own code has no weights that are known here';
   return {
     field: 'adapt',

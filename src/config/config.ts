@@ -115,11 +115,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Default: `linear`, or `q-table` where the observation is discrete'),
   model: modelSchema
-    .describe('Who proposes parameters: a language model, a control, or a portfolio of both')
+    .describe('Who proposes parameters: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
-    .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
+    .describe('Fixes everything: environment, warm-up, baselines, sampling where the provider allows'),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)

@@ -1,5 +1,5 @@
 /** Checks of the `critic` section beyond its schema. */
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { languageModelOf } from './model.js';
 import { costOnly, type Found, modelProblems, placedIn } from './model-checks.js';
@@ -18,13 +18,13 @@ export function criticProblems(config: Config): readonly Found[] {
   }
   const own = critic.model;
   const nobody = own === undefined && model.provider !== 'replayed' && languageModelOf(model) === undefined;
-  const isControl = own !== undefined && findControl(own.provider) !== undefined;
+  const isBaseline = own !== undefined && findBaseline(own.provider) !== undefined;
   return [
     nobody && {
       field: 'critic.model',
       message: `is missing: ${model.provider} reads no prompts, so nobody could revise`,
       remedy:
-        'add critic.model, a language model or, to compare with, a control; critic= leaves the critic out',
+        'add critic.model, a language model or, to compare with, a baseline; critic= leaves the critic out',
     },
     adapt !== undefined && {
       field: 'critic',
@@ -38,7 +38,7 @@ export function criticProblems(config: Config): readonly Found[] {
       message: `never comes: there are ${config.iterations} iterations`,
       remedy: 'lower critic.every or raise iterations',
     },
-    isControl &&
+    isBaseline &&
       critic.show !== 'both' && {
         field: 'critic.show',
         value: critic.show,
@@ -52,7 +52,7 @@ export function criticProblems(config: Config): readonly Found[] {
         message: 'does not go with memory.ofGroup, which holds one evaluation an iteration',
         remedy: 'remove one of the two',
       },
-    ...(own === undefined || isControl
+    ...(own === undefined || isBaseline
       ? []
       : modelProblems({
           ...config,

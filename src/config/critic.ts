@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
-import { controls } from '../search/controls.js';
+import { controls } from '../search/baselines.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -18,7 +18,7 @@ export const criticSchema = z.strictObject({
     ])
     .optional()
     .describe(
-      'Who revises: a language model, or a control to compare it with; its keys are those of `model` (default: the model of the run)',
+      'Who revises: a language model, or a baseline to compare it with; its keys are those of `model` (default: the model of the run)',
     )
     .meta({ like: 'model' }),
   every: count(1).default(1).describe('Iterations from one revision to the next'),

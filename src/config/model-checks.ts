@@ -68,7 +68,7 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
       field: `${readers[1]!.field}.provider`,
       value: readers[1]!.config.provider,
       message: `is a second language model: costs, limits and retries are those of one, which is ${readers[0]!.config.provider} here`,
-      remedy: 'keep one language model, beside as many controls as you like',
+      remedy: 'keep one language model, beside as many baselines as you like',
     },
     ...members.map(
       ({ weight }, i) =>

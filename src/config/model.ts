@@ -8,7 +8,7 @@ import {
   openaiSchema,
   replayedSchema,
 } from '../models/settings.js';
-import { controls, findControl, teachers } from '../search/controls.js';
+import { controls, findBaseline, teachers } from '../search/baselines.js';
 
 /** The schemas of a tuple of records. */
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
@@ -35,7 +35,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several propose over one buffer: controls, and at most one language model'),
+    .describe('Several propose over one buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [
@@ -125,5 +125,5 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
  * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and say nothing about the
  * language model.
  */
-export const isByControl = ({ member }: { readonly member?: string | undefined }): boolean =>
-  member !== undefined && findControl(member.replace(/-\d+$/, '')) !== undefined;
+export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
+  member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

@@ -15,7 +15,7 @@ import {
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
-import type { Task } from '../search/control.js';
+import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Proposal, ProposalGroup } from './ask.js';

@@ -70,7 +70,7 @@ interface StopSignals {
 /** Polling interval for requests during model calls and pauses. */
 const lookMs = 250;
 
-export class Control {
+export class RunCommands {
   readonly #path: string;
   readonly #requests: Requests;
   readonly #finish = new AbortController();

@@ -3,7 +3,7 @@
  * working directory, and no argument names a program, a server or a secret; those are the business of config files.
  */
 import { z } from 'zod';
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 
 /** What begins with a hyphen would be an option to a program that is given it. */
 const isConfined = (path: string) =>
@@ -43,7 +43,7 @@ const keys = new Set(
 function isPlain(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
-  if (key === 'model.provider') return isControl(value);
+  if (key === 'model.provider') return isBaseline(value);
   return keys.has(key) || sections.test(key);
 }
 

@@ -63,7 +63,7 @@ const probe = {
 } as const;
 
 /**
- * Asks the model of an experiment for a first proposal, and the others for one short answer; a control or a module without
+ * Asks the model of an experiment for a first proposal, and the others for one short answer; a baseline or a module without
  * `generate` is not asked.
  */
 export async function askModel(

@@ -153,7 +153,7 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** The same as a finding; a control costs none of it. */
+/** The same as a finding; a baseline costs none of it. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,

@@ -4,7 +4,7 @@ import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';
-import { pointKey } from './control.js';
+import { pointKey } from './baseline.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**

@@ -8,7 +8,7 @@ import { createGenerator, type RandomGenerator, shuffled } from '../random/gener
 import type { Evaluated } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximise } from './acquisition.js';
-import { type Control, pointKey, type Task } from './control.js';
+import { type Baseline, pointKey, type Task } from './baseline.js';
 import {
   type Hyperparameters,
   negativeLogPosterior,
@@ -35,7 +35,7 @@ const thinning = { above: 200, best: 100, latest: 50 } as const;
  * enough points, two processes are averaged with equal weight: one with a length scale per parameter and one
  * with a shared length scale. The latter is stronger if the parameters are rotated.
  */
-export function createGp(): Control {
+export function createGp(): Baseline {
   const believed = createBelief();
   const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) =>
     chooseAll(task, await believed(task), randoms);

@@ -1,6 +1,6 @@
 /** Grid search: visits the points of a grid one after another, whatever they return. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Baseline, foldHistory, pointKey, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
@@ -18,7 +18,7 @@ const mostSkipped = 10_000;
  * n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After the last point, the grid
  * spacing is halved again and again; once every value has been tried, random points follow.
  */
-export function createGridSearch(config: GridConfig): Control {
+export function createGridSearch(config: GridConfig): Baseline {
   const evaluated = foldHistory(
     () => new Set<string>(),
     (seen, { parameters }) => seen.add(pointKey(parameters)),
@@ -42,7 +42,7 @@ export function createGridSearch(config: GridConfig): Control {
     }
     return undefined;
   };
-  const anywhere = (task: Task, seen: ReadonlySet<string>, random: Parameters<Control['propose']>[1]) => {
+  const anywhere = (task: Task, seen: ReadonlySet<string>, random: Parameters<Baseline['propose']>[1]) => {
     const draw = () => drawPoint(createValueGrid(task.parameters), task.parameters.count, random);
     return sampleUnseen(seen, draw, draw);
   };

@@ -1,7 +1,7 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Baseline, foldHistory, pointKey, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
@@ -9,7 +9,7 @@ import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
-export function createRandomSearch(): Control {
+export function createRandomSearch(): Baseline {
   const evaluatedPoints = foldHistory(
     () => new Set<string>(),
     (seen, { parameters }) => seen.add(pointKey(parameters)),
@@ -27,7 +27,7 @@ export function createRandomSearch(): Control {
  * Takes a random step from the best point so far (the newest of equals, to drift across plateaus). Steps are
  * Gaussian in every coordinate; in tables, one or a few entries are redrawn.
  */
-export function createHillClimb(config: HillClimbConfig): Control {
+export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -61,7 +61,7 @@ const cornerProbability = 0.35;
  * Gaussian, with one standard deviation for all coordinates, log-uniform between a 40th of the range and the
  * whole range. Tables change as in hill climbing.
  */
-export function createMix(): Control {
+export function createMix(): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -128,7 +128,7 @@ interface Search {
  * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
  * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
  */
-export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
+export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
     (search, evaluated, index) => {

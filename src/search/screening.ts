@@ -1,6 +1,6 @@
 /** Selects which proposals to evaluate: those with the highest expected improvement under a Gaussian process. */
 import type { ParameterVector } from '../policies/policy.js';
-import type { Task } from './control.js';
+import type { Task } from './baseline.js';
 import { createExpectedImprovement } from './gp.js';
 
 /** Selects among proposals and keeps their order. */

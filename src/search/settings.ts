@@ -5,16 +5,16 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 
 export const randomSchema = z.strictObject({
-  provider: z.literal('random').describe('Control: uniform random search'),
+  provider: z.literal('random').describe('Baseline: uniform random search'),
 });
 export const hillClimbSchema = z.strictObject({
-  provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
+  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best so far'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
 });
 export const cmaEsSchema = z.strictObject({
-  provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
+  provider: z.literal('cma-es').describe('Baseline: covariance matrix adaptation evolution strategy'),
   sigma: positive
     .optional()
     .describe(
@@ -32,7 +32,7 @@ export const cmaEsSchema = z.strictObject({
 export const onePlusOneEsSchema = z.strictObject({
   provider: z
     .literal('one-plus-one-es')
-    .describe('Control: (1+1) evolution strategy with the one-fifth success rule'),
+    .describe('Baseline: (1+1) evolution strategy with the one-fifth success rule'),
   sigma: positive
     .default(2)
     .describe('Initial standard deviation, in parameter units; of a table, entries that change on average'),
@@ -40,15 +40,15 @@ export const onePlusOneEsSchema = z.strictObject({
 export const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
-    .describe('Control: from the best so far to corners of the box, or Gaussian steps of any size'),
+    .describe('Baseline: from the best so far to corners of the box, or Gaussian steps of any size'),
 });
 export const gpSchema = z.strictObject({
   provider: z
     .literal('gp')
-    .describe('Control: Bayesian optimisation with a Gaussian process and expected improvement'),
+    .describe('Baseline: Bayesian optimisation with a Gaussian process and expected improvement'),
 });
 export const gridSchema = z.strictObject({
-  provider: z.literal('grid').describe('Control: the points of a grid, whatever they return'),
+  provider: z.literal('grid').describe('Baseline: the points of a grid, whatever they return'),
   points: count(2)
     .optional()
     .describe(

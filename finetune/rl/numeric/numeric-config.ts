@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { applyOverrides } from '../../../src/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
 import { readTrainingConfig } from '../../train/train-config.js';
@@ -111,7 +111,7 @@ const settings = z.strictObject({
     .prefault({})
     .describe('The return that the best weights are chosen by'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches over simple policies that are given the same number of episodes'),
   checkpointEvery: count(1).default(5).describe('Updates between checkpoints'),

@@ -3,7 +3,7 @@
 import type { Config } from '../../../src/config/config.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed } from '../../../src/random/seeds.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { openRun } from './run-underway.js';
 
@@ -20,7 +20,7 @@ export interface PlayedBaseline {
  * Runs each search with as many evaluations as the model has, on the same episodes and from the same random policies.
  */
 export function playBaselines(
-  names: readonly ControlName[],
+  names: readonly BaselineName[],
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly PlayedBaseline[]> {
@@ -28,11 +28,11 @@ export function playBaselines(
 }
 
 async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const returns: number[] = [];
   let episodes = 0;
   for (const config of configs) {

@@ -5,7 +5,7 @@ import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
@@ -61,7 +61,7 @@ const proposerSettings = learningSettings.extend({
     .prefault({})
     .describe('What the best weights are chosen by'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches that play the held-out runs, too, with the same number of episodes'),
 });

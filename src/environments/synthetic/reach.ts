@@ -4,7 +4,7 @@ import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './ac
 import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, type Objective, projection } from './controlled-task.js';
 import {
-  type ControlOptions,
+  type BaselineOptions,
   chance,
   type Draw,
   integerBetween,
@@ -19,7 +19,7 @@ import { drawSensors } from './sensors.js';
  * A marginally stable system that must be brought across a distant line in state space: either each step costs 1 until
  * then, or only actions cost. The line is placed so that the target share of random linear policies reaches it.
  */
-export const drawReach: Draw<ControlOptions> = (random, options) => {
+export const drawReach: Draw<BaselineOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
   const spread = logUniform(random, 0.02, 0.3);
@@ -71,7 +71,7 @@ function drawGoal(
  * Lightly damped oscillators with a force too weak to push them to the goal directly: energy must be pumped in by a
  * force that follows the velocity. The goal is beyond the reach of any constant action but within reach of pumping.
  */
-export const drawPump: Draw<ControlOptions> = (random, options) => {
+export const drawPump: Draw<BaselineOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
   const pairs = options.observations === undefined ? drawnPairs : Math.ceil(options.observations / 2);

@@ -2,7 +2,7 @@ import { smallest } from '../../statistics/descriptive.js';
 import { drawActuators, drawSizes } from './actuators.js';
 import { drawShare, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import { ControlledSystem, ControlledTask, excursion } from './controlled-task.js';
-import { type ControlOptions, chance, type Draw, integerBetween, logUniform } from './distributions.js';
+import { type BaselineOptions, chance, type Draw, integerBetween, logUniform } from './distributions.js';
 import { drawLinearPlant, drawRotors } from './plant.js';
 import { drawSensors } from './sensors.js';
 
@@ -10,7 +10,7 @@ import { drawSensors } from './sensors.js';
  * A system that must be held at zero: each step has a quadratic cost of state and action, and episodes never end early.
  * A third of the draws are rotating systems with one or two joints, observed as cosine, sine and velocity.
  */
-export const drawRegulation: Draw<ControlOptions> = (random, options) => {
+export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
   const rotorsFit = options.observations === undefined || options.observations === 3 * joints;
@@ -52,7 +52,7 @@ const hopeless = 30;
  * An unstable or marginally stable system that must be kept in a box: 1 per step until it leaves. The box is
  * sized so that the target share of random linear policies stays in it for the whole episode.
  */
-export const drawSurvival: Draw<ControlOptions> = (random, options) => {
+export const drawSurvival: Draw<BaselineOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
   const plant = drawLinearPlant(random, dimension, growth);

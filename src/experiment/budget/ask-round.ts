@@ -51,7 +51,7 @@ export interface AskingRequest {
   /** True if the calls cost nothing and the ledger ignores them. */
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
-  readonly isControl?: boolean;
+  readonly isBaseline?: boolean;
   /** See CallRecord. */
   readonly behind?: number | undefined;
   readonly concurrency: number;
@@ -121,7 +121,7 @@ export async function askRound(
   pending: readonly Asked[],
   attempt: number,
 ): Promise<Round> {
-  const { arrived, finish, isControl, isFree, ledger, model, purpose, recorded, signal } = request;
+  const { arrived, finish, isBaseline, isFree, ledger, model, purpose, recorded, signal } = request;
   const replies = pending.map((item): Reply | undefined => {
     const place = [item.candidate, attempt, item.messages] as const;
     const call = recorded(...place);
@@ -153,7 +153,7 @@ export async function askRound(
   };
   try {
     const first = open();
-    const groups = isControl ? [first] : ofOnePrompt(first);
+    const groups = isBaseline ? [first] : ofOnePrompt(first);
     const together = groups.filter((group) => group.length > 1);
     if (attempt === 0 && together.length > 0 && model.givesSeveral && !isStopped()) {
       const room = await reserve();

@@ -2,7 +2,7 @@
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { framesOf, visionModelOf } from '../../config/feedback.js';
 import {
-  isByControl,
+  isByBaseline,
   languageModelOf,
   type ModelConfig,
   type SingleModelConfig,
@@ -204,7 +204,7 @@ export class CountedModel {
     }
     this.longestCompletion = Math.max(this.longestCompletion, usage.completionTokens ?? 0);
     const isPlain = completion !== undefined && completion.reasoning === undefined;
-    if (isPlain && !isByControl(call) && this.#thoughtsApart === 'unless seen otherwise')
+    if (isPlain && !isByBaseline(call) && this.#thoughtsApart === 'unless seen otherwise')
       this.#thoughtsApart = 'never';
   }
 }

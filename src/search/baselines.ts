@@ -1,8 +1,8 @@
 /** Baselines for a language model: searches that see only parameters and returns. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
+import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';
-import type { Control } from './control.js';
 import { createGp } from './gp.js';
 import { createGridSearch } from './grid-search.js';
 import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
@@ -19,17 +19,17 @@ import {
 } from './settings.js';
 import { createTeacher } from './teacher.js';
 
-interface ControlRecord {
+interface BaselineRecord {
   /** The value of `model.provider`. */
   readonly name: string;
   /** Shown in tables. */
   readonly label: string;
   /** The `model` section of a config. */
   readonly schema: z.ZodType;
-  create(config: { readonly provider: string }): Control;
+  create(config: { readonly provider: string }): Baseline;
 }
 
-export type ControlName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'grid';
+export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'grid';
 
 export const controls = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
@@ -39,7 +39,7 @@ export const controls = [
   { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
   { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
-] as const satisfies readonly (ControlRecord & { readonly name: ControlName })[];
+] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
 /**
  * Search algorithms whose proposals serve as training data, not for comparison. The second entry is the
@@ -48,31 +48,31 @@ export const controls = [
 export const teachers = [
   { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
   { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
-] as const satisfies readonly ControlRecord[];
+] as const satisfies readonly BaselineRecord[];
 
-export const controlNames: readonly ControlName[] = controls.map(({ name }) => name);
+export const baselineNames: readonly BaselineName[] = controls.map(({ name }) => name);
 
 /** Finds a baseline or a teacher. */
-export const findControl = (provider: string): ControlRecord | undefined =>
+export const findBaseline = (provider: string): BaselineRecord | undefined =>
   [...controls, ...teachers].find(({ name }) => name === provider);
 
-export const isControl = (name: string): name is ControlName => controls.some((one) => one.name === name);
+export const isBaseline = (name: string): name is BaselineName => controls.some((one) => one.name === name);
 
 /** @throws UserError if there is no such baseline */
-export function requireControl(field: string, name: string): ControlName {
-  if (isControl(name)) return name;
+export function requireBaseline(field: string, name: string): BaselineName {
+  if (isBaseline(name)) return name;
   throw new UserError({
     field,
-    message: 'there is no such control',
+    message: 'there is no such baseline',
     value: name,
-    alternatives: [...controlNames],
+    alternatives: [...baselineNames],
   });
 }
 
 /** The study arm for a baseline with its default settings. */
-export const controlArm = <Name extends ControlName>(name: Name) => ({
+export const baselineArm = <Name extends BaselineName>(name: Name) => ({
   name,
-  label: findControl(name)!.label,
+  label: findBaseline(name)!.label,
   provider: name,
   overrides: [`model.provider=${name}`],
 });

@@ -5,23 +5,25 @@ import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { fitted } from '../format/width.js';
-import { controlArm, requireControl } from '../search/controls.js';
+import { baselineArm, requireBaseline } from '../search/baselines.js';
 import { replaceFile } from '../storage/files.js';
 import {
+  type BaselinesPlan,
+  type BaselinesResult,
   type Budget,
-  type ControlsPlan,
-  type ControlsResult,
-  controlsResult,
+  baselinesCsv,
+  baselinesMarkdown,
+  baselinesOnTerminal,
+  baselinesResult,
   runReader,
-} from './controls-result.js';
-import { controlsCsv, controlsMarkdown, controlsOnTerminal } from './controls-table.js';
+} from './baselines-result.js';
 import { isHandedOver, tellProgress } from './handed-over.js';
 import { studyOnSlurm } from './on-slurm.js';
 import type { PlayArguments } from './plan.js';
 import { failureLines, type Played, playPlan } from './play.js';
 import { planStudy } from './study.js';
 
-interface ControlsRequest extends Budget, PlayArguments {
+interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides for all of them. */
   readonly configs: readonly string[];
   /** Separated by commas. */
@@ -45,9 +47,9 @@ const resultFile = 'controls.json';
  * Plays the remaining runs of the study and prints the table. Returns the exit code.
  * @throws UserError for a config or an override that would invalidate the comparison, or the directory of another study
  */
-export async function playControls(request: ControlsRequest, context: CommandContext): Promise<number> {
+export async function playBaselines(request: BaselinesRequest, context: CommandContext): Promise<number> {
   const { candidates, episodes, iterations } = request;
-  const { plan, notes } = planControls(request, context.cwd);
+  const { plan, notes } = planBaselines(request, context.cwd);
   const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
   for (const note of notes) context.note(note);
   const hashes = configHashes(plan);
@@ -63,7 +65,7 @@ export async function playControls(request: ControlsRequest, context: CommandCon
       run,
       message,
     }));
-    const result = controlsResult(plan, {
+    const result = baselinesResult(plan, {
       budget: { iterations, candidates, episodes },
       failures,
       now: context.now(),
@@ -84,13 +86,13 @@ const reserved: Readonly<Record<string, string>> = {
   seed: 'use --seed',
   repeats: 'use --repeats',
   environment: 'the configs say it',
-  model: 'the controls play with their defaults; name them by --controls',
-  'model.provider': 'name the controls by --controls',
-  'model.sigma': 'the controls play with their defaults; policyloop run takes others',
-  'model.population': 'the controls play with their defaults; policyloop run takes others',
+  model: 'baselines use their defaults; name them with --controls',
+  'model.provider': 'name the baselines with --controls',
+  'model.sigma': 'baselines use their defaults here; policyloop run takes other settings',
+  'model.population': 'baselines use their defaults here; policyloop run takes other settings',
 };
 
-function planControls(request: ControlsRequest, cwd: string) {
+function planBaselines(request: BaselinesRequest, cwd: string) {
   const { candidates, episodes, iterations } = request;
   const same = [
     `iterations=${iterations}`,
@@ -110,7 +112,7 @@ function planControls(request: ControlsRequest, cwd: string) {
   return planStudy({
     kind: 'controls',
     arms: [...new Set(request.controls.split(','))].map((name) => {
-      const arm = controlArm(requireControl('--controls', name.trim()));
+      const arm = baselineArm(requireBaseline('--controls', name.trim()));
       return { ...arm, overrides: [...arm.overrides, ...same] };
     }),
     ...withoutOverrides(request.configs),
@@ -125,7 +127,7 @@ function planControls(request: ControlsRequest, cwd: string) {
 type ConfigHashes = Readonly<Record<string, string>>;
 
 /** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
-function configHashes({ experiments, seeds }: ControlsPlan): ConfigHashes {
+function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
       const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
@@ -153,7 +155,7 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
     field: '--out',
     message:
       changed === undefined
-        ? 'holds something else than controls'
+        ? 'holds something else than baselines'
         : `holds runs of ${changed[0]} with another budget, config or first seed`,
     value: directory,
     remedy: 'name another directory, or none',
@@ -161,26 +163,26 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
 }
 
 /** The last line of `--json`. */
-export interface ControlsSummary extends Omit<ControlsResult, 'runs'> {
+export interface BaselinesSummary extends Omit<BaselinesResult, 'runs'> {
   /** Directory of the runs. */
   readonly out: string;
 }
 
 function report(
-  result: ControlsResult,
+  result: BaselinesResult,
   played: Played,
   directory: string,
-  { csv, json, markdown }: ControlsRequest,
+  { csv, json, markdown }: BaselinesRequest,
   context: CommandContext,
 ): void {
-  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), controlsMarkdown(result));
-  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), controlsCsv(result));
+  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), baselinesMarkdown(result));
+  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), baselinesCsv(result));
   const out = shownPath(directory, context.cwd);
   if (json) {
     const { runs: _runs, ...rest } = result;
-    context.print(JSON.stringify({ ...rest, out } satisfies ControlsSummary));
+    context.print(JSON.stringify({ ...rest, out } satisfies BaselinesSummary));
     return;
   }
-  const lines = [controlsOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
+  const lines = [baselinesOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
   context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -18,7 +18,7 @@ export interface Task {
 }
 
 /** A baseline: a search algorithm that proposes in place of a language model. */
-export interface Control {
+export interface Baseline {
   /** A pure function of its arguments, so that a resumed run proposes the same as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
   /** Proposes an iteration's candidates jointly; absent if they are independent of each other. */

@@ -1,19 +1,33 @@
 /** The results of a study of baselines, to which a language model's runs are compared. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { styleText } from 'node:util';
 import { version } from '../base/package.js';
+import { differenceColumns } from '../comparison/table.js';
+import { verdictRule } from '../comparison/words.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
+import { formatCount, plural } from '../format/numbers.js';
+import {
+  type Column,
+  csvTable,
+  estimate,
+  forMachines,
+  markdownTable,
+  number,
+  terminalTable,
+  text,
+} from '../format/table.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
-import { summaryOf, type RunSummary } from '../runs/summary.js';
-import type { ControlName } from '../search/controls.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
+import { type BaselineName, findBaseline } from '../search/baselines.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
 import { verdicts } from '../statistics/verdict.js';
 import type { StudyArm, StudyPlan, StudyRun } from './study.js';
 
-export type ControlArm = StudyArm & { readonly name: ControlName; readonly label: string };
-export type ControlsPlan = StudyPlan<ControlArm>;
+export type BaselineArm = StudyArm & { readonly name: BaselineName; readonly label: string };
+export type BaselinesPlan = StudyPlan<BaselineArm>;
 
 export interface Budget {
   readonly iterations: number;
@@ -24,9 +38,9 @@ export interface Budget {
 }
 
 /** The current state of a run of the study. */
-export interface ControlRun {
+export interface BaselineRun {
   readonly experiment: string;
-  readonly control: ControlName;
+  readonly control: BaselineName;
   readonly seed: number;
   /** Path below the study's directory. */
   readonly path: string;
@@ -43,11 +57,11 @@ export interface ControlRun {
 }
 
 /** One baseline on one task. */
-export interface ControlRow {
+export interface BaselineRow {
   readonly experiment: string;
   readonly environment: string | null;
   readonly parameters: number | null;
-  readonly control: ControlName;
+  readonly control: BaselineName;
   /** Number of complete runs. */
   readonly runs: number;
   /** Statistics of their confirmed returns; intervals are 95%, null for a single run. */
@@ -57,14 +71,14 @@ export interface ControlRow {
 }
 
 /** The confirmed returns of one baseline compared with another's, paired by seed. */
-interface ControlDifference extends PairedComparison {
+interface BaselineDifference extends PairedComparison {
   readonly experiment: string;
-  readonly of: ControlName;
-  readonly against: ControlName;
+  readonly of: BaselineName;
+  readonly against: BaselineName;
 }
 
 /** A run that could not be played. */
-export interface ControlFailure {
+export interface BaselineFailure {
   readonly experiment: string;
   /** Path below the study's directory. */
   readonly run: string;
@@ -72,7 +86,7 @@ export interface ControlFailure {
 }
 
 /** Content of `controls.json`. */
-export interface ControlsResult {
+export interface BaselinesResult {
   readonly version: 1;
   readonly kind: 'controls';
   readonly policyloop: string;
@@ -82,26 +96,26 @@ export interface ControlsResult {
   readonly status: 'completed' | 'incomplete';
   readonly budget: Budget;
   readonly seeds: readonly number[];
-  readonly rows: readonly ControlRow[];
+  readonly rows: readonly BaselineRow[];
   /** Compares each pair of baselines of a task, the later one against the earlier. */
-  readonly differences: readonly ControlDifference[];
-  readonly failures: readonly ControlFailure[];
-  readonly runs: readonly ControlRun[];
+  readonly differences: readonly BaselineDifference[];
+  readonly failures: readonly BaselineFailure[];
+  readonly runs: readonly BaselineRun[];
 }
 
 /** Reads the runs of a study below `directory` and caches complete ones. */
-export function runReader(directory: string): (run: StudyRun<ControlName>) => ControlRun {
-  const complete = new Map<string, ControlRun>();
+export function runReader(directory: string): (run: StudyRun<BaselineName>) => BaselineRun {
+  const complete = new Map<string, BaselineRun>();
   return (run) => {
     const known = complete.get(run.path);
     if (known !== undefined) return known;
-    const read = readControlRun(run, join(directory, run.path));
+    const read = readBaselineRun(run, join(directory, run.path));
     if (read.status === 'completed') complete.set(run.path, read);
     return read;
   };
 }
 
-function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>, at: string): ControlRun {
+function readBaselineRun({ experiment, arm, config, path }: StudyRun<BaselineName>, at: string): BaselineRun {
   const named = { experiment, control: arm, seed: config.seed, path };
   if (!existsSync(join(at, runFiles.manifest))) {
     const nothing = { environment: null, parameters: null, confirmed: null, observed: null, evaluations: 0 };
@@ -120,15 +134,15 @@ function readControlRun({ experiment, arm, config, path }: StudyRun<ControlName>
   };
 }
 
-export function controlsResult(
-  plan: ControlsPlan,
+export function baselinesResult(
+  plan: BaselinesPlan,
   facts: {
     readonly budget: Budget;
-    readonly failures: readonly ControlFailure[];
+    readonly failures: readonly BaselineFailure[];
     readonly now: Date;
-    readonly read: (run: StudyRun<ControlName>) => ControlRun;
+    readonly read: (run: StudyRun<BaselineName>) => BaselineRun;
   },
-): ControlsResult {
+): BaselinesResult {
   const runs = plan.entries.map(facts.read);
   return {
     version: 1,
@@ -149,17 +163,17 @@ export function controlsResult(
 }
 
 /** Range of an episode's return in an experiment, whose configs differ only in the model. */
-function rangeIn({ experiments }: ControlsPlan, experiment: string): Interval {
+function rangeIn({ experiments }: BaselinesPlan, experiment: string): Interval {
   const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
   return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
 }
 
 function rowOf(
   experiment: string,
-  control: ControlName,
-  runs: readonly ControlRun[],
+  control: BaselineName,
+  runs: readonly BaselineRun[],
   range: Interval,
-): ControlRow {
+): BaselineRow {
   const complete = runs.filter((run) => run.control === control && run.status === 'completed');
   return {
     experiment,
@@ -176,14 +190,14 @@ function rowOf(
   };
 }
 
-function differencesOf(plan: ControlsPlan, runs: readonly ControlRun[]): readonly ControlDifference[] {
+function differencesOf(plan: BaselinesPlan, runs: readonly BaselineRun[]): readonly BaselineDifference[] {
   const { arms, experiments, seeds } = plan;
   const confirmed = new Map(
     runs.map((run) => [`${run.experiment} ${run.control} ${run.seed}`, run.confirmed]),
   );
   return verdicts(
     experiments.flatMap(({ name: experiment }) => {
-      const bySeed = ({ name }: ControlArm) =>
+      const bySeed = ({ name }: BaselineArm) =>
         seeds.map((seed) => confirmed.get(`${experiment} ${name} ${seed}`) ?? null);
       return arms.flatMap((of, i) =>
         arms.slice(0, i).flatMap((against) => {
@@ -194,3 +208,65 @@ function differencesOf(plan: ControlsPlan, runs: readonly ControlRun[]): readonl
     }),
   );
 }
+
+/** @param width see `CommandContext` */
+export const baselinesOnTerminal = (result: BaselinesResult, width?: number): string =>
+  [
+    terminalTable(result.rows, columns(result), width),
+    ...differences(result, width),
+    budgetText(result),
+  ].join('\n\n');
+
+/** The tested differences; empty if there are too few repeats for any verdict. */
+function differences({ differences }: BaselinesResult, width: number | undefined): readonly string[] {
+  const tested = differences.filter(({ p }) => p !== null).length;
+  if (tested === 0) return [];
+  const rows = differences.map((difference) => {
+    const of = `${difference.experiment}: ${difference.of}`;
+    return { ...difference, of, test: 'paired', counts: [difference.pairs] } as const;
+  });
+  return [terminalTable(rows, differenceColumns, width), styleText('dim', verdictRule(tested).join('\n'))];
+}
+
+/** The table, followed by its budget and seeds. */
+export const baselinesMarkdown = (result: BaselinesResult): string =>
+  `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
+
+export const baselinesCsv = (result: BaselinesResult): string => csvTable(result.rows, columns(result));
+
+function columns({ budget, seeds, date, policyloop }: BaselinesResult): readonly Column<BaselineRow>[] {
+  const code = (text: string | null) => text && { text, code: true };
+  return [
+    text('task', ({ experiment }) => code(experiment), { name: 'task', grouped: true }),
+    text('environment', ({ environment }) => code(environment), { name: 'environment', grouped: true }),
+    number('parameters', ({ parameters }) => parameters, { name: 'parameters' }),
+    text('baseline', ({ control }) => findBaseline(control)?.label ?? control),
+    forMachines('control', ({ control }) => control),
+    number('runs', ({ runs }) => runs, { name: 'runs' }),
+    estimate(
+      'mean',
+      ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
+      { name: 'mean' },
+    ),
+    estimate(
+      'IQM',
+      ({ confirmed }) => confirmed && { value: confirmed.iqm, interval: confirmed.iqmInterval },
+      { name: 'iqm' },
+    ),
+    number('evaluations', ({ evaluations }) => evaluations, { name: 'evaluations', format: formatCount }),
+    forMachines('iterations', () => budget.iterations),
+    forMachines('candidates', () => budget.candidates),
+    forMachines('episodes', () => budget.episodes),
+    forMachines('seeds', () => seeds.join(' ')),
+    forMachines('date', () => date),
+    forMachines('policyloop', () => policyloop),
+  ];
+}
+
+function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult): string {
+  const missing = status === 'completed' ? '' : ' Not all runs are complete.';
+  return `Confirmed returns, on seeds that chose nothing, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
+}
+
+const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
+  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} an evaluation`;
