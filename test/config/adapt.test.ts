@@ -24,8 +24,8 @@ describe('adapt', () => {
   it.each([
     [{ provider: 'openai', name: 'gpt-5-mini' }, 'openai: the weights of a hosted model'],
     [{ provider: 'ollama', name: 'qwen3' }, 'ollama: the weights of a hosted model'],
-    [{ provider: 'hill-climb' }, 'hill-climb: a control has no weights'],
-    [{ provider: 'teacher' }, 'teacher: a control has no weights'],
+    [{ provider: 'hill-climb' }, 'hill-climb: a baseline has no weights'],
+    [{ provider: 'teacher' }, 'teacher: a baseline has no weights'],
     [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run gives the answers'],
     [{ provider: 'module', path: './m.js' }, 'module: a model of your own code'],
   ])('refuses %j by name, with the remedy', (model, message) => {
@@ -56,7 +56,7 @@ describe('adapt', () => {
       'left out adapt of the file, which goes with model.provider=local',
     );
     const kept = ['model.provider=random', 'adapt.every=2'];
-    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow('a control has no weights');
+    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow('a baseline has no weights');
     const same = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=local'] });
     expect(same.config.adapt).toBeDefined();
   });
