@@ -1,4 +1,4 @@
-/** What a command of the command line is, and the options that many commands share. */
+/** The type of a command, and options shared by many commands. */
 import type { Argv } from 'yargs';
 import type { CommandContext } from './context.js';
 
@@ -8,24 +8,33 @@ type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
 type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
-/** The arguments that a function `options` declares; `--run-dir` is `runDir`, and one without a default may be left out. */
+/**
+ * The arguments declared by a function `options`; `--run-dir` is `runDir`, and one without a default is
+ * optional.
+ */
 export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
 } & {
   readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
 };
 
-/** What a file of `commands/` exports. `cli.ts` loads it when the command is named, so that `--help` stays quick. */
+/**
+ * Exports of a file in `commands/`. `cli.ts` loads it only when the command is named, so `--help` stays
+ * quick.
+ */
 export interface Command<T> {
-  /** Declares arguments, options and examples; the type of `execute`'s first argument follows from it. */
+  /** Declares arguments, options and examples, which determine the type of `execute`'s first argument. */
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
-  /** What the first Ctrl-C lets it still do, as it is then said; left out where a Ctrl-C simply ends it. */
+  /**
+   * What the command still does after the first Ctrl-C, as shown to the user; omitted if Ctrl-C simply ends
+   * it.
+   */
   readonly finishing?: string;
 }
 
-/** A line of `--help`: the words after the program's name, what the command is for, and its file. */
+/** A line of `--help`: the signature, the description, and the file to load. */
 export type ListedCommand = readonly [
   signature: string,
   describe: string,
@@ -36,10 +45,9 @@ const text = { type: 'string', requiresArg: true } as const;
 const number = { type: 'number', requiresArg: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/** Options by what they hold: `y.option('top', { ...number, default: 10, describe: '…' })`. */
+/** Options by type: `y.option('top', { ...number, default: 10, describe: '…' })`. */
 export const kinds = { text, number, flag } as const;
 
-/** Options that mean the same in every command. */
 export const common = {
   run: {
     type: 'string',
@@ -86,11 +94,10 @@ export const common = {
     ...text,
     describe: "Keys of a model's or an adapter's config that are not understood and change nothing: a,b",
   },
-  /** For commands that take their time. */
   jsonLines: { ...flag, describe: 'Events as JSON lines; the last line is the result' },
 } as const;
 
-/** Options of the commands that play several configs, models and seeds. */
+/** Options of commands that play several configs, models and seeds. */
 export const studyOptions = <T>(y: Argv<T>) =>
   y
     .option('seed', { ...number, describe: "First seed (default: the first config's)" })
@@ -105,7 +112,7 @@ export const studyOptions = <T>(y: Argv<T>) =>
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'A JSON line for each run; the last line is the result' });
 
-/** `--ignore-keys a,b` as a list; undefined where it was not given. */
+/** `--ignore-keys a,b` as a list; undefined if not given. */
 export const listed = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((part) => part.trim());
 

@@ -1,4 +1,4 @@
-/** What this program and a thread of users' modules say to each other. */
+/** Messages between this program and the thread that runs users' modules. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Problem } from '../base/errors.js';
 
@@ -18,13 +18,13 @@ export type Request =
       readonly given: readonly unknown[];
       /** State of the generator that is the last argument. */
       readonly random?: readonly number[] | undefined;
-      /** Whether a promise is waited for. */
+      /** Whether to wait for a promise. */
       readonly later: boolean;
     };
 
 export type ToHost =
   | { readonly kind: 'request'; readonly id: number; readonly request: Request }
-  /** The call is no longer wanted. */
+  /** Cancels a call. */
   | { readonly kind: 'abort'; readonly id: number }
   /** A function is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
@@ -49,13 +49,13 @@ export type FromHost =
       readonly random?: readonly number[];
     }
   | { readonly kind: 'thrown'; readonly id: number; readonly error: SentError }
-  /** Part of the text of an answer that is still being made. */
+  /** Part of an answer's text, while it is generated. */
   | { readonly kind: 'text'; readonly id: number; readonly given: readonly unknown[] }
-  /** The thread ends by an error that nothing caught. */
+  /** The thread ends because of an uncaught error. */
   | { readonly kind: 'uncaught'; readonly message: string };
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [messages sent, 1 once the thread has ended, what of users' code it is in (see `pulse.ts`)]. */
+  /** [messages sent, 1 once the thread has ended, the user code it is in (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }

@@ -1,17 +1,16 @@
-/** Turns a thread into a host of users' modules. */
 import process from 'node:process';
 import { messageOf } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 
 let here = false;
 
-/** Whether users' modules run in this thread: it can be stopped without harm to the program. */
+/** Whether users' modules run in this thread. */
 export const hostsModules = (): boolean => here;
 
 /**
- * Makes this thread one of users' modules. What they print goes to standard error: standard output is for results. A
- * promise that is rejected unhandled is noted there, too.
- * @param onUncaught told of an error that nothing caught, before the thread ends
+ * Makes this thread run users' modules. Their output and unhandled rejections go to standard error, because
+ * standard output is for results.
+ * @param onUncaught receives an uncaught error before the thread ends
  */
 export function hostModules(onUncaught: (message: string) => void): void {
   here = true;
@@ -30,12 +29,11 @@ export function hostModules(onUncaught: (message: string) => void): void {
   });
 }
 
-/** A step that leaves one such promise may leave thousands. */
 const mostNotes = 10;
 
 const readable = (error: unknown): string => harmlessLine(messageOf(error));
 
-/** The trace of anything that was thrown; empty where it has none that can be read. */
+/** The stack of anything thrown; empty if unreadable. */
 export function stackOf(error: unknown): string {
   try {
     return String((error as Partial<Error> | undefined)?.stack ?? '');

@@ -1,17 +1,17 @@
-/** Copies of what users' code returns. The functions of the language are kept here: a module may replace them later. */
+/** Copies results of user code. Uses saved built-ins, because a module may replace them later. */
 const { create, getPrototypeOf, keys } = Object;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
 const { apply } = Reflect;
 const sliceOf = (getPrototypeOf(Int8Array.prototype) as { slice: (...given: unknown[]) => unknown }).slice;
 
-/** Longest list: a space with more numbers makes prompts and policies that nobody can use, and fills the memory. */
+/** Longer lists would make unusable prompts and policies, and fill the memory. */
 export const longestList = 1_000_000;
 
 const deepest = 64;
 
 /**
- * A copy of data, without functions and prototypes. It reads each property once; what a getter throws is thrown.
+ * A copy of data without functions and prototypes. Reads each property once; getters may throw.
  * @throws RangeError for a list of more than `longestList` items, or more than 64 levels
  */
 export function plainCopy(value: unknown, depth = 0): unknown {

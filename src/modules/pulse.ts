@@ -1,4 +1,4 @@
-/** What of users' code a thread is in, told to the thread that watches it by a number in shared memory. */
+/** Reports through shared memory which user code a thread is running, so another thread can watch it. */
 const calls = [
   'nothing',
   'the top level',
@@ -21,19 +21,19 @@ const numbers = new Map(calls.map((name, i) => [name, i]));
 let memory: Int32Array | undefined;
 let count = 0;
 
-/** From here on, this thread writes there what it calls. */
+/** Makes this thread report its calls. */
 export function tellPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** The number counts, so that two calls of the same function differ. */
+/** The number counts calls, so that two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);
   store(memory, place, count + numbers.get(name)!);
 }
 
-/** Calls a user's function, as which it is then known. */
+/** Runs a user's function under this name. */
 export function watched<T>(name: UserCall, call: () => T): T {
   if (memory === undefined) return call();
   enter(name);
@@ -44,7 +44,7 @@ export function watched<T>(name: UserCall, call: () => T): T {
   }
 }
 
-/** Tells of a call that lasts longer than that. @returns what ends the watch */
+/** Calls back if a call takes too long. @returns a function that stops watching */
 export function watchPulse(
   shared: Int32Array,
   seconds: number,

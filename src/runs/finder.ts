@@ -1,4 +1,4 @@
-/** The runs in folders. */
+/** Runs and plans in folders. */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnJson } from '../storage/files.js';
@@ -6,10 +6,10 @@ import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Levels of folders that are searched for runs: those of studies lie two below. */
+/** Maximum depth; runs of studies are two levels down. */
 const deepest = 4;
 
-/** Paths of the runs in a folder and the folders in it, by name. Nothing is looked for within a run. */
+/** Paths of the runs in a folder and its subfolders, by name. */
 export function runsBelow(folder: string, depth = 0): readonly string[] {
   if (isRun(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
@@ -20,7 +20,7 @@ export function runsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
-/** The study or the collection below `root` that a run is part of, the outermost of several. */
+/** The outermost study or collection below `root` that contains a run. */
 export function holderOf(name: string, root: string): string | undefined {
   const around = dirname(name);
   if (around === '.') return undefined;
@@ -28,7 +28,7 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (holds ? around : undefined);
 }
 
-/** The file of a plan's record, its lock, and its name in words. */
+/** Record, lock and description of each kind of plan: a directory whose runs are played together. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
@@ -40,13 +40,12 @@ export const planKinds = {
 
 export interface PlanDirectory {
   readonly directory: string;
-  /** Path of the lock that the process that plays it holds. */
+  /** Path of the lock held by the process that plays it. */
   readonly lock: string;
-  /** File that tells what was asked of that process, and done; absent where nothing was. */
+  /** Log of the commands sent to that process. */
   readonly changes: string;
 }
 
-/** The plan of a directory; undefined where it is none's. */
 export function planAt(directory: string): PlanDirectory | undefined {
   for (const [kind, { record, lock }] of Object.entries(planKinds)) {
     const file = join(directory, record);
@@ -58,14 +57,17 @@ export function planAt(directory: string): PlanDirectory | undefined {
   return undefined;
 }
 
-/** The plan that the run at `path` was played by; undefined where it stands alone. */
+/** The plan that contains the run at `path`, if any. */
 export function planAround(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
-  // Runs of a study lie in a folder for each experiment.
+  // Runs of a study have one folder per experiment.
   return planAt(around) ?? planAt(dirname(around));
 }
 
-/** How many runs at once `key=value`s ask for: undefined where they ask for other things, `'wrong'` for no count. */
+/**
+ * The number of concurrent runs set by `key=value` overrides: undefined if they set something else, `'wrong'`
+ * if invalid.
+ */
 export function jobsAsked(overrides: readonly string[]): number | 'wrong' | undefined {
   const [first, ...others] = overrides.filter((text) => text.startsWith('jobs='));
   if (first === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Lines of a run's logs: the fields that each must have, and what becomes of those that are broken. */
+/** Parses lines of a run's logs and checks their required fields. */
 import { messageOf, UserError } from '../base/errors.js';
 import type { ChatMessage } from '../models/language-model.js';
 import { brokenLine, eachLine, itemOf, type Line } from '../storage/json-lines.js';
@@ -8,16 +8,15 @@ import type { CallRecord } from './calls.js';
 export const logNames = ['evaluations', 'episodes', 'calls', 'events'] as const;
 export type LogName = (typeof logNames)[number];
 
-/** Paths of the logs of a run. */
 export type LogFiles = Readonly<Record<LogName, string>>;
 
-/** Complete lines of a log, and the byte after them. */
+/** Number of complete lines, and the byte after them. */
 export interface Extent {
   readonly lines: number;
   readonly end: number;
 }
 
-/** Notes a broken line, which is then left out; without it such a line is refused. */
+/** Called for a broken line, which is then skipped; if undefined, a broken line throws. */
 export type OnBroken = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];
@@ -27,7 +26,7 @@ const place = [
   [['candidate'], 'number'],
 ] as const;
 
-/** The fields that every line of a log must have. */
+/** Required fields of each log. */
 const logFields = {
   events: [[['kind'], 'string']],
   evaluations: [...place, [['parameters', '0'], 'number'], [['returns', 'length'], 'number']],
@@ -40,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** How a whole line of the large logs begins, and what else stands in it. */
+/** How a complete line of the large logs begins, and what else it contains. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -64,7 +63,7 @@ export function* linesOf<T>(
   }
 }
 
-/** Lines up to the end, or up to where the file can't be read any further. */
+/** Lines up to the end or the first unreadable place. */
 function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   try {
     yield* eachLine(file);
@@ -84,7 +83,7 @@ function unlessBroken<T>(read: () => T, onBroken: OnBroken): T | undefined {
   }
 }
 
-/** What a call that was answered has besides. */
+/** Required fields of an answered call. */
 const completionFields = [
   [['completion', 'text'], 'string'],
   [['completion', 'finishReason'], 'string'],
@@ -96,7 +95,7 @@ const problemIn = (log: LogName) => (item: unknown) =>
     ? undefined
     : lacking(item, completionFields));
 
-/** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
+/** The first missing field. A damaged line must not pass as an empty one. */
 function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
@@ -107,8 +106,8 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
 }
 
 /**
- * Looks through a log, line by line. Lines of calls and episodes are not parsed where they look whole at both ends and
- * have their marker: they are large, and whoever reads them later finds what is damaged within.
+ * Scans a log line by line. Lines of calls and episodes are large, so those that look complete at both ends
+ * are not parsed; whoever reads them later finds damage inside.
  * @throws UserError with line and byte for a broken line
  */
 export function extentOf<T>(
@@ -134,7 +133,7 @@ export function extentOf<T>(
 
 const closingBrace = 0x7d;
 
-/** The place of a line that looks whole; undefined where it has to be parsed. */
+/** The place of a line that looks complete; undefined if it must be parsed. */
 function placeIn(bytes: Buffer, text: string): Place | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
@@ -160,7 +159,7 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
   }
 }
 
-/** A message as it is written: its text, or the parts of it in terms of the last message at the same place. */
+/** A message's text, or its parts relative to the last message at the same place. */
 interface WrittenMessage {
   readonly role: ChatMessage['role'];
   readonly content: string | readonly TextPart[];
@@ -171,10 +170,10 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
   readonly messages: readonly WrittenMessage[];
 }
 
-/** So many lines from one whole prompt to the next: what stands behind a damaged line can be read from there. */
+/** Every 256th prompt is written in full, so that lines after a damaged one can be read. */
 const linesBetweenWhole = 256;
 
-/** Shorter messages are written as they stand. */
+/** Shorter messages are written as they are. */
 const shortestShared = 200;
 
 /** The last message at each place of the prompts so far. */
@@ -194,7 +193,7 @@ class LastMessages {
 const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
   messages.every(({ content }) => typeof content === 'string');
 
-/** Writes calls in terms of those that it wrote before. */
+/** Encodes calls relative to earlier ones. */
 export class CallEncoder {
   readonly #last = new LastMessages();
 
@@ -218,16 +217,16 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
 }
 
-/** Reads calls in the order in which they were written, from the first line or one that starts over. */
+/** Decodes calls in writing order, starting at the first line or one written in full. */
 export class CallDecoder {
   readonly #last = new LastMessages();
 
-  /** Forgets what came before: behind a line that could not be read, only those are right that start over. */
+  /** Forgets earlier messages, after an unreadable line. */
   startOver(): void {
     this.#last.keep([], true);
   }
 
-  /** @throws RangeError for a message whose parts are not those of an earlier one */
+  /** @throws RangeError if parts don't match an earlier message */
   decode(written: WrittenCall): CallRecord {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };

@@ -1,6 +1,6 @@
 /**
- * `control.jsonl`: what other processes ask of the one that plays a run. It lives as long as that process; what was
- * heeded stands in the events.
+ * Commands to the process that plays a run (`control.jsonl`, which exists only while it runs), and the
+ * question that it asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -18,29 +18,26 @@ import { runFiles } from './reader.js';
 const requestShape = z.discriminatedUnion('action', [
   z.object({ action: z.literal('pause') }),
   z.object({ action: z.literal('resume') }),
-  /** `now`: not even calls under way are waited for. */
+  /** `now`: don't wait for calls in flight. */
   z.object({ action: z.literal('stop'), now: z.boolean().default(false) }),
-  /** To what a person is asked; see questions.ts. */
+  /** Answers the open question. */
   z.object({
     action: z.literal('answer'),
     question: z.string().max(100),
     rating: z.int().min(1).max(5).optional(),
     remark: z.string().max(longestRemark).optional(),
   }),
-  /** `key=value` each. */
+  /** Each is `key=value`. */
   z.object({ action: z.literal('set'), overrides: z.array(z.string()).min(1) }),
 ]);
 
 export type ControlRequest = z.output<typeof requestShape>;
-/** What changes the course of a run, and is logged once it is done. */
+/** Commands that change the course of a run; logged once executed. */
 export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
 
-/**
- * Asks the process that plays the run at `path`.
- * @returns the number of the request
- */
+/** Sends a command to the process that plays the run at `path`. @returns the number of the request */
 export function askOf(path: string, request: ControlRequest): number {
   const file = fileOf(path);
   try {
@@ -62,7 +59,7 @@ export class Requests {
     this.#file = fileOf(path);
   }
 
-  /** Those since the last look, each with its number; a line that is none gives undefined. */
+  /** New requests with their numbers; undefined for an invalid line. */
   next(): readonly { readonly number: number; readonly request: ControlRequest | undefined }[] {
     const size = lstatSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size === this.#size) return [];
@@ -73,7 +70,6 @@ export class Requests {
     return requests.slice(from).map((request, i) => ({ number: from + i + 1, request }));
   }
 
-  /** Removes what is there: nobody is going to heed it. */
   clear(): void {
     if (existsSync(this.#file)) rmSync(this.#file, { force: true });
     this.#size = 0;
@@ -83,16 +79,15 @@ export class Requests {
 
 const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
 
-/** A request in words: `stop`, `set limits.calls=500`. */
+/** Examples: `stop`, `set limits.calls=500`. */
 export const requestText = (request: ControlRequest): string =>
   request.action === 'set' ? `set ${request.overrides.join(' ')}` : request.action;
 
 export type Controlled = Extract<RunEvent, { kind: 'controlled' }>;
 
-/** As it stands in the log; `time` is ISO 8601. */
+/** As logged; `time` is ISO 8601. */
 export type LoggedControl = Controlled & { readonly time: string };
 
-/** What a run did that was asked for, in words. */
 export function controlledText({ action, changes = [], iteration, ...event }: Controlled): string {
   const unit = event.unit ?? 'iteration';
   const when = iteration === 0 ? `before ${unit} 1` : `after ${unit} ${iteration}`;
@@ -111,7 +106,6 @@ export function controlledText({ action, changes = [], iteration, ...event }: Co
   }
 }
 
-/** An error that says that nobody plays the run at `path`. */
 export const notPlayed = (path: string, status: string, remedy: string): UserError =>
   new UserError({
     ...{ field: 'run', value: path, message: `no process plays this run: it is ${status}` },
@@ -119,53 +113,50 @@ export const notPlayed = (path: string, status: string, remedy: string): UserErr
   });
 
 const questionShape = z.object({
-  /** Names it within its run: an answer says which question it is to. */
+  /** Identifies the question within its run. */
   question: z.string().max(100),
-  /** What is to be seen, in words. */
+  /** Text to show. */
   text: z.string().max(20_000),
-  /** Name of the picture in the run's folder of pictures; null where there is none. */
+  /** File name of the picture, if there is one. */
   picture: z
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The process that asks, as the lock of the run names it: one that was killed may have left its question. */
+  /** The asking process, as named in the run's lock: a killed one may have left its question. */
   by: z.string(),
 });
 
 export type OpenQuestion = Omit<z.output<typeof questionShape>, 'by'>;
 
-/** Where the open question of a run stands. */
 export const questionFile = (run: string): string => join(run, 'question.json');
 
-/** The process that holds the run open. */
 const ownerOf = (run: string) => readOwnText(join(run, runFiles.lock)).trim();
 
 export const openQuestion = (run: string, question: OpenQuestion): void =>
   replaceFile(questionFile(run), JSON.stringify({ ...question, by: ownerOf(run) }));
 
-/** Removes the question, also one that a process left which was killed. */
 export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
 
-/** What the process that plays the run waits for; undefined where it waits for no person, or nothing plays it. */
+/** The question that the run waits for; undefined if there is none or no process plays the run. */
 export function readQuestion(run: string): OpenQuestion | undefined {
   if (!isLocked(join(run, runFiles.lock))) return undefined;
   try {
     const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
     return data?.by === ownerOf(run) ? data : undefined;
   } catch (error) {
-    // It may be gone, or not whole: then it is none.
+    // It may be gone or incomplete.
     if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
     throw error;
   }
 }
 
-/** Tells that a live view shows what is in a directory. */
+/** Marks a directory that a live view shows. */
 const viewLock = '.view.lock';
 
-/** Folders above a run in which a view of it may be open. */
+/** Number of parent folders in which a view may be open. */
 const mostAbove = 6;
 
-/** Whether a live view shows the run at `path`, or would as soon as it begins. */
+/** Whether a live view shows the run at `path`, or will once it begins. */
 export function isViewed(path: string): boolean {
   let folder = resolve(path);
   for (let i = 0; i <= mostAbove; i++) {
@@ -176,9 +167,9 @@ export function isViewed(path: string): boolean {
 }
 
 /**
- * Marks a directory as one that a view shows.
- * @returns what takes the mark away; undefined where it can't be set: there is no such directory (yet), it may not be written
- *   to, or another view has marked it
+ * Marks a directory as shown by a view.
+ * @returns a function that removes the mark; undefined if the directory is missing, read-only or already
+ * marked
  */
 export function markViewed(directory: string): (() => void) | undefined {
   if (!existsSync(directory)) return undefined;

@@ -25,24 +25,23 @@ import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
 /** The result of a run, read from its manifest alone. */
 export interface RunSummary {
-  /** Path of the run directory. */
   readonly path: string;
   readonly manifest: Manifest;
-  /** As it is now: a run that no process holds any more crashed. */
+  /** Current status: a run that no process holds has crashed. */
   readonly status: RunStatus;
   /** Why it ended, in words. */
   readonly ended: string;
-  /** Ended before its last iteration: at a target, or at a limit. */
+  /** True if it ended before its last iteration, at a target or a limit. */
   readonly stoppedEarly: boolean;
-  /** The chosen policy on seeds that chose nothing: what a run is judged by. */
+  /** The figure by which a run is judged. */
   readonly confirmed: Confirmation | null;
-  /** Highest mean return that was seen: selected on noise. */
+  /** Highest observed mean return, which is selected on noise. */
   readonly observed: number | null;
-  /** Prompt and completion, of all calls. */
+  /** Prompt and completion tokens of all calls. */
   readonly tokens: number;
 }
 
-/** @throws UserError when `path` holds no run, or its manifest is damaged */
+/** @throws UserError if `path` holds no run, or its manifest is damaged */
 export function summaryOf(path: string, manifest = readManifest(path)): RunSummary {
   const status = statusOf(path, manifest);
   const { best, confirmations, reason, usage } = manifest;
@@ -70,19 +69,18 @@ export interface RunResult {
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return; selected on noise, see `confirmed`. */
+  /** The highest observed mean return, which is selected on noise; see `confirmed`. */
   readonly best: NonNullable<Manifest['best']> | null;
-  /** The best candidate measured on untouched seeds. */
+  /** The best candidate measured on fresh seeds. */
   readonly confirmed: Confirmation | null;
-  /** The savings of racing; absent without `evaluation.racing`, and before the run's end. */
+  /** Savings of racing, at the end of the run. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** The use of each limit; absent without any. */
+  /** Use of each limit. */
   readonly caps?: readonly Cap[];
   readonly report: string;
 }
 
-/** @param cwd what paths are given relative to */
 export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd: string): RunResult {
   return {
     run: shownPath(path, cwd),
@@ -98,7 +96,6 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
   };
 }
 
-/** The result of a run in words. */
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
   const told = apart([best?.return, confirmed?.mean]);
@@ -126,11 +123,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/**
- * The table of repeats and what they say together.
- * @param range what an episode can return
- * @param width see `CommandContext`
- */
+/** The table of repeats and their summary. @param range of an episode's return */
 export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
   const summary = summarizeRepeats(results, range);
   const lines = [
@@ -161,13 +154,13 @@ export function describeRepeats(results: readonly RunResult[], range: Interval, 
 export interface RepeatsSummary {
   readonly repeats: number;
   readonly mean: number;
-  /** 95 % interval of the mean; absent for a single one. */
+  /** 95% interval of the mean; absent for a single repeat. */
   readonly ci95?: Interval;
   /** Interquartile mean. */
   readonly iqm: number;
 }
 
-/** Statistics of the confirmed means over repeats, with intervals within `range`; undefined when none was confirmed. */
+/** Undefined if none was confirmed. Intervals are clipped to `range`. */
 export function summarizeRepeats(
   results: readonly Pick<RunResult, 'confirmed'>[],
   range: Interval = unbounded,
@@ -188,7 +181,6 @@ export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): strin
     : headline;
 }
 
-/** Why a run ended, in a few words. */
 export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
   if (status === 'running' || status === 'paused' || status === 'crashed') return status;
   switch (reason?.kind) {
@@ -219,8 +211,7 @@ const place = ({ iteration, candidate }: { iteration: number; candidate: number 
 const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
 
 /**
- * `iteration 12`, or `iteration 12.3` for the third of several candidates; `iteration 12, revised` for what the critic
- * made of one; `warm-up policy 4` before them.
+ * Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`.
  */
 export function placeName(
   place: { readonly iteration: number; readonly candidate: number; readonly purpose?: Stage },
@@ -233,7 +224,7 @@ export function placeName(
   return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 
-/** `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2.0k out, cost 0.0123`. */
+/** Example: `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2.0k out, cost 0.0123`. */
 export function formatUsage(usage: UsageTotals): string {
   const parts = [plural(usage.calls, 'call')];
   if (usage.errors > 0) parts.push(`${usage.errors} failed`);
@@ -253,7 +244,7 @@ export function formatUsage(usage: UsageTotals): string {
   return parts.join(', ');
 }
 
-/** `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h 0 min`. */
+/** Example: `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h 0 min`. */
 export function formatCaps(caps: readonly Cap[]): string {
   return caps
     .map(({ limit, used, cap }) => {
@@ -264,7 +255,7 @@ export function formatCaps(caps: readonly Cap[]): string {
     .join(', ');
 }
 
-/** `3 × rate-limit, 1 × cut`: the most frequent first. */
+/** Example: `3 × rate-limit, 1 × cut`; most frequent first. */
 export function formatFaults(faults: Readonly<Record<string, number>>): string {
   return Object.entries(faults)
     .toSorted(([, a], [, b]) => b - a)
@@ -272,7 +263,7 @@ export function formatFaults(faults: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
+/** Example: `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
 export function racingText({ cut, episodes, evaluations, saved, savedSteps }: RacingTotals): string {
   const steps = saved === 0 ? '' : ` (about ${formatCompact(savedSteps)} steps)`;
   return `${formatCount(cut)} of ${plural(evaluations, 'evaluation')} cut short, ${formatCount(saved)} of ${plural(episodes, 'episode')} saved${steps}`;

@@ -17,11 +17,10 @@ import { isLocked, lockRun } from './lock.js';
 import { requireShortNames } from './names.js';
 
 interface Draft {
-  /** Where to write: nothing is there yet. */
+  /** Where to write; nothing exists there yet. */
   readonly path: string;
-  /** Gives it the name that it is for; an empty directory of that name is replaced, and what `isCutOff` says. */
+  /** Renames the draft to its final name, replacing an empty directory or a cut-off output. */
   complete(): void;
-  /** Removes it. */
   discard(): void;
 }
 
@@ -29,17 +28,17 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 
 let atExit = false;
 
-/** Keeps the mark of a complete output until the process ends: before that its command has not ended. */
+/** Keeps the locks of complete outputs until the process exits, because its command hasn't ended before. */
 export function markOutputsUntilExit(): void {
   atExit = true;
 }
 
-/** Whether there is something of this name that a new output must not replace. */
+/** Whether an output of this name exists that must not be replaced. */
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after the output was complete, and nothing in it has changed
- * since: the same command may write it again.
+ * Whether the command that wrote this output was killed after the output was complete, and nothing in it has
+ * changed since: the same command may write it again.
  */
 export function isCutOff(output: string): boolean {
   const lock = statSync(lockOf(output), { throwIfNoEntry: false });
@@ -50,9 +49,8 @@ export function isCutOff(output: string): boolean {
 }
 
 /**
- * Begins a file or a directory: until it is complete it is `<output>.partial`. What a killed process left of it is
- * removed.
- * @throws UserError while another process writes it, or when something else has the name `<output>.partial`
+ * Begins a file or directory, named `<output>.partial` until complete. Removes what a killed process left.
+ * @throws UserError while another process writes it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });
@@ -62,7 +60,7 @@ export function openDraft(output: string): Draft {
   const lock = lockOf(output);
   const wasBegun = existsSync(lock);
   const isLeft = isCutOff(output);
-  // A process that ends while it writes leaves the lock: it marks the draft as one.
+  // If the process is killed, its lock marks the draft as ours.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
     release();
@@ -98,14 +96,14 @@ export function openDraft(output: string): Draft {
   };
 }
 
-/** Waits until a file, or a directory with all that it holds, is on the disk. */
+/** Flushes a file, or a directory with its contents, to disk. */
 function syncAll(path: string): void {
   const found = lstatSync(path);
   if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
   if (found.isDirectory() || found.isFile()) sync(path);
 }
 
-/** Writes a file or a directory that appears only once it is complete; a failure removes it. */
+/** Writes a file or directory that appears only once complete; removed on failure. */
 export function writeWhole<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
   const discard = (error: unknown): never => {

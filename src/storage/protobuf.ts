@@ -1,6 +1,6 @@
 /**
- * Writes fields of protocol buffers (https://protobuf.dev/programming-guides/encoding). A message is its fields one
- * after another; `nested` makes a field of a message or of bytes.
+ * Writes fields of protocol buffers (https://protobuf.dev/programming-guides/encoding). A message is the
+ * concatenation of its fields; `nested` writes a message or bytes.
  */
 
 /** @param value a safe integer; negative ones are written as 64-bit two's complement */
@@ -34,7 +34,7 @@ function tag(field: number, wireType: number): Buffer {
   return Buffer.from(varint((field << 3) | wireType));
 }
 
-/** Seven bits a byte, the lowest first; the eighth says that more follow. */
+/** Seven bits per byte, lowest first; the eighth bit says that more follow. */
 function varint(value: number): number[] {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];

@@ -1,17 +1,16 @@
-/** Files from outside, read only if they are regular files of a bounded size: a device never ends, a pipe never begins. */
+/** Reads untrusted files only if they are regular and of limited size: devices never end, pipes block. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { UserError } from '../base/errors.js';
 
 /**
- * Whether a link is followed. Models and datasets may be links into a cache. A file of a run never is: runs come from other
- * people, and a link could show what lies outside the run.
+ * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
+ * and a link could expose files outside the run.
  */
 export type Links = 'follow' | 'refuse';
 
 /**
- * Opens a file to read it.
  * @returns a descriptor, which the caller closes, and the size in bytes
- * @throws UserError for anything but a regular file; the system's error if there is no file
+ * @throws UserError for anything but a regular file; the system's error if there is none
  */
 export function openRegularFile(
   path: string,
@@ -25,7 +24,7 @@ export function openRegularFile(
     });
   if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
-  // Opening a pipe without O_NONBLOCK waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
@@ -35,7 +34,8 @@ export function openRegularFile(
 
 /**
  * @param mostBytes larger files are refused
- * @throws UserError for anything but a regular file, and for one that is too large; the system's error if there is no file
+ * @throws UserError for anything but a regular file, or one that is too large; the system's error if there is
+ * none
  */
 export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
   const { descriptor, size } = openRegularFile(path, links);
@@ -50,14 +50,17 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   }
 }
 
-/** Logs may be larger than this many bytes, but a state file isn't. */
+/** In bytes, for state files; logs may be larger. */
 const largestState = 64 * 2 ** 20;
 
-/** The text of a file of a run, study or training. @throws UserError for a link, anything but a regular file, and a file that is too large */
+/**
+ * The text of a file of a run, study or training.
+ * @throws UserError for a link, anything but a regular file, or one that is too large
+ */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');
 
-/** Reads from a position; less where the file ends before. */
+/** Reads from a position; returns less if the file ends. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;

@@ -1,4 +1,7 @@
-/** `policyloop list environment=CartPole-v1 best=400..`: which runs and trainings are listed, and in what order. */
+/**
+ * Selects and sorts the runs and trainings of `policyloop list`, e.g. by `environment=CartPole-v1
+ * best=400..`.
+ */
 
 import { resolve } from 'node:path';
 import { shownPath } from '../../base/context.js';
@@ -16,11 +19,11 @@ import {
   trainingLines,
 } from './listing.js';
 
-/** What filters and orders go by, the same of runs and trainings. Null: it has none. */
+/** The fields to filter and sort by, for runs and trainings; null if there is no value. */
 export interface Listed {
   readonly name: string;
   readonly status: string;
-  /** A training has its dataset here, or its environment. */
+  /** For a training, its dataset or environment. */
   readonly environment: string | null;
   readonly model: string | null;
   readonly tag: readonly string[];
@@ -72,9 +75,8 @@ const numbers: ReadonlySet<Key> = new Set<Key>([
 ]);
 
 /**
- * @param texts `key=value` each: a word, a pattern, or for numbers and times a range such as `400..`
- * @returns whether all of them let it pass
- * @throws UserError for an unknown key and a value that is none
+ * @param texts each `key=value`: a word, a pattern, or a range of numbers or times such as `400..`
+ * @throws UserError for an unknown key or an invalid value
  */
 export function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
   const filters = texts.map(parsed);
@@ -100,7 +102,7 @@ function parsed(text: string): (listed: Listed) => boolean {
   };
 }
 
-/** `a..b`, `a..`, `..b` or one value; both ends belong to it. */
+/** `a..b`, `a..`, `..b` or one value; both ends are included. */
 function inRange<V extends number | string>(
   text: string,
   of: (listed: Listed) => V | null,
@@ -126,7 +128,10 @@ function numberOf(text: string): number {
   throw new UserError({ field: 'filters', value: text, message: 'this is no number' });
 }
 
-/** A day, or the beginning of a time in UTC, as ISO 8601 writes it: as an end of a range, with all that begins so. */
+/**
+ * A date, or the beginning of an ISO 8601 time in UTC; as an upper end it includes everything that begins
+ * with it.
+ */
 function timeOf(text: string, end: 'low' | 'high'): string {
   if (/^\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?$/.test(text)) return end === 'low' ? text : `${text}\uffff`;
   throw new UserError({
@@ -136,7 +141,7 @@ function timeOf(text: string, end: 'low' | 'high'): string {
 }
 
 /**
- * The order by a key: numbers and times from the highest on, words by the alphabet, what has none last.
+ * Numbers and times sort descending, words ascending, missing values last.
  * @throws UserError for an unknown key
  */
 export function orderOf(key: string): (a: Listed, b: Listed) => number {
@@ -166,11 +171,11 @@ function keyOf(text: string, field: string): Key {
 }
 
 export interface Selection {
-  /** `key=value` each. */
+  /** Each is `key=value`. */
   readonly filters: readonly string[];
-  /** A key; undefined: the oldest first. */
+  /** A key; undefined: oldest first. */
   readonly sort: string | undefined;
-  /** Most runs and most trainings: the first by `sort`, the newest without. */
+  /** Maximum number of runs and of trainings: the first with `sort`, the newest without. */
   readonly limit: number | undefined;
 }
 
@@ -178,7 +183,7 @@ export interface ListedTraining extends RecordedTraining {
   readonly labels: Labels;
 }
 
-/** @throws UserError for a filter or an order that is none, and where the runs directory is a file */
+/** @throws UserError for an invalid filter or order, and if the runs directory is a file */
 export function listed(selection: Selection, places: RunPlaces) {
   const root = resolve(places.cwd, places.runsDir);
   const { damaged, runs } = listRuns(root);
@@ -193,9 +198,9 @@ export function listed(selection: Selection, places: RunPlaces) {
     trainings: selected(labelled, asRow, selection),
     damaged,
     damagedTrainings,
-    /** Whether nothing is there at all. */
+    /** True if nothing was found. */
     isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
-    /** By which commands know the line that a run stands in. */
+    /** The number by which commands know a run. */
     numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),
     numberOfTraining: ({ path }: Pick<RecordedTraining, 'path'>) => numbers.get(path),
   };

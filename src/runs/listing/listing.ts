@@ -1,4 +1,4 @@
-/** The runs and trainings below a directory: their lines, each with its number, and the table of runs. */
+/** Lists the runs and trainings below a directory, with their labels. */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -19,19 +19,19 @@ export interface ListedRun extends RunSummary {
   readonly labels: Labels;
 }
 
-/** A run, or the runs of one study or collection, by its path below the runs directory. */
+/** A run, or the runs of a study or collection, with its path below the runs directory. */
 export type Line = readonly [name: string, runs: readonly ListedRun[]];
 
-/** Where names are looked up: from the working directory, then below the runs directory. */
+/** Where names are looked up: in the working directory, then below the runs directory. */
 export interface RunPlaces {
   readonly cwd: string;
   readonly runsDir: string;
 }
 
 /**
- * The runs below `root`, oldest first, and the names of those whose manifest is damaged. Reads manifests only: the time
- * does not depend on how long the runs are.
- * @throws UserError where `root` is a file
+ * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads manifests only,
+ * so logs don't slow it down.
+ * @throws UserError if `root` is a file
  */
 export function listRuns(root: string): {
   readonly runs: readonly ListedRun[];
@@ -54,13 +54,13 @@ export function listRuns(root: string): {
   };
 }
 
-/** The folders that `list` looks into for trainings: a directory that is named is the only one. */
+/** Folders searched for trainings; if the runs directory was named, only that. */
 export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
   const root = resolve(cwd, runsDir);
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the trainings there, and of those that were begun here and lie elsewhere. */
+/** Paths of the trainings there and, by default, of those started here with output elsewhere. */
 export function trainingPaths(places: RunPlaces): readonly string[] {
   const isHere = places.runsDir === common.runsDir.default;
   return [
@@ -71,10 +71,9 @@ export function trainingPaths(places: RunPlaces): readonly string[] {
   ];
 }
 
-/** The trainings that `list` shows, and the paths of those whose record is damaged. */
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 
-/** A line a run; the runs of a study or a collection may be thousands, and share the line of the first. */
+/** One line per run; the runs of a study or collection share the line of the first. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
   const lines = new Map<string, ListedRun[]>();
   for (const run of runs) {
@@ -86,17 +85,14 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
   return [...lines];
 }
 
-/** Whether a line is one run, rather than a directory of them. */
+/** Whether a line is a single run. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-/** The figure that a run is judged by: of the chosen policy, or of the games of an agent. */
+/** The figure by which a run is judged: its confirmed return, or the mean of its games. */
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
-/**
- * @param numberOf the number by which commands know a line
- * @param width see `CommandContext`
- */
+/** @param numberOf the number by which commands know a line */
 export function listTable(
   lines: readonly Line[],
   numberOf: (line: Line) => number | undefined,
@@ -137,7 +133,7 @@ function statusText({ manifest: { reason }, status }: RunSummary): string {
 
 const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).replace('T', ' ');
 
-/** undefined where the manifest is damaged. */
+/** Undefined if the manifest is damaged. */
 function readableSummary(path: string): RunSummary | undefined {
   try {
     return summaryOf(path);
@@ -148,9 +144,8 @@ function readableSummary(path: string): RunSummary | undefined {
 }
 
 export interface Labels {
-  /** In the order of the alphabet, each once. */
+  /** Sorted, without duplicates. */
   readonly tags: readonly string[];
-  /** Absent where nothing is noted. */
   readonly note?: string | undefined;
 }
 
@@ -165,7 +160,7 @@ const labelsShape = z.strictObject({
 
 const none: Labels = { tags: [] };
 
-/** The labels of the run or training at `path`; none where the file is damaged. */
+/** The labels of a run or training; empty if the file is damaged. */
 export function readLabels(path: string): Labels {
   try {
     return soundLabels(path);
@@ -175,16 +170,16 @@ export function readLabels(path: string): Labels {
   }
 }
 
-/** @throws UserError where the file is damaged */
+/** @throws UserError if the file is damaged */
 function soundLabels(path: string): Labels {
   const file = join(path, labelsFile);
   return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
 }
 
 /**
- * Changes the labels of the run or training at `path`, while no other process does.
- * @returns what they are now
- * @throws UserError for a tag that can't be one, and where the file is damaged
+ * Changes the labels of a run or training under a lease.
+ * @returns the new labels
+ * @throws UserError for an invalid tag or a damaged file
  */
 export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
   const file = join(path, labelsFile);

@@ -1,6 +1,6 @@
 /**
- * What a name on a command line means: a path, `latest`, a number of `policyloop list`, the beginning of a name, a
- * directory of runs, or a pattern. Every command that takes a run asks here.
+ * Resolves names given on a command line: a path, `latest`, a number of `policyloop list`, the beginning of a
+ * name, a directory of runs, or a pattern. Every command uses this.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -19,7 +19,7 @@ import {
   trainingPaths,
 } from './listing.js';
 
-/** `folder`: a study, a collection, or any other directory that holds runs. */
+/** `folder`: a study, a collection, or any other directory of runs. */
 type Kind = 'run' | 'repeats' | 'folder' | 'training';
 
 export interface Named {
@@ -28,21 +28,21 @@ export interface Named {
 }
 
 /**
- * Path of the one run, or group of repeats, that a name means.
- * @throws UserError with the candidates where it means none, or several
+ * Path of the one run or group of repeats with this name.
+ * @throws UserError with the candidates if there is none, or several
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
-/** Path of the training that a name means; undefined where it means none, or a run. */
+/** Path of the training with this name; undefined if there is none or it is a run. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
   const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
 }
 
 /**
- * The one thing of these kinds that a name means.
- * @throws UserError with the candidates where it means none, or several
+ * The one item of these kinds with this name.
+ * @throws UserError with the candidates if there is none, or several
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = meant(name, places, isOneOf(kinds));
@@ -63,15 +63,15 @@ const isOneOf =
     kinds.includes(kind);
 
 /**
- * Paths of the runs that names mean, each once, in the order given.
- * @throws UserError where a name means no run, or begins the names of several
+ * Paths of the runs with these names, without duplicates, in the given order.
+ * @throws UserError if a name matches no run or begins several names
  */
 export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
   findEach(names, places, ['run', 'repeats', 'folder']);
 
 /**
- * The same, and trainings.
- * @param isWhole whether a directory of runs is meant itself, not the runs in it
+ * The same, including trainings.
+ * @param isWhole whether a directory of runs stands for itself rather than for its runs
  */
 export const findPlayed = (
   names: readonly string[],
@@ -111,8 +111,8 @@ function runsMeant(
 }
 
 /**
- * Paths of what a name, or a pattern, means: runs, what holds some of them, and trainings, each as a whole.
- * @throws UserError with the candidates where it means none, or begins the names of several
+ * Paths of the runs, directories of runs and trainings that match a name or pattern.
+ * @throws UserError with the candidates if there is none, or a name begins several
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
@@ -123,7 +123,7 @@ export function findAll(name: string, places: RunPlaces): readonly string[] {
   return outermost(found).map(({ path }) => path);
 }
 
-/** All that a name can mean: several for a pattern, and for the beginning of several names. */
+/** Everything that a name can mean: several items for a pattern or an ambiguous beginning. */
 function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
   const isWanted = (found: Named | undefined): found is Named => {
     if (found === undefined || !wanted(found)) return false;
@@ -140,7 +140,7 @@ function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolea
   }
   const exact = paths.map(namedAt).find(isWanted);
   if (exact !== undefined) return [exact];
-  // A directory that is there is meant, even where it holds something else.
+  // An existing path is meant even if it holds something else.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest') return newestRun(places).filter(isWanted);
@@ -148,7 +148,7 @@ function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolea
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
-/** @throws UserError for a path below a folder of runs that is a link out of it */
+/** @throws UserError for a link that leads out of a folder of runs */
 function requireInside(path: string, places: RunPlaces): void {
   const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
     isBelow(path, one),
@@ -158,7 +158,7 @@ function requireInside(path: string, places: RunPlaces): void {
 }
 
 /**
- * For names that a program was told to give: where they lead has to lie below the working directory or a folder of runs.
+ * For names given by a client: they must lie below the working directory or a folder of runs.
  * @throws UserError for a link out of these
  */
 export function requireWithin(name: string, places: RunPlaces): void {
@@ -183,7 +183,7 @@ const leadsOut = (value: string, folder: string, remedy: string) =>
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Where a name would lie as a path. That of a training is also looked for below `tuned`. */
+/** Candidate paths for a name; a training's is also looked for below `tuned`. */
 function pathsOf(name: string, places: RunPlaces): readonly string[] {
   if (isAbsolute(name)) return [name];
   const root = resolve(places.cwd, places.runsDir);
@@ -206,7 +206,6 @@ function newestRun({ cwd, runsDir }: RunPlaces): readonly Named[] {
   return newest === undefined ? [] : [{ kind: 'run', path: newest.path }];
 }
 
-/** What stands in a line of `policyloop list`. */
 function numbered(line: number, places: RunPlaces): readonly Named[] {
   const root = resolve(places.cwd, places.runsDir);
   const lines = linesOf(listRuns(root).runs, root);
@@ -219,7 +218,7 @@ function numbered(line: number, places: RunPlaces): readonly Named[] {
   return training === undefined ? [] : [{ kind: 'training', path: training.path }];
 }
 
-/** Everything that has a name: runs, what holds them, and trainings. */
+/** Everything with a name: runs, their directories, and trainings. */
 function allNamed(places: RunPlaces): readonly Named[] {
   const root = resolve(places.cwd, places.runsDir);
   const runs = runsBelow(root);
@@ -233,13 +232,13 @@ function allNamed(places: RunPlaces): readonly Named[] {
   ];
 }
 
-/** What a shell completes: every name, and `latest`. */
+/** Completions for a shell: every name, and `latest`. */
 export const runNames = (places: RunPlaces): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
-/** Those whose name, or its last part, begins so; of what holds others, the holder alone. */
+/** Items whose name, or its last part, begins like this; a directory stands for its contents. */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
   const begun = all.filter(
@@ -250,7 +249,7 @@ function beginningWith(start: string, all: readonly Named[], places: RunPlaces):
   return outermost(found);
 }
 
-/** Without what lies in another one. */
+/** Removes items inside other items. */
 function outermost(found: readonly Named[]): readonly Named[] {
   const paths = new Set(found.map(({ path }) => path));
   const isHeld = (path: string): boolean =>
@@ -258,14 +257,14 @@ function outermost(found: readonly Named[]): readonly Named[] {
   return found.filter(({ path }) => !isHeld(path));
 }
 
-/** The path below the runs directory, or the folder of trainings, that holds it; from the working directory otherwise. */
+/** Path below the runs directory or the folder of trainings; otherwise relative to the working directory. */
 function nameOf(path: string, places: RunPlaces): string {
   const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
   const around = folders.find((folder) => path.startsWith(`${folder}/`));
   return around === undefined ? path : relative(around, path);
 }
 
-/** So many candidates are named. */
+/** Maximum number of candidates to name. */
 const mostCandidates = 12;
 
 function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {

@@ -1,4 +1,4 @@
-/** Asks the processes that play runs to pause, stop or change them, and tells what became of it. */
+/** Sends commands to processes that play runs (pause, resume, stop, set) and reports the results. */
 import { closeSync, existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,23 +26,23 @@ export interface Steered {
   /** Path of the run. */
   readonly run: string;
   readonly action: Controlled['action'];
-  /** `asked`: not done yet, for an iteration is under way; `ended`: the run came to its end before. */
+  /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended first. */
   readonly outcome: 'done' | 'asked' | 'ended';
-  /** What the run logged of it. */
+  /** What the run logged. */
   readonly event?: LoggedControl;
-  /** What the run is afterwards. */
+  /** Status of the run afterwards. */
   readonly status: RunStatus;
 }
 
 const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
 
-/** What a process may hold open: a run, the games of a play, a training, many runs that it plays one by one. */
+/** What a process may hold: a run, a play, a training, or a plan. */
 interface Played {
   readonly kind: 'run' | 'play' | 'training' | 'plan';
   readonly status: RunStatus;
-  /** File of the log that tells what was heeded. */
+  /** The log in which executed commands appear. */
   readonly events: string;
-  /** What is counted in it, where these are no iterations. */
+  /** Unit of progress, if not iterations. */
   readonly unit?: 'step' | 'update';
 }
 
@@ -61,19 +61,19 @@ function playedAt(path: string): Played {
   return { kind, status, events: join(path, runFiles.events) };
 }
 
-/** Within which a paused process answers: it looks for requests several times a second. */
+/** A paused process polls several times a second, so it answers within this time. */
 export const secondsToAnswer = 10;
 
-/** Whether it is an experiment, of which `set` may change something. */
+/** Whether it is an experiment, which `set` can change. */
 export const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
-/** Whether a process plays the runs of a directory one by one. */
+/** Whether a process plays the plan in a directory. */
 export function isPlayedPlan(path: string): boolean {
   const plan = planAt(path);
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError where a process plays it that is not paused */
+/** @throws UserError if a process plays it without being paused */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
@@ -84,13 +84,12 @@ export function requirePaused(path: string): void {
   });
 }
 
-/** Those among these that a process plays. */
 export const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Asks the process that plays the run at `path`, and waits for at most `seconds` until that is done.
- * @throws UserError where no process plays it
+ * Sends a command to the process that plays the run at `path` and waits up to `seconds` until it is executed.
+ * @throws UserError if no process plays it
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
@@ -114,7 +113,7 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
-/** Whether a status is read after a request was heeded: the log is written first. */
+/** Whether the status already reflects the command; the log is written first. */
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
@@ -124,7 +123,7 @@ function remedyFor(path: string, request: SteeringRequest, status: RunStatus): s
   return status === 'completed' ? 'it has come to its end' : `policyloop resume ${path} goes on with it`;
 }
 
-/** What a run logged of requests behind a byte of its events. */
+/** Commands logged after a byte of the events. */
 function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
   if (!existsSync(file)) return [];
   const { descriptor, size } = openRegularFile(file, 'refuse');
@@ -137,7 +136,7 @@ function controlledIn(file: string, from: number, unit: Played['unit']): readonl
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    // A training counts in steps.
+    // Trainings count in steps.
     const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
     return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
   });
@@ -150,7 +149,7 @@ const expected = {
   set: 'changes when its iteration is done',
 } as const;
 
-/** `buffers/cartpole  paused after iteration 12`. */
+/** Example: `buffers/cartpole  paused after iteration 12`. */
 export function steeredText({ action, event, outcome, run, status }: Steered, cwd: string): string {
   const name = shownPath(run, cwd);
   if (outcome === 'ended') return `${name}  came to its end before (${status})`;
@@ -162,14 +161,13 @@ export function steeredText({ action, event, outcome, run, status }: Steered, cw
 interface SteerArguments {
   readonly runs: readonly string[];
   readonly runsDir: string;
-  /** Seconds. */
   readonly wait: number;
   readonly json: boolean;
 }
 
 /**
- * @param check throws where a run can't be asked that
- * @throws UserError where no process plays any of the runs
+ * @param check throws if a run can't execute the command
+ * @throws UserError if no process plays any of the runs
  */
 export async function steerRuns(
   { json, runs, runsDir, wait }: SteerArguments,
@@ -178,11 +176,11 @@ export async function steerRuns(
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
   if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'give seconds, 0 or more' });
-  // What is asked of the runs of a plan one by one is not asked of the process that plays them in turn.
+  // Commands for single runs go to the runs of a plan, not to the process that plays the plan.
   const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
   if (request.action === 'set') requirePlans(request.overrides, found);
   const live = playedOf(found);
-  // Where several are named, those that nobody plays are no mistake.
+  // If several are named, those without a process are skipped.
   const asked = found.length === 1 ? found : live;
   if (asked.length === 0)
     throw new UserError({
@@ -196,11 +194,14 @@ export async function steerRuns(
   return 0;
 }
 
-/** Whether it is asked of whoever plays many runs: how many at once, and to begin no more. */
+/** Whether the command is for processes that play plans. */
 const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
-/** @throws UserError where `jobs` is no count, stands beside other settings, or is asked of what is no plan */
+/**
+ * @throws UserError if `jobs` is invalid, combined with other settings, or sent to something other than a
+ * plan
+ */
 function requirePlans(overrides: readonly string[], found: readonly string[]): void {
   const jobs = jobsAsked(overrides);
   if (jobs === undefined) return;
@@ -221,10 +222,7 @@ function requirePlans(overrides: readonly string[], found: readonly string[]): v
   });
 }
 
-/**
- * Lets the process that something is paused in go on with it. @returns the exit code
- * @throws UserError where it is not paused
- */
+/** Resumes a paused process. @returns the exit code @throws UserError if it isn't paused */
 export async function goOn(
   path: string,
   json: boolean,
@@ -238,8 +236,9 @@ export async function goOn(
 }
 
 /**
- * Lets a paused training go on. @returns the exit code
- * @throws UserError where no process holds it: only its own command has all that it goes on with
+ * Resumes a paused training.
+ * @returns the exit code
+ * @throws UserError if no process holds it: only its own command can resume it
  */
 export async function goOnTraining(
   path: string,
@@ -256,7 +255,7 @@ export async function goOnTraining(
   return goOn(path, json, context);
 }
 
-/** @throws UserError for settings, which only runs take over while they go on */
+/** @throws UserError for settings, which only runs accept while running */
 export function refuseChanges(overrides: readonly string[]): void {
   if (overrides.length === 0) return;
   throw new UserError({

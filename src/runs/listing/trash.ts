@@ -1,4 +1,4 @@
-/** Runs that are no longer wanted: they go into a folder beside the others, from where they can be taken back. */
+/** Moves unwanted runs to a trash folder, from which they can be restored. */
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
@@ -9,26 +9,26 @@ import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
 
-/** The trash of a run: in the runs directory or the folder of trainings that it lies below, else beside it. */
+/** The trash folder for a run: in its runs directory or folder of trainings, otherwise next to the run. */
 function trashOf(path: string, places: RunPlaces): string {
   const holder = trainingFolders(places).find((folder) => path.startsWith(`${folder}/`));
   return join(holder ?? dirname(path), trashFolder);
 }
 
 /**
- * Moves a run, or a directory of runs, or a training into the trash.
- * @returns where it lies now
+ * Moves a run, a directory of runs, or a training to the trash.
+ * @returns its new path
  * @throws UserError while a process writes there
  */
 export function moveToTrash(path: string, places: RunPlaces): string {
   requireIdle(path);
   const place = claimDirectory(trashOf(path, places), basename(path));
-  // A directory takes the place of an empty one in one step.
+  // Renaming replaces an empty directory in one step.
   renameSync(path, place);
   return place;
 }
 
-/** @throws UserError while a process writes to the directory, or to a run in it */
+/** @throws UserError while a process writes to the directory or to a run in it */
 export function requireIdle(path: string): void {
   const locked = [path, ...runsBelow(path)]
     .flatMap((folder) =>
@@ -44,7 +44,7 @@ export function requireIdle(path: string): void {
   });
 }
 
-/** The trash folders that there are, with the names of what lies in them. */
+/** Existing trash folders and their contents. */
 export function trashed(
   places: RunPlaces,
 ): readonly { readonly folder: string; readonly names: readonly string[] }[] {
@@ -54,10 +54,9 @@ export function trashed(
     .map((folder) => ({ folder, names: readdirSync(folder).toSorted() }));
 }
 
-/** Removes a trash folder for good. */
 export const emptyTrash = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
-/** Bytes of the files in a directory; links are not followed. */
+/** Total size of the files in a directory, in bytes; doesn't follow links. */
 export function bytesIn(path: string): number {
   const found = lstatSync(path);
   if (!found.isDirectory()) return found.size;

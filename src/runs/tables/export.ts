@@ -1,4 +1,4 @@
-/** Writes tables of runs as CSV or Parquet, a run at a time. */
+/** Writes tables of runs as CSV or Parquet, and their curves as TensorBoard event files. */
 import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
@@ -24,7 +24,7 @@ export interface ExportedTable {
   readonly rows: number;
 }
 
-/** Writes a file for each table into `directory`; those that are there are replaced, each once it is complete. */
+/** Writes one file per table into `directory`, replacing existing ones once complete. */
 export async function exportRuns(
   runs: readonly ListedRun[],
   format: ExportFormat,
@@ -55,7 +55,7 @@ interface TableWriter {
   finish(): void | Promise<void>;
 }
 
-/** Lists are JSON. */
+/** Lists become JSON. */
 const flat = (value: Row[string]): string | number | null =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 
@@ -121,7 +121,6 @@ interface Point {
   readonly values: Scalars;
 }
 
-/** The folder of a run, and how many values it holds. */
 export interface ExportedCurves {
   readonly run: string;
   readonly file: string;
@@ -129,8 +128,8 @@ export interface ExportedCurves {
 }
 
 /**
- * Writes the curves of runs, each into a folder of its own name below `directory`; what such a folder held is replaced.
- * @returns the folders, and the values in each
+ * Writes the curves of each run into a folder below `directory`, replacing earlier files.
+ * @returns the folders, and the number of values in each
  */
 export function exportEventFiles(runs: readonly ListedRun[], directory: string): readonly ExportedCurves[] {
   return runs.map((run) => {
@@ -147,7 +146,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
       }
       events.close();
       const [made] = readdirSync(draft.path);
-      // Files of an earlier export would be read as its beginning.
+      // TensorBoard would read files of an earlier export as the beginning.
       const earlier = readdirSync(file).filter(
         (old) => old.startsWith('events.out.tfevents.') && old !== made,
       );
@@ -162,7 +161,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
-/** Evaluations by iteration, with the time of the iteration's end; the confirmed return stands at the last one. */
+/** Evaluations by iteration, at the time when it ended; the confirmed return is at the last iteration. */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);
   const times = timesOf(run.path);
@@ -200,7 +199,6 @@ function byIteration(run: ListedRun) {
   return all;
 }
 
-/** When each iteration ended. */
 function timesOf(path: string): ReadonlyMap<number, string> {
   const times = new Map<number, string>();
   for (const { bytes } of eachLine(logsIn(path).events)) {

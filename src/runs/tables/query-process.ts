@@ -1,4 +1,4 @@
-/** The process that answers queries, one at a time, and ends itself when one takes too much memory. */
+/** The process that answers SQL queries, one at a time, and ends itself if one takes too much memory. */
 
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,11 +21,10 @@ import {
 import { type TableName, tables } from './rows.js';
 
 /**
- * Answers a query.
- * @param sql one SELECT
+ * Answers one SELECT.
  * @param mostRows more are refused
- * @param mostBytes that DuckDB may take; a value that a function makes doesn't count
- * @throws UserError without DuckDB, for what is no SELECT of these tables, and for what DuckDB refuses
+ * @param mostBytes DuckDB's memory limit, which doesn't cover values made by functions
+ * @throws UserError without DuckDB, for anything but a SELECT on these tables, and for errors of DuckDB
  */
 export async function answerOf(
   sql: string,
@@ -65,7 +64,7 @@ export async function answerOf(
   }
 }
 
-/** Names of columns, each once: the second `x` is `x_2`, so that no value of an object is lost. */
+/** Makes column names unique (the second `x` becomes `x_2`), so that objects lose no value. */
 function distinct(names: readonly string[]): readonly string[] {
   const taken = new Set(names);
   const used = new Set<string>();
@@ -88,7 +87,7 @@ async function loadDuckDB() {
   }
 }
 
-/** Types whose values arrive as texts, for JavaScript can't hold them all. */
+/** Types whose values arrive as text because JavaScript can't represent all of them. */
 const wholeTypes = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT']);
 
 const plain = (value: Value): Value =>
@@ -100,14 +99,14 @@ const refused = (sql: string, message: string) =>
     remedy: 'docs/runs.md lists the tables and their columns, with worked questions',
   });
 
-/** Functions in the place of a table that read nothing. */
+/** Table functions that read nothing. */
 const harmlessFunctions = new Set(['range', 'generate_series', 'unnest']);
 
 type Node = Readonly<Record<string, unknown>>;
 
 /**
- * The tables that a query reads, found in its syntax tree.
- * @throws UserError for more or less than one SELECT, and for a table or a function of tables that is none of ours
+ * The tables that a query reads, from its syntax tree.
+ * @throws UserError for anything but one SELECT, and for unknown tables or table functions
  */
 async function tablesIn(sql: string, connection: DuckDBConnection): Promise<ReadonlySet<TableName>> {
   const read = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
@@ -120,7 +119,7 @@ async function tablesIn(sql: string, connection: DuckDBConnection): Promise<Read
   if (tree.statements?.length !== 1) throw refused(sql, 'give one SELECT');
   const nodes = [...nodesIn(tree.statements)];
   const known = Object.keys(tables) as TableName[];
-  // Names that WITH gives belong to the query itself.
+  // Names defined by WITH belong to the query.
   const own = new Set(nodes.flatMap(({ cte_map }) => cteNames(cte_map)));
   const found = new Set<TableName>();
   for (const { function: call, schema_name, table_name, type } of nodes) {
@@ -156,14 +155,14 @@ function* nodesIn(value: unknown): Generator<Node, void> {
   for (const inner of Object.values(value)) yield* nodesIn(inner);
 }
 
-/** @throws UserError for a link, a pipe or a folder in the place of a log */
+/** @throws UserError for a link, pipe or folder in place of a log */
 function isReadable(file: string): boolean {
   if (!existsSync(file)) return false;
   closeSync(openRegularFile(file, 'refuse').descriptor);
   return true;
 }
 
-/** @returns the files that are read when the query is */
+/** @returns the files that the query will read */
 async function makeTables(
   wanted: ReadonlySet<TableName>,
   runs: readonly QueriedRun[],
@@ -226,7 +225,7 @@ async function makeTables(
   return read;
 }
 
-/** The manifests are read already: `runs` holds what `policyloop list` says. */
+/** Inserts the rows of `runs`, which come from the manifests. */
 async function makeRuns(runs: readonly QueriedRun[], connection: DuckDBConnection): Promise<void> {
   const columns = tables.runs.map(({ name, type }) => `"${name}" ${type}`).join(', ');
   await connection.run(`CREATE TABLE runs (${columns})`);
@@ -256,7 +255,7 @@ async function makeRuns(runs: readonly QueriedRun[], connection: DuckDBConnectio
   await insert('files', files, fileTypes, connection);
 }
 
-/** Inserts rows by one statement, as JSON. */
+/** Inserts rows as JSON in one statement. */
 async function insert(
   table: string,
   rows: readonly object[],
@@ -271,7 +270,7 @@ async function insert(
   );
 }
 
-/** From here on nothing but these files can be read, and nothing written, loaded or set. */
+/** Locks the connection: only these files can be read, and nothing can be written, loaded or set. */
 async function shut(files: readonly string[], connection: DuckDBConnection): Promise<void> {
   await connection.run(`SET allowed_paths = [${[...new Set(files)].map(quoted).join(', ')}]`);
   await connection.run('SET enable_external_access = false');
@@ -280,7 +279,7 @@ async function shut(files: readonly string[], connection: DuckDBConnection): Pro
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Milliseconds between two looks at the memory. DuckDB works in threads of its own meanwhile. */
+/** Polling interval for memory use, in milliseconds; DuckDB works in its own threads. */
 const lookEvery = 5;
 
 const isReady = ({ memory }: QueryRequest['limits']) => process.memoryUsage.rss() < memory / 2;

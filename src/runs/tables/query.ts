@@ -1,6 +1,6 @@
 /**
- * SQL over a directory of runs, answered by a process of its own: what a query may cost is bounded, whatever it asks. No
- * setting of DuckDB bounds the values that its functions make.
+ * SQL on a directory of runs. A separate process answers, because no setting of DuckDB limits the memory of
+ * values made by functions.
  */
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -12,18 +12,17 @@ import { type ListedRun, listRuns, type RunPlaces } from '../listing/listing.js'
 import { findRuns } from '../listing/names.js';
 import { type Row, runRow } from './rows.js';
 
-/** A value as JSON has it: whole numbers that JavaScript can't hold are texts. */
+/** A JSON value; integers that JavaScript can't represent are strings. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export interface Answer {
-  /** Each name once. */
+  /** Unique. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Value[])[];
 }
 
-/** What the process is told of a run. */
 export interface QueriedRun {
-  /** In the table `runs`. */
+  /** Row in the table `runs`. */
   readonly row: Row;
   readonly path: string;
   /** Complete iterations. */
@@ -37,7 +36,7 @@ export interface QueryRequest {
   readonly limits: typeof queryLimits;
 }
 
-/** `isReady`: the process can take the next query. */
+/** `isReady`: the process can take another query. */
 export type QueryReply = { readonly isReady: boolean } & (
   | {
       readonly kind: 'answer';
@@ -56,12 +55,13 @@ const queryLimits = {
   seconds: 60,
 } as const;
 
-/** A process that answered and waits for the next query: to start one takes a while. */
+/** An idle process, kept because starting one takes time. */
 let spare: ChildProcess | undefined;
 
 /**
  * @param sql one SELECT
- * @throws UserError without DuckDB, for what is no SELECT of these tables, for what DuckDB refuses, and beyond a limit
+ * @throws UserError without DuckDB, for anything but a SELECT on these tables, for errors of DuckDB, and
+ * beyond a limit
  */
 export async function query(sql: string, runs: readonly ListedRun[]): Promise<Answer> {
   const child =
@@ -103,7 +103,6 @@ function replyOf(child: ChildProcess, request: QueryRequest): Promise<QueryReply
   });
 }
 
-/** What is said of a query that asks for too much. */
 export const beyond = (sql: string, message: string): QueryReply => ({
   ...{ isReady: false, kind: 'problems' },
   problems: [
@@ -112,8 +111,8 @@ export const beyond = (sql: string, message: string): QueryReply => ({
 });
 
 /**
- * The runs that names mean; all below the runs directory without any. Those whose manifest is damaged are left out.
- * @throws UserError where a name means no run
+ * The runs with these names, or all below the runs directory. Those with a damaged manifest are skipped.
+ * @throws UserError if a name matches no run
  */
 export function selectRuns(names: readonly string[], places: RunPlaces): readonly ListedRun[] {
   const root = resolve(places.cwd, places.runsDir);

@@ -1,4 +1,4 @@
-/** Rows of the tables, read from the logs of runs. */
+/** Columns and rows of the tables for `query` and `export`. */
 
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { purposeOf } from '../calls.js';
@@ -6,7 +6,7 @@ import type { GameRecord } from '../events.js';
 import { type ListedRun, resultOfLine } from '../listing/listing.js';
 import { openLogs } from '../reader.js';
 
-/** As DuckDB names them. A list is JSON in a file. */
+/** Names of DuckDB types. Lists become JSON in files. */
 export type ColumnType =
   | 'VARCHAR'
   | 'INTEGER'
@@ -20,7 +20,7 @@ export type ColumnType =
 export interface DataColumn {
   readonly name: string;
   readonly type: ColumnType;
-  /** What it holds, for the docs. */
+  /** Description for the docs. */
   readonly about: string;
 }
 
@@ -114,7 +114,6 @@ export type TableName = keyof typeof tables;
 
 export type Row = Readonly<Record<string, string | number | null | readonly (string | number)[]>>;
 
-/** The row of a run in the table `runs`. */
 export function runRow(run: ListedRun): Row {
   const { confirmed, labels, manifest, name, observed, status } = run;
   const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
@@ -131,7 +130,7 @@ export function runRow(run: ListedRun): Row {
   };
 }
 
-/** The rows of a run in a table that is exported. Broken lines are left out. */
+/** Rows of an exported table for one run; broken lines are skipped. */
 export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: ListedRun): Generator<Row, void> {
   const recorded = openLogs(run.path, true);
   const own = { run: run.name };

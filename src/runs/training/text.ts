@@ -1,4 +1,4 @@
-/** Trainings on a terminal: their table, and one of them. */
+/** Text about trainings: their table, and a description of one. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
@@ -9,11 +9,6 @@ import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
 import type { Measured, RecordedTraining } from './trainings.js';
 
-/**
- * A line a training.
- * @param numberOf the number by which commands know a line
- * @param width see `CommandContext`
- */
 export function trainingTable(
   trainings: readonly RecordedTraining[],
   cwd: string,
@@ -34,7 +29,7 @@ export function trainingTable(
   return terminalTable(trainings, columns, width);
 }
 
-/** What `list --json` and `show --json` print, paths relative to the working directory. */
+/** Output of `list --json` and `show --json`; paths are relative to the working directory. */
 export interface TrainingFigures extends RecordedTraining {
   readonly name: string;
   readonly report: string;
@@ -50,7 +45,7 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
   };
 }
 
-/** What `show` prints. */
+/** Output of `show`. */
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
@@ -90,7 +85,7 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
 
-/** A policy of numbers has no path. */
+/** A numeric policy has no path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
 const valueText = ({ kind, value }: Measured) =>
@@ -106,7 +101,7 @@ function bestText({ best, first, unit }: RecordedTraining): string {
   return `${what} ${valueText(best)}${margin}${over} after ${unit} ${formatCount(best.step)}${before}`;
 }
 
-/** How its result is used, or how it goes on. */
+/** How to use the result or to resume. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, method, model, path, quantization, result, status } = training;
   if (status === 'running') return [];
