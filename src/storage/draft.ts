@@ -1,5 +1,7 @@
 /** Files and directories that appear only once they are complete. */
+import { createHash } from 'node:crypto';
 import {
+  appendFileSync,
   existsSync,
   lstatSync,
   readdirSync,
@@ -7,7 +9,6 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  utimesSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -15,6 +16,7 @@ import { UserError } from '../base/errors.js';
 import { makeDirectory, refuseDevice, sync } from './files.js';
 import { isLocked, lockRun } from './lock.js';
 import { requireShortNames } from './names.js';
+import { readOwnText } from './regular-file.js';
 
 interface Draft {
   /** Where to write; nothing exists there yet. */
@@ -37,15 +39,28 @@ export function markOutputsUntilExit(): void {
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after the output was complete, and nothing in it has
- * changed since: the same command may write it again.
+ * Whether the command that wrote this output was killed after completing it, and nothing in it has changed since: the same
+ * command may write it again.
  */
 export function isCutOff(output: string): boolean {
-  const lock = statSync(lockOf(output), { throwIfNoEntry: false });
-  const written = statSync(output, { throwIfNoEntry: false });
-  if (lock === undefined || written === undefined || isLocked(lockOf(output))) return false;
-  // `complete` gave the lock the time of the output; systems round it.
-  return Math.abs(written.mtimeMs - lock.mtimeMs) < 2;
+  const lock = lockOf(output);
+  if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
+  const [, completed] = readOwnText(lock).split('\n');
+  return completed === stateOf(output);
+}
+
+/** Changes with every file of an output: its name, size, time or identity. */
+function stateOf(output: string): string {
+  const hash = createHash('sha256');
+  const add = (path: string): void => {
+    const found = lstatSync(path);
+    const isFolder = found.isDirectory();
+    const size = isFolder ? 0 : found.size;
+    hash.update(JSON.stringify([path.slice(output.length), found.ino, size, Math.round(found.mtimeMs)]));
+    if (isFolder) for (const name of readdirSync(path).toSorted()) add(join(path, name));
+  };
+  add(output);
+  return hash.digest('hex');
 }
 
 /**
@@ -76,8 +91,8 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      const { mtime } = statSync(path);
-      utimesSync(lock, mtime, mtime);
+      // The second line of the lock; `isCutOff` compares it.
+      appendFileSync(lock, `${stateOf(path)}\n`);
       // Not every system renames onto an empty directory.
       if (isLeft) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);

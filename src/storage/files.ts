@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
+  fsync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -12,9 +13,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse } from 'node:path';
 import process from 'node:process';
+import { promisify } from 'node:util';
 import type { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
@@ -24,31 +25,58 @@ import { longestPart, requireShortNames } from './names.js';
 import { type Links, readRegularFile } from './regular-file.js';
 
 /**
- * Replaces a file in one step: a crash, of the machine too, leaves the old one or the new one, and what fails
- * the old one.
+ * Replaces a file in one step: a crash, even of the system, leaves the old one or the new one; a failure leaves the old one.
  * @param content its parts are made when they are written
- * @throws what the system says, with the path; UserError for a name that is too long
+ * @throws system errors, with the path; UserError for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
+  const { complete, descriptor, discard } = writeDraft(path, content);
+  try {
+    fsyncSync(descriptor);
+    complete();
+  } catch (error) {
+    throw discard(error);
+  }
+}
+
+/** Like `replaceFile`, but waits for the disk asynchronously, for a small file that is replaced often. */
+export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
+  const { complete, descriptor, discard } = writeDraft(path, content);
+  try {
+    await promisify(fsync)(descriptor);
+    complete();
+  } catch (error) {
+    throw discard(error);
+  }
+}
+
+/** Writes the file that will replace another; the caller flushes it. */
+function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8Array>) {
   requireShortNames(basename(path), { file: path });
   refuseDevice(path);
   const draft = `${path}.new`;
+  let descriptor: number | undefined;
+  const discard = (error: unknown) => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    rmSync(draft, { force: true });
+    return withPath(error, draft);
+  };
   try {
     // Never write through a link left in the draft's place.
     rmSync(draft, { force: true });
-    const descriptor = openSync(draft, 'wx');
-    try {
-      const isWhole = typeof content === 'string' || content instanceof Uint8Array;
-      for (const part of isWhole ? [content] : content) writeFileSync(descriptor, part);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(draft, path);
-    sync(dirname(path));
+    const opened = openSync(draft, 'wx');
+    descriptor = opened;
+    const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+    for (const part of isWhole ? [content] : content) writeFileSync(opened, part);
+    const complete = () => {
+      closeSync(opened);
+      descriptor = undefined;
+      renameSync(draft, path);
+      sync(dirname(path));
+    };
+    return { complete, descriptor: opened, discard };
   } catch (error) {
-    rmSync(draft, { force: true });
-    throw withPath(error, draft);
+    throw discard(error);
   }
 }
 
@@ -61,26 +89,6 @@ export function refuseDevice(path: string): void {
     message: 'is a device, pipe or socket, not a file',
     remedy: 'name a file',
   });
-}
-
-/** Like `replaceFile`, but asynchronous, for a small file that is replaced often. */
-export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
-  const draft = `${path}.new`;
-  try {
-    await rm(draft, { force: true });
-    const file = await open(draft, 'wx');
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-    sync(dirname(path));
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw withPath(error, draft);
-  }
 }
 
 /** Flushes a file, or the entries of a directory, to disk. */
