@@ -1,7 +1,7 @@
 /** The plan of an evaluation: every config with every arm's model and every seed. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../src/base/errors.js';
-import type { PlanPlace } from '../../src/studies/open.js';
+import type { PlanPlace } from '../../src/studies/plan.js';
 import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import type { Arm } from './arms.js';
 

@@ -6,7 +6,7 @@ import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
 import { readTraining } from '../../src/runs/training/trainings.js';
 import { isTraining } from '../../src/runs/training-files.js';
-import { isAtWork, submit, taskWords } from '../../src/studies/slurm/hand-over.js';
+import { isAtWork, submit, taskWords } from '../../src/studies/slurm.js';
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 

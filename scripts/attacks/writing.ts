@@ -14,7 +14,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { slurmSchema } from '../../src/config/slurm.js';
 import { pullModel } from '../../src/models/local/stores/hf-download.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
-import { jobScript } from '../../src/studies/slurm/job-script.js';
+import { jobScript } from '../../src/studies/slurm.js';
 import { temporaryDirectory } from '../../test/support/temporary-directory.js';
 import { type AttackKind, awaited, outcome, shorten } from './attack.js';
 import { drawn, junkText, junkValue } from './junk.js';

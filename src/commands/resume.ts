@@ -6,8 +6,8 @@ import type { ShownPlayEvent } from '../play/play-display.js';
 import type { FailedPlay, PlayResult } from '../play/play-result.js';
 import type { Steered } from '../runs/listing/steer.js';
 import type { RunResult } from '../runs/summary.js';
-import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
 

@@ -5,7 +5,7 @@ import { UserError } from '../base/errors.js';
 import type { ShownEvent } from '../experiment/progress.js';
 import type { RunResult } from '../runs/summary.js';
 import type { FirstPrompt, NoPrompt } from '../studies/dry-run.js';
-import type { PlanProgress } from '../studies/handed-over.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
 

@@ -5,18 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { parentPort } from 'node:worker_threads';
 import { messageOf, UserError } from '../base/errors.js';
 import { continueAt, createGenerator, type RandomGenerator, stateOf } from '../random/generator.js';
-import type {
-  FromHost,
-  HostSetting,
-  ModuleKind,
-  Request,
-  SentError,
-  SentValue,
-  ToHost,
+import {
+  type FromHost,
+  type HostSetting,
+  type ModuleKind,
+  plainCopy,
+  type Request,
+  type SentError,
+  type SentValue,
+  type ToHost,
 } from './host-messages.js';
-import { hostModules, stackOf } from './hosting.js';
-import { plainCopy } from './plain.js';
-import { tellPulse } from './pulse.js';
+import { hostModules, stackOf, tellPulse } from './pulse.js';
 import { importModule, membersOf, type UserModule } from './user-module.js';
 
 /** A function, and the generator it last received, with the state known to the other side. */

@@ -15,8 +15,15 @@ import { EnvironmentError, type EnvironmentFailure } from '../base/environment-e
 import { UserError } from '../base/errors.js';
 import { continueAt, type RandomGenerator, stateOf } from '../random/generator.js';
 import { startThread } from '../storage/thread.js';
-import type { FromHost, HostSetting, Request, SentError, SentValue, ToHost } from './host-messages.js';
-import { plainCopy } from './plain.js';
+import {
+  type FromHost,
+  type HostSetting,
+  plainCopy,
+  type Request,
+  type SentError,
+  type SentValue,
+  type ToHost,
+} from './host-messages.js';
 import { watchPulse } from './pulse.js';
 
 /** Longest call of user code, in seconds. */

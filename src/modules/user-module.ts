@@ -6,9 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/paths.js';
 import type { ModuleKind } from './host-messages.js';
-import { hostsModules, stackOf } from './hosting.js';
 import { moduleThread, usualSeconds } from './module-thread.js';
-import { enter } from './pulse.js';
+import { enter, hostsModules, stackOf } from './pulse.js';
 
 /** The checked default export of a module. */
 export interface UserModule {

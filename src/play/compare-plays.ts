@@ -15,8 +15,7 @@ import { comparePairs, type PairedDifference } from '../statistics/paired.js';
 import { type Judged, verdicts } from '../statistics/verdict.js';
 import { replaceFile } from '../storage/files.js';
 import { loadPlayConfig } from './play-config.js';
-import { gamesOf } from './play-games.js';
-import { type PlayResult, percent, playResult } from './play-result.js';
+import { gamesOf, type PlayResult, percent, playResult } from './play-result.js';
 import { isPlay } from './played.js';
 
 interface ComparedPlay extends PlayResult {

@@ -7,8 +7,8 @@ import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, RunEvent } from '../runs/events.js';
 import { controlledText } from '../runs/requests.js';
-import { playMeans } from './play-figures.js';
 import type { PlayDisplay } from './play-games.js';
+import { playMeans } from './play-result.js';
 
 export function createPlayDisplay(
   mode: ProgressMode,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { requireShortNames } from '../storage/names.js';
+import { requireShortNames } from '../storage/regular-file.js';
 import type { Path } from './issues.js';
 import { declaredChild, isMapping, type SchemaNode, variantsOf } from './schema.js';
 

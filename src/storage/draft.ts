@@ -15,8 +15,7 @@ import process from 'node:process';
 import { UserError } from '../base/errors.js';
 import { makeDirectory, refuseDevice, sync } from './files.js';
 import { isLocked, lockRun } from './lock.js';
-import { requireShortNames } from './names.js';
-import { readOwnText } from './regular-file.js';
+import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
   /** Where to write; nothing exists there yet. */

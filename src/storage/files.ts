@@ -21,8 +21,7 @@ import { messageOf, UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { longestPart, requireShortNames } from './names.js';
-import { type Links, readRegularFile } from './regular-file.js';
+import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
  * Replaces a file in one step: a crash, even of the system, leaves the old one or the new one; a failure leaves the old one.

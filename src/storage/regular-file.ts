@@ -1,6 +1,6 @@
 /** Reads untrusted files only if they are regular and of limited size: devices never end, pipes block. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
-import { UserError } from '../base/errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 
 /**
  * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
@@ -74,4 +74,33 @@ export function readBytes(descriptor: number, position: number, length: number):
 
 function tooLarge(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has ${size} bytes or more, and may have ${most}` });
+}
+
+/** In bytes. File systems allow 255; drafts and locks append a suffix. */
+const longestName = 235;
+
+/** In characters, for a name that gets a time or number appended. */
+export const longestPart = 120;
+
+/** Why a text can't be a file name; undefined if it can. */
+function nameProblem(name: string): string | undefined {
+  if (/^\.{0,2}$|[/\\\0]/.test(name)) return 'this is no name of a file: it leads to another folder';
+  const bytes = Buffer.byteLength(name);
+  return bytes > longestName
+    ? `a name of ${bytes} bytes is too long for a file or folder: ${longestName} is the most`
+    : undefined;
+}
+
+/** @throws UserError for a text that is no file name */
+export function requireFileName(name: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const message = nameProblem(name);
+  if (message !== undefined) throw new UserError({ ...place, value: name, message });
+  return name;
+}
+
+/** @throws UserError for a path with a part that is too long */
+export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
+  if (long !== undefined) requireFileName(long, { remedy: 'give it a shorter name', ...place });
+  return path;
 }

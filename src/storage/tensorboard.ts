@@ -6,7 +6,6 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
-import { double, float, integer, nested, text } from './protobuf.js';
 
 /**
  * Writes the curves of a training to a new event file in `folder`, created when training starts. TensorBoard
@@ -87,3 +86,42 @@ const [valueTag, simpleValue] = [1, 2];
 const sessionStatus = 1;
 /** `SessionLog.START` */
 const started = 1;
+
+/** @param value a safe integer; negative ones are written as 64-bit two's complement */
+export function integer(field: number, value: number): Buffer {
+  return Buffer.from([...varint(field << 3), ...varint(value)]);
+}
+
+export function double(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return Buffer.concat([tag(field, 1), bytes]);
+}
+
+export function nested(field: number, ...parts: readonly Uint8Array[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return Buffer.concat([tag(field, 2), Buffer.from(varint(length)), ...parts]);
+}
+
+export function text(field: number, value: string): Buffer {
+  return nested(field, Buffer.from(value));
+}
+
+/** Single precision. */
+export function float(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return Buffer.concat([tag(field, 5), bytes]);
+}
+
+function tag(field: number, wireType: number): Buffer {
+  return Buffer.from(varint((field << 3) | wireType));
+}
+
+/** Seven bits per byte, lowest first; the eighth bit says that more follow. */
+function varint(value: number): number[] {
+  let rest = BigInt.asUintN(64, BigInt(value));
+  const bytes: number[] = [];
+  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return [...bytes, Number(rest)];
+}

@@ -17,10 +17,9 @@ import {
   baselinesResult,
   runReader,
 } from './baselines-result.js';
-import { isHandedOver, tellProgress } from './handed-over.js';
-import { studyOnSlurm } from './on-slurm.js';
 import type { PlayArguments } from './plan.js';
-import { failureLines, type Played, playPlan } from './play.js';
+import { failureLines, isHandedOver, type Played, playPlan, tellProgress } from './play.js';
+import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
 
 interface BaselinesRequest extends Budget, PlayArguments {

@@ -7,7 +7,7 @@ import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
-import { summaryOf, type RunResult, resultOf } from '../runs/summary.js';
+import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
 

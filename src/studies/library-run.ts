@@ -15,7 +15,7 @@ import type { RunEvent } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { summaryOf, type RunResult, resultOf } from '../runs/summary.js';
+import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 import { limitsAround, sharing } from './play-run.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';

@@ -25,12 +25,11 @@ import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
 import { runName } from './library-run.js';
-import { onSlurm } from './on-slurm.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
 import { createGroup, finishGroup } from './repeats.js';
 import { beginRun, closeLeft, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
-import { askedBefore } from './slurm/hand-over.js';
+import { askedBefore, onSlurm } from './slurm.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];

@@ -13,18 +13,24 @@ import { createGroupDirectory } from '../runs/create.js';
 import { readGroup, runFiles } from '../runs/reader.js';
 import {
   describeRepeats,
-  summaryOf,
   formatFaults,
   formatUsage,
   type RepeatsSummary,
   type RunResult,
   resultOf,
   summarizeRepeats,
+  summaryOf,
 } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
-import { isHandedOver, tellProgress } from './handed-over.js';
 import type { Plan, PlayArguments } from './plan.js';
-import { failureLines, type Played, type PlayedStatus, playPlan } from './play.js';
+import {
+  failureLines,
+  isHandedOver,
+  type Played,
+  type PlayedStatus,
+  playPlan,
+  tellProgress,
+} from './play.js';
 import { reportInTime } from './single-run.js';
 
 /**

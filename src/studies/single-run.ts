@@ -18,7 +18,7 @@ import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
-import { describeResult, summaryOf, type RunResult, resultOf } from '../runs/summary.js';
+import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';

@@ -2,7 +2,7 @@
  * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), limited to what the graphs of
  * this project need.
  */
-import { float, integer, nested, text } from '../../../storage/protobuf.js';
+import { float, integer, nested, text } from '../../../storage/tensorboard.js';
 
 export type ElementType =
   | 'float32'
