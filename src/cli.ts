@@ -18,7 +18,7 @@ import { commands, completions, declaredOptions, greeting, namedCommand, overvie
 import { EnvironmentError } from './environments/remote/remote-environment.js';
 import { handInLearning } from './experiment/learner.js';
 import { markOutputsUntilExit } from './storage/draft.js';
-import { requireShortNames } from './storage/names.js';
+import { requireShortNames } from './storage/regular-file.js';
 
 handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 

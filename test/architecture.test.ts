@@ -25,8 +25,6 @@ const rooms = [
   'agents',
   'config',
   'runs',
-  'archive',
-  'data',
   'experiment',
   'preflight',
   'report',
@@ -136,7 +134,7 @@ describe('effects have one place', () => {
       /process\.(env|argv)\b/,
       /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
-    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/hosting)\.ts$/],
+    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/pulse)\.ts$/],
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index)\.ts$/],
     ['unseeded randomness', /Math\.random/, /^$/],
   ])('%s', (_name, pattern, place) => {

@@ -4,9 +4,9 @@ import { type Arguments, kinds, studyOptions } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import type { BaselinesSummary } from '../studies/baselines.js';
 import type { StudyRunLine } from '../studies/display.js';
-import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
+import type { PlanProgress } from '../studies/play.js';
 
 export const options = (y: Argv) =>
   studyOptions(

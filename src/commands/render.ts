@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { findRun } from '../archive/names.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
@@ -19,8 +18,9 @@ import { durationOf, type PictureFormat, pictureFormats } from '../render/animat
 import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { placeName } from '../runs/facts.js';
+import { findRun } from '../runs/listing/names.js';
 import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../runs/open-run.js';
+import { placeName } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 
 export const options = (y: Argv) =>

@@ -16,7 +16,7 @@ import {
 import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { longestPart } from '../storage/names.js';
+import { longestPart } from '../storage/regular-file.js';
 import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
@@ -114,11 +114,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Default: `linear`, or `q-table` where the observation is discrete'),
   model: modelSchema
-    .describe('Who proposes parameters: a language model, a control, or a portfolio of both')
+    .describe('Who proposes parameters: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
-    .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
+    .describe('Fixes everything: environment, warm-up, baselines, sampling where the provider allows'),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)

@@ -34,7 +34,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several propose over one buffer: controls, and at most one language model'),
+    .describe('Several propose over one buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [

@@ -4,11 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
-import { type Controlled, type ControlRequest, Requests, requestText } from '../runs/control.js';
 import type { RunEvent, SettingChange } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
+import { type Controlled, type ControlRequest, Requests, requestText } from '../runs/requests.js';
 import { replaceFile } from '../storage/files.js';
 
 /** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */

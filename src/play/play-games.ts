@@ -14,7 +14,7 @@ import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker } from './model-speaker.js';
-import { playFigures, playMeans } from './play-figures.js';
+import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
 
@@ -24,11 +24,6 @@ export interface PlayDisplay {
   show(event: RunEvent, games: readonly GameRecord[]): void;
   close(): void;
 }
-
-/** The games recorded in a run directory. */
-export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
-  ...(recorded.episodes as Iterable<GameRecord>),
-];
 
 export async function playInDirectory(
   setup: PlaySetup,

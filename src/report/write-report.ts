@@ -11,9 +11,9 @@ import {
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { factsOf } from '../runs/facts.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
+import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
@@ -66,7 +66,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
-    ...factsOf(path, manifest),
+    ...summaryOf(path, manifest),
     config,
     configYaml: readOwnText(join(path, runFiles.config)),
     parameters: family.parameters,

@@ -59,7 +59,7 @@ export function requireBaseline(field: string, name: string): BaselineName {
   if (isBaseline(name)) return name;
   throw new UserError({
     field,
-    message: 'there is no such control',
+    message: 'there is no such baseline',
     value: name,
     alternatives: [...baselineNames],
   });

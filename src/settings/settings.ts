@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
-import { requireShortNames } from '../storage/names.js';
+import { requireShortNames } from '../storage/regular-file.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import {

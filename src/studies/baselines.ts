@@ -11,14 +11,15 @@ import {
   type BaselinesPlan,
   type BaselinesResult,
   type Budget,
+  baselinesCsv,
+  baselinesMarkdown,
+  baselinesOnTerminal,
   baselinesResult,
   runReader,
 } from './baselines-result.js';
-import { baselinesCsv, baselinesMarkdown, baselinesOnTerminal } from './controls-table.js';
-import { isHandedOver, tellProgress } from './handed-over.js';
-import { studyOnSlurm } from './on-slurm.js';
 import type { PlayArguments } from './plan.js';
-import { failureLines, type Played, playPlan } from './play.js';
+import { failureLines, isHandedOver, type Played, playPlan, tellProgress } from './play.js';
+import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
 
 interface BaselinesRequest extends Budget, PlayArguments {
@@ -84,10 +85,10 @@ const reserved: Readonly<Record<string, string>> = {
   seed: 'use --seed',
   repeats: 'use --repeats',
   environment: 'the configs say it',
-  model: 'the controls play with their defaults; name them by --controls',
-  'model.provider': 'name the controls by --controls',
-  'model.sigma': 'the controls play with their defaults; policyloop run takes others',
-  'model.population': 'the controls play with their defaults; policyloop run takes others',
+  model: 'baselines use their defaults; name them with --controls',
+  'model.provider': 'name the baselines with --controls',
+  'model.sigma': 'baselines use their defaults here; policyloop run takes other settings',
+  'model.population': 'baselines use their defaults here; policyloop run takes other settings',
 };
 
 function planBaselines(request: BaselinesRequest, cwd: string) {
@@ -153,7 +154,7 @@ function compatible(written: unknown, hashes: ConfigHashes, directory: string): 
     field: '--out',
     message:
       changed === undefined
-        ? 'holds something else than controls'
+        ? 'holds something else than baselines'
         : `holds runs of ${changed[0]} with another budget, config or first seed`,
     value: directory,
     remedy: 'name another directory, or none',

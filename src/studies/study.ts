@@ -38,7 +38,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
 /** The factors of the number of runs, and the label whose runs are skipped after a failure. */
 const kinds = {
   controls: {
-    counted: 'tasks, controls, seeds',
+    counted: 'tasks, baselines, seeds',
     afterFailure: { label: 'experiment', others: 'the other tasks' },
   },
   evaluation: {

@@ -7,16 +7,20 @@ import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
 import { conclusions, evaluationTables } from '../../finetune/evaluate/tables.js';
-import { findRuns } from '../../src/archive/names.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
 import { groupRuns } from '../../src/comparison/run-groups.js';
 import { comparisonTables } from '../../src/comparison/table.js';
 import { parseConfig } from '../../src/config/load.js';
+import { findRuns } from '../../src/runs/listing/names.js';
 import { type BaselineName, baselineArm } from '../../src/search/baselines.js';
-import { type BaselineArm, baselinesResult, runReader } from '../../src/studies/baselines-result.js';
-import { baselinesOnTerminal } from '../../src/studies/controls-table.js';
+import {
+  type BaselineArm,
+  baselinesOnTerminal,
+  baselinesResult,
+  runReader,
+} from '../../src/studies/baselines-result.js';
 import { studyPlan } from '../../src/studies/study.js';
 import { visibleText } from '../report/markup.js';
 import { temporaryDirectory } from '../support/experiments.js';

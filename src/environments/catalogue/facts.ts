@@ -146,7 +146,7 @@ function factor(weight: number): string {
 
 /** Facts for an id such as `FrozenLake-v1` and valid options; snake_case or camelCase. */
 export function environmentFacts(id: string, options: Options): Facts {
-  const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
+  const facts = summaryOf[environmentName(id)] ?? summaryOf[environmentFamily(id)];
   return facts?.(snakeCased(options), id) ?? {};
 }
 
@@ -160,7 +160,7 @@ export function environmentFamily(id: string): string {
   return id.replace(/-.*$/, '');
 }
 
-const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
+const summaryOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
   MountainCar: carFacts,
   MountainCarContinuous: carFacts,

@@ -11,7 +11,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { EvaluationSetting } from '../../rollout/evaluation.js';
 import { type canDraw, replay } from '../../rollout/replay.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { closeQuestion, openQuestion } from '../../runs/questions.js';
+import { closeQuestion, openQuestion } from '../../runs/requests.js';
 import { replaceFile } from '../../storage/files.js';
 
 /** How to reach a person. */

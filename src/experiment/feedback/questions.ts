@@ -23,7 +23,7 @@ import { trajectoryRows } from '../../prompting/context/trajectory.js';
 import { formatParameters } from '../../prompting/notation/grammar.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { canDraw, notDrawn } from '../../rollout/replay.js';
-import { isViewed } from '../../runs/questions.js';
+import { isViewed } from '../../runs/requests.js';
 import { momentsOf, type SeenEpisode } from './person.js';
 
 /** Builds the question and interprets the answer. */

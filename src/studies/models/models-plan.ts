@@ -4,12 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';
-import { findNamed } from '../../archive/names.js';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import type { ModelConfig } from '../../config/model.js';
 import { repeatSeeds } from '../../random/seeds.js';
+import { findNamed } from '../../runs/listing/names.js';
 import { readEvaluations, readManifest } from '../../runs/reader.js';
 import { baselineArm, findBaseline, requireBaseline } from '../../search/baselines.js';
 import { plainName } from '../../storage/files.js';

@@ -6,7 +6,7 @@ import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
 import { requirePerson } from '../../../src/experiment/feedback/questions.js';
-import { isViewed, markViewed } from '../../../src/runs/questions.js';
+import { isViewed, markViewed } from '../../../src/runs/requests.js';
 import { playPlan } from '../../../src/studies/play.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
