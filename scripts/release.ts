@@ -15,7 +15,8 @@ const version = process.argv.slice(2).find((word) => !word.startsWith('--'));
 /** The changelog with the unreleased entries under `next`. @throws Error if there are none */
 export function dated(changelog: string, next: string, day: string): string {
   const [head, entries, rest] = partsOf(changelog);
-  if (entries === undefined || !/^- /m.test(entries)) throw new Error('CHANGELOG.md has no unreleased entries');
+  if (entries === undefined || !/^- /m.test(entries))
+    throw new Error('CHANGELOG.md has no unreleased entries');
   return `${head}## Unreleased\n\n${entries.replace('## Unreleased', `## ${next} (${day})`)}${rest}`;
 }
 
@@ -55,7 +56,9 @@ function release(): void {
   run('git', 'commit', '-am', `Version ${next}`);
   run('git', 'tag', '-a', `v${next}`, '-m', `Version ${next}`);
   run('npm', 'pack');
-  process.stdout.write(`policyloop-${next}.tgz is ready; git push --follow-tags and npm publish are up to you\n`);
+  process.stdout.write(
+    `policyloop-${next}.tgz is ready; git push --follow-tags and npm publish are up to you\n`,
+  );
 }
 
 if (process.argv[1] === import.meta.filename) release();

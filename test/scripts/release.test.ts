@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { dated, requireHigher } from '../../scripts/release.js';
 
-const changelog = '# Changelog\n\n## Unreleased\n\n### Added\n\n- A command.\n\n## 0.1.0 (2026-11-26)\n\nThe first.\n';
+const changelog =
+  '# Changelog\n\n## Unreleased\n\n### Added\n\n- A command.\n\n## 0.1.0 (2026-11-26)\n\nThe first.\n';
 
 it('dates the unreleased entries and opens a new section', () => {
   expect(dated(changelog, '0.2.0', '2026-12-01')).toBe(
