@@ -62,81 +62,31 @@ export class ControlledSystem {
   }
 }
 
-/** The reward of a controlled system; `applyAction` gives the effort. */
-export type Objective =
-  /** 1 per step while each coordinate is within ± its limit; beyond, the episode ends. */
-  | { readonly kind: 'survive'; readonly limits: Float64Array }
-  /** −scale · (Σ weight·deviation² + effortCost·effort); angles are wrapped, so they deviate by at most π. */
-  | {
-      readonly kind: 'regulate';
-      readonly weights: Float64Array;
-      readonly isAngle: readonly boolean[];
-      readonly effortCost: number;
-      readonly scale: number;
-    }
-  /** −stepCost − effortCost·effort until direction·state reaches the threshold; then `bonus`, and the episode ends. */
-  | {
-      readonly kind: 'reach';
-      readonly direction: Float64Array;
-      readonly threshold: number;
-      readonly stepCost: number;
-      readonly effortCost: number;
-      readonly bonus: number;
-    }
-  /** scale · (speed − effortCost·effort), where the speed is a coordinate of the state. */
-  | { readonly kind: 'move'; readonly speed: number; readonly effortCost: number; readonly scale: number };
+/** Reward and termination in a state; `applyAction` gives the effort. */
+export type Judge = (state: Float64Array, effort: number) => Pick<TaskStep, 'reward' | 'terminated'>;
 
 export class ControlledTask implements Task {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   readonly #system: ControlledSystem;
-  readonly #objective: Objective;
+  readonly #judge: Judge;
 
-  constructor(system: ControlledSystem, objective: Objective) {
+  constructor(system: ControlledSystem, judge: Judge) {
     this.observationSpace = symmetricBox(system.parts.sensors.count);
     this.actionSpace = actionSpace(system.parts.actuators);
     this.#system = system;
-    this.#objective = objective;
+    this.#judge = judge;
   }
 
   reset(random: RandomGenerator): Observation {
     this.#system.reset(random);
-    return this.#observe();
-  }
-
-  step(action: Action): TaskStep {
-    const effort = this.#system.advance(action);
-    return { observation: this.#observe(), ...this.#judge(effort) };
-  }
-
-  #observe(): number[] {
     return Array.from(this.#system.seen);
   }
 
-  #judge(effort: number): Pick<TaskStep, 'reward' | 'terminated'> {
-    const { state } = this.#system;
-    const objective = this.#objective;
-    switch (objective.kind) {
-      case 'survive':
-        return { reward: 1, terminated: excursion(state, objective.limits) > 1 };
-      case 'regulate': {
-        let cost = objective.effortCost * effort;
-        for (let i = 0; i < state.length; i++) {
-          const deviation = objective.isAngle[i] ? wrapped(state[i]!) : state[i]!;
-          cost += objective.weights[i]! * deviation * deviation;
-        }
-        return { reward: -objective.scale * cost, terminated: false };
-      }
-      case 'reach': {
-        const reached = projection(state, objective.direction) >= objective.threshold;
-        const cost = objective.effortCost * effort;
-        return { reward: (reached ? objective.bonus : 0) - objective.stepCost - cost, terminated: reached };
-      }
-      case 'move': {
-        const gain = state[objective.speed]! - objective.effortCost * effort;
-        return { reward: objective.scale * gain, terminated: false };
-      }
-    }
+  step(action: Action): TaskStep {
+    const { seen, state } = this.#system;
+    const effort = this.#system.advance(action);
+    return { observation: Array.from(seen), ...this.#judge(state, effort) };
   }
 }
 
@@ -155,9 +105,4 @@ export function projection(state: ArrayLike<number>, direction: Float64Array): n
   let sum = 0;
   for (let i = 0; i < state.length; i++) sum += direction[i]! * state[i]!;
   return sum;
-}
-
-/** Wraps an angle to [−π, π). */
-function wrapped(angle: number): number {
-  return angle - 2 * Math.PI * Math.floor((angle + Math.PI) / (2 * Math.PI));
 }

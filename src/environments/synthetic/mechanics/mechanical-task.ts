@@ -9,6 +9,7 @@ import {
   type TaskStep,
 } from '../../environment.js';
 import { type Actuators, actionSpace, applyAction } from '../actuators.js';
+import type { Judge } from '../controlled-task.js';
 import {
   chance,
   drawSolutionScale,
@@ -30,8 +31,7 @@ export interface MechanicalParts {
   /** Measurements of order 1. */
   measure(state: Float64Array): readonly number[];
   readonly sensing: (measured: readonly number[]) => number[];
-  /** @param effort see `applyAction` */
-  judge(state: Float64Array, effort: number): Pick<TaskStep, 'reward' | 'terminated'>;
+  readonly judge: Judge;
 }
 
 export class MechanicalTask implements Task {
