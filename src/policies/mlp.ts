@@ -93,13 +93,13 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
   if (weights <= most) return;
   const fewer =
     projection === undefined && weights <= maxWeights
-      ? 'use fewer hidden units, or policy.projection: {rank: 10}, which proposes few numbers that make all of them'
+      ? 'use fewer hidden units, or policy.projection: {rank: 10}, which needs only 10 parameters'
       : 'use fewer hidden units';
   throw new UserError({
     field: 'policy.hidden',
     message: `this network would have ${weights} weights and biases; at most ${most} can be ${projection === undefined ? 'proposed' : 'projected'}`,
     value: hidden,
-    remedy: `${fewer}; \`policyloop finetune rl\` trains larger ones by reinforcement`,
+    remedy: `${fewer}; \`policyloop finetune rl\` trains larger ones by reinforcement learning`,
   });
 }
 

@@ -108,9 +108,9 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
   if (rank > weights) {
     throw new UserError({
       field: 'policy.projection.rank',
-      message: `this policy has ${weights} weights, so that no more parameters than that can make them`,
+      message: `exceeds the number of weights of this policy, ${weights}`,
       value: rank,
-      remedy: `use a rank of at most ${weights}, or leave policy.projection out: every weight is then a parameter`,
+      remedy: `use a rank of at most ${weights}, or omit policy.projection: every weight is then a parameter`,
     });
   }
   return { seed, rank, scale: Math.sqrt(weights / rank), basis: orthonormalBasis(weights, rank, seed) };
@@ -140,8 +140,8 @@ export function numericSpace(space: Space, id: string): NumericSpace {
   throw new UserError({
     field: 'environment',
     value: id,
-    message: 'speaks in texts, which no policy of numbers can act on',
-    remedy: 'train a language model as the agent (policyloop finetune rl), or write a policy of your own',
+    message: "has texts as observations or actions, which numeric policies can't handle",
+    remedy: 'train a language model as the agent (policyloop finetune rl), or write your own policy',
   });
 }
 

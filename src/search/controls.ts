@@ -59,7 +59,7 @@ export function requireControl(field: string, name: string): ControlName {
   if (isControl(name)) return name;
   throw new UserError({
     field,
-    message: 'there is no such control',
+    message: 'there is no such baseline',
     value: name,
     alternatives: [...controlNames],
   });
