@@ -19,9 +19,7 @@ interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/**
- * The parameter index of each weight, counted row by row with biases last; undefined if the two orders are the same.
- */
+/** The parameter index of each weight, counted row by row with biases last; undefined if the orders agree. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,

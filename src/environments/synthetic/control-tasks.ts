@@ -261,9 +261,7 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
   return { task, maxSteps: 10 * integerBetween(random, 10, 20) };
 };
 
-/**
- * State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind the angles.
- */
+/** State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind angles. */
 function drawSwimmer(random: RandomGenerator, followers: number): Plant {
   const n = 4 + followers;
   const seconds = logUniform(random, 0.05, 0.2);
