@@ -5,14 +5,16 @@ import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
   linearWeights,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
   type PolicyFamily,
   type VectorShape,
+  vectorShape,
+  weightParameters,
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
-import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /** Size of the weight matrix: a row per observation, plus one for the bias if present; a column per output. */
 interface LinearShape extends VectorShape {

@@ -5,6 +5,7 @@ import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
 import {
   createProjection,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
@@ -12,9 +13,10 @@ import {
   type PolicyFamily,
   project,
   type VectorShape,
+  vectorShape,
+  weightParameters,
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
-import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /** Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances. */
 const maxParameters = 5000;

@@ -1,15 +1,18 @@
 /** Control tasks: hold a system at zero, keep it in a box, bring it to a goal, move forward. */
-
 import type { RandomGenerator } from '../../random/generator.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
-import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import {
   ControlledSystem,
   ControlledTask,
+  drawShare,
   excursion,
   type Judge,
+  peakOf,
+  peaksOfRandomPolicies,
+  policiesFor,
   projection,
+  quantile,
   type SystemParts,
 } from './controlled-task.js';
 import {

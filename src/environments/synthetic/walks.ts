@@ -3,7 +3,7 @@ import type { RandomGenerator } from '../../random/generator.js';
 import { circle, type Frame, type Point } from '../frame.js';
 import { Grid } from '../grid.js';
 import { startAt, TabularTask } from '../toy-text/tabular-task.js';
-import { drawShare, policiesFor } from './calibration.js';
+import { drawShare, policiesFor } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 
 interface Move {
