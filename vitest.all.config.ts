@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { common } from './vitest.config.js';
+import { common } from './scripts/real-models/plan.js';
 
 /** The suites that `npm test` leaves out. */
 export default defineConfig({

@@ -190,7 +190,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (config.actions === undefined || config.actions.length < 2) {
         throw new UserError({
           field: 'policy.actions',
-          message: `a Q-table chooses among listed actions, and ${environment.id} has continuous ones`,
+          message: `a Q-table needs a list of actions, because actions of ${environment.id} are continuous`,
           remedy,
         });
       }
@@ -198,7 +198,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (wrong >= 0) {
         throw new UserError({
           field: `policy.actions.${wrong}`,
-          message: `an action of ${environment.id} has ${plural(dimensions, 'number')}`,
+          message: `actions of ${environment.id} have ${plural(dimensions, 'number')}`,
           value: config.actions[wrong],
           remedy,
         });

@@ -1,6 +1,4 @@
-/**
- * Plain data about an environment's options for its description template. Every fact is present whatever the options.
- */
+/** Plain data about an environment's options for its description template. Every fact is always present. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';

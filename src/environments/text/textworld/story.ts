@@ -1,6 +1,4 @@
-/**
- * Plays a compiled game (`.z8`) with ifvms, an optional dependency, and tracks its state with the `.json` if present.
- */
+/** Plays a compiled game (`.z8`) with ifvms, an optional dependency; tracks its state with the `.json` if present. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
