@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { standFor } from '../../../src/environments/catalogue/versions.js';
+import { replacementFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
@@ -270,7 +270,7 @@ async function openEnvironments(
       message: 'another program plays this environment, and numeric policies are trained in this one',
       remedy: 'name a built-in environment, or a module of yours (./my-env.js)',
     });
-  const stand = standFor(id);
+  const stand = replacementFor(id);
   if (stand !== undefined) note?.(stand.note);
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }

@@ -45,7 +45,7 @@ export interface PlacePlan {
 }
 
 /** Where a thing is: carried, gone, on the floor of a room, or on or in a place. */
-export type Whereabouts =
+export type Location =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'floor'; readonly room: number }
@@ -53,7 +53,7 @@ export type Whereabouts =
 
 export interface ThingPlan {
   readonly name: string;
-  readonly at: Whereabouts;
+  readonly at: Location;
   /** Food can be cut, cooked and eaten. */
   readonly food?: boolean;
   readonly sharp?: boolean;
@@ -72,7 +72,7 @@ export interface HousePlan {
   readonly capacity: number;
 }
 
-export type Deed =
+export type HouseAction =
   | { readonly kind: 'look' | 'inventory' | 'prepare' }
   | { readonly kind: 'go' | 'open-door' | 'close-door'; readonly direction: Direction }
   | { readonly kind: 'open' | 'close' | 'unlock'; readonly place: number }
@@ -82,7 +82,7 @@ export type Deed =
 
 export interface Command {
   readonly text: string;
-  readonly deed: Deed;
+  readonly action: HouseAction;
 }
 
 export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
@@ -97,7 +97,7 @@ export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
   );
 }
 
-const command = (text: string, deed: Deed): Command => ({ text, deed });
+const command = (text: string, action: HouseAction): Command => ({ text, action });
 
 function plainCommands({ things }: HousePlan): Command[] {
   return [
