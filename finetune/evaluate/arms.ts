@@ -14,7 +14,6 @@ export type ArmName = 'base' | 'tuned' | BaselineName;
 /** A model or baseline that plays all experiments. */
 export interface Arm {
   readonly name: ArmName;
-  /** Display name. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
   /** `key=value` overrides that replace a config's model. */
@@ -42,10 +41,8 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * Opens the arms: base, tuned model and baselines.
- * @param base a directory (model, adapter or output of a training run; `package:…` for a bundled model),
- *   `ollama:NAME`, `openai:NAME` or a baseline; if undefined, the model that `tuned` was trained from
- * @param tuned likewise
+ * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
+ * the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
  * @throws UserError if a directory holds nothing suitable, or the base can't be determined
  */
@@ -84,7 +81,6 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
     ? arm
     : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
 
-/** Determines the environments that the tuned arm was trained in. */
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
@@ -198,10 +194,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
   });
 }
 
-/**
- * Name of the model and adapter; includes the parent directory if the last path component is generic, as in
- * `tuned/adapter`.
- */
+/** Includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -240,7 +233,6 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-/** The base model that a tuned model was trained from. */
 function itsBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
   const named = lineage?.base.model;

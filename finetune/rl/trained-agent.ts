@@ -3,15 +3,15 @@ import { resolve } from 'node:path';
 import type { Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { parseSettings } from '../../src/settings/settings.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
+import type { SampledReply } from './learning/episode.js';
 import { type Episode, episodeOf } from './learning/episode.js';
-import type { SampledReply } from './learning/reply.js';
 import { freshState, learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 

@@ -7,7 +7,7 @@
  */
 import process from 'node:process';
 import { modelParameters, openLearning, planLearning } from '../../finetune/rl/assemble.js';
-import type { SampledReply, Sampler } from '../../finetune/rl/learning/reply.js';
+import type { SampledReply, Sampler } from '../../finetune/rl/learning/episode.js';
 import { loadRlConfig } from '../../finetune/rl/rl-config.js';
 import type { Conversation } from '../../src/agents/speaker.js';
 import { deriveSeeds } from '../../src/random/generator.js';

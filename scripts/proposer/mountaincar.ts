@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { openLearning, planLearning } from '../../finetune/rl/assemble.js';
 import type { RlEvent } from '../../finetune/rl/events.js';
-import type { Sampler } from '../../finetune/rl/learning/reply.js';
+import type { Sampler } from '../../finetune/rl/learning/episode.js';
 import { learnOnline } from '../../finetune/rl/online.js';
 import { loadProposerConfig, type ProposerConfig } from '../../finetune/rl/proposer/proposer-config.js';
 import { openProposerTask } from '../../finetune/rl/proposer/proposer-task.js';

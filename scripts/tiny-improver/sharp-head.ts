@@ -10,7 +10,7 @@ import type { TokenExample } from '../../finetune/engine/batch.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';

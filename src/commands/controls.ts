@@ -46,7 +46,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the table, or how far it is. */
+/** A line for each run, then the table or the progress. */
 export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';

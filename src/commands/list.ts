@@ -35,7 +35,7 @@ type Args = Arguments<typeof options>;
 
 interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
   readonly name: string;
-  /** By which commands know it, and the others of its line. */
+  /** Number by which commands know it and the other runs on its line. */
   readonly number?: number | undefined;
   readonly status: RunStatus;
 }
@@ -43,14 +43,13 @@ interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
 interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
   readonly number?: number | undefined;
   readonly tags: Labels['tags'];
-  /** What was noted of it, or why it ended. */
+  /** Its note, or why it ended. */
   readonly note: string | null;
 }
 
 /** The manifests of runs, then the trainings. */
 export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
-/** `policyloop list [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
   const { listed } = await import('../runs/listing/filters.js');

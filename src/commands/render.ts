@@ -61,10 +61,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The picture that was written, and the episode that it shows. */
+/** The picture and the episode that it shows. */
 export type Output = PictureFigures;
 
-/** `policyloop render <run>`: an episode of one of its policies as an animation. */
+/** Draws an episode of one of the run's policies. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);

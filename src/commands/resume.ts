@@ -26,7 +26,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then the result, as `run` and `play` print them; of a paused run what became of the request. */
+/** Events, then the result as `run` and `play` print it; for a paused run, the outcome of the request. */
 export type Output =
   | (ShownEvent & { readonly run?: string })
   | RunResult
@@ -41,7 +41,6 @@ export type Output =
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
-/** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findPlay } = await import('../play/played.js');
   if (findPlay(args, context) !== undefined) {

@@ -32,10 +32,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A run, one of its iterations, a play, one of its games, or a training. */
+/** A run, an iteration, a play, a game or a training. */
 export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | TrainingFigures;
 
-/** `policyloop show <run>`: a run, a play, or a training. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
@@ -63,7 +62,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   } else {
     context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
   }
-  // What is broken within a line is known once it was read.
+  // Faults within lines are known only after reading them.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
   return 0;
 }

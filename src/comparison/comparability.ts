@@ -3,8 +3,14 @@ import { isBaseline } from '../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs } from '../statistics/paired.js';
-import { welchTest } from '../statistics/tests.js';
-import { fewestForVerdict, type Judged, type Tested, type Verdict, verdicts } from '../statistics/verdict.js';
+import {
+  fewestForVerdict,
+  type Judged,
+  type Tested,
+  type Verdict,
+  verdicts,
+  welchTest,
+} from '../statistics/tests.js';
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 

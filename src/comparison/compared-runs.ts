@@ -2,8 +2,8 @@
 
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
-import { budgetOf, evaluationsOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
+import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';

@@ -1,7 +1,7 @@
 /** Computes the figures of each group of repeats and tests the differences between them. */
 import { version } from '../base/package.js';
-import { evaluationsOf } from '../config/budget.js';
 import type { TargetConfig } from '../config/config.js';
+import { evaluationsOf } from '../config/critic.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { RunStatus } from '../runs/reader.js';
 import { bootstrapMedian95, type Interval } from '../statistics/bootstrap.js';

@@ -1,5 +1,4 @@
 /** Puts the results of a comparison into words. */
-
 import {
   formatInterval,
   formatNumber,
@@ -9,7 +8,7 @@ import {
   plural,
 } from '../format/numbers.js';
 import { smallest } from '../statistics/descriptive.js';
-import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
+import { fewestForVerdict, type Verdict } from '../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 

@@ -21,9 +21,8 @@ import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
+import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
-import { slurmSchema } from './slurm.js';
-import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -193,7 +192,6 @@ export const configSchema = z.strictObject({
     ),
 });
 
-/** A config as a user may write it. */
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
@@ -253,7 +251,6 @@ function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'):
   return typeof name === 'string' && isModulePath(name) ? { [key]: 'module', ...rest, path: name } : section;
 }
 
-/** How a config is parsed. */
 export const experimentKind: SettingsKind<ParsedConfig> = {
   schema: configSchema,
   get json() {
@@ -276,7 +273,6 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Expands the shorthands. */
 export function resolveConfig(parsed: ParsedConfig): Config {
   const {
     $schema: _schema,

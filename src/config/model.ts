@@ -10,7 +10,6 @@ import {
 } from '../models/settings.js';
 import { controls, findBaseline, teachers } from '../search/baselines.js';
 
-/** The schemas of a tuple of records. */
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
@@ -77,7 +76,6 @@ export const modelSchema = z.discriminatedUnion('provider', [
 
 export type ModelConfig = z.output<typeof modelSchema>;
 export type PortfolioConfig = z.output<typeof portfolioSchema>;
-/** A single model or baseline. */
 export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
 type LanguageModelConfig = Extract<
   SingleModelConfig,
@@ -94,7 +92,6 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
     .map(({ config }) => config)
     .find(isLanguageModel);
 
-/** The same, with its place in the config. */
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 

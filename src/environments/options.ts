@@ -19,10 +19,7 @@ interface ParsedOptions<S extends z.ZodObject> {
   readonly maxEpisodeSteps: number | undefined;
 }
 
-/**
- * Parses the options of an environment: Gymnasium's names, in snake_case or camelCase.
- * @throws UserError that lists every unknown name and every invalid value
- */
+/** Parses options named as in Gymnasium, in snake_case or camelCase. @throws UserError that lists every problem */
 export function parseOptions<S extends z.ZodObject>(
   id: string,
   schema: S,

@@ -11,7 +11,7 @@ import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
 import { numbersAfter } from '../runs/calls.js';
-import { distanceOf } from '../search/novelty.js';
+import { distanceOf } from '../search/moves.js';
 import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
 import { type Iteration, measureCandidates } from './evaluate.js';

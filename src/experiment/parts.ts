@@ -15,7 +15,7 @@ import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { findBaseline } from '../search/baselines.js';
-import { createScreening, type Screening } from '../search/screening.js';
+import { createScreening, type Screening } from '../search/gp.js';
 import type { Assembly } from './assemble.js';
 import { Ledger } from './budget/ledger.js';
 import { countedBy, countedOthers } from './budget/usage.js';

@@ -1,7 +1,6 @@
 /** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
-
-import { evaluationsOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
+import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
@@ -20,7 +19,7 @@ import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
 import type { Task } from '../search/baseline.js';
-import { movedAway, nearestTried } from '../search/novelty.js';
+import { movedAway, nearestTried } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import {
   type Answerer,

@@ -12,7 +12,7 @@ import { createLocalModel, localContext } from '../models/local/process/local-mo
 import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
 import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
-import { formatParameters } from '../prompting/notation/written.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
 import { historyTokens } from '../prompting/settings.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Baseline, Task } from '../search/baseline.js';

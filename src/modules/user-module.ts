@@ -4,7 +4,7 @@ import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
-import { isPathOf } from '../settings/paths.js';
+import { isPathOf } from '../settings/settings.js';
 import type { ModuleKind } from './host-messages.js';
 import { moduleThread, usualSeconds } from './module-thread.js';
 import { enter, hostsModules, stackOf } from './pulse.js';

@@ -12,7 +12,7 @@ import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason } from '../runs/summary.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
-import { type Judged, verdicts } from '../statistics/verdict.js';
+import { type Judged, verdicts } from '../statistics/tests.js';
 import { replaceFile } from '../storage/files.js';
 import { loadPlayConfig } from './play-config.js';
 import { gamesOf, type PlayResult, percent, playResult } from './play-result.js';

@@ -11,10 +11,9 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { shellWord } from '../format/shell-word.js';
+import { shellWord } from '../format/one-line.js';
 import { type Page, page, type Section } from '../report/page/page.js';
-import { tile } from '../report/views/overview.js';
-import { versionTable } from '../report/views/reproduce.js';
+import { tile, versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';

@@ -1,7 +1,7 @@
 /** Composition root of a play: config → environments, agent, model, and the initial content of its run directory. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
-import { type Arena, localArena, remoteArena } from '../agents/arena.js';
+import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
 import { UserError } from '../base/errors.js';
 import { commit, version } from '../base/package.js';

@@ -53,7 +53,6 @@ export type PolicyDescription =
     } & VectorShape)
   | ({
       readonly kind: 'mlp';
-      /** Widths of the hidden layers. */
       readonly hidden: readonly number[];
       /** Activation function of the hidden layers. */
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
@@ -73,10 +72,7 @@ export type PolicyDescription =
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
-/**
- * Inner bin edges of one observation dimension. There are `edges.length + 1` bins; bin i holds edges[i-1] ≤ x
- * < edges[i].
- */
+/** Inner bin edges of one dimension: bin i holds edges[i-1] ≤ x < edges[i]. */
 export interface BinEdges {
   readonly edges: readonly number[];
 }
@@ -96,10 +92,7 @@ export interface Projection {
   readonly seed: number;
   /** Number of parameters. */
   readonly rank: number;
-  /**
-   * √(weights / rank). With it, the weights have the same root mean square as the parameters, so a range
-   * means the same for both.
-   */
+  /** √(weights / rank), which gives the weights the same root mean square as the parameters. */
   readonly scale: number;
   /** B, with one row per weight and orthonormal columns. */
   readonly basis: readonly ParameterVector[];

@@ -25,10 +25,7 @@ interface Discretizer {
   readonly bins?: readonly BinEdges[];
 }
 
-/**
- * Defines the states of a table. A discrete observation is its own state. The parts of a tuple or the bins of
- * a vector are combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
- */
+/** The states of a table. Parts of a tuple and bins are combined with the last dimension varying fastest. */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = numericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);

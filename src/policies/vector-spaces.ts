@@ -3,10 +3,7 @@ import { UserError } from '../base/errors.js';
 import { dimensionsOf, type EnvironmentSpec } from '../environments/environment.js';
 import { numericSpace, type ParameterSpec, tupleActions, type VectorShape } from './policy.js';
 
-/**
- * @param kind the value of `policy.kind`
- * @throws UserError if the observation is not a vector, or the action is a tuple or a text
- */
+/** @throws UserError if the observation is not a vector, or the action is a tuple or a text */
 export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
@@ -41,9 +38,7 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/**
- * The spec of parameters that are weights with these names, or their coordinates in a random subspace of rank `rank`.
- */
+/** Parameters that are weights with these names, or their coordinates in a random subspace of rank `rank`. */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
   names: readonly string[],

@@ -1,5 +1,3 @@
-/** Formats a run for the terminal, and as JSON. */
-
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../base/context.js';
@@ -28,18 +26,24 @@ import {
   resultOf,
 } from '../runs/summary.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { type FeedbackFigures, feedbackFigures, feedbackFiguresText } from './data/feedback.js';
-import { type MemberFigures, makerOf, memberFigures } from './data/members.js';
+import {
+  type FeedbackFigures,
+  feedbackFigures,
+  feedbackFiguresText,
+  type MemberFigures,
+  makerOf,
+  memberFigures,
+  type RevisionFigures,
+  revisionFigures,
+  revisionText,
+} from './data/contributions.js';
 import { loggedProposals } from './data/proposals.js';
-import { type RevisionFigures, revisionFigures, revisionText } from './data/revisions.js';
 import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {
   /** Number of evaluations to list, best first. */
   readonly top: number;
-  /** Directory to which paths are relative. */
   readonly cwd: string;
-  /** See `CommandContext`. */
   readonly columns?: number | undefined;
 }
 
@@ -50,7 +54,6 @@ export interface RunFigures extends RunResult, Labels {
   readonly seed: number;
   /** What the model has learnt; absent if it was not trained. */
   readonly learning?: AdaptationTotals;
-  /** The best evaluations. */
   readonly top: readonly {
     readonly iteration: number;
     readonly candidate: number;
@@ -183,7 +186,6 @@ function bestTable(
   return terminalTable(best, columns, width);
 }
 
-/** Contributions of the portfolio members. */
 const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
   config.model.provider === 'portfolio' || config.model.provider === 'replayed'
     ? memberFigures(loggedProposals(recorded))
@@ -194,7 +196,6 @@ function memberText({ best, candidates, improved, member }: MemberFigures): stri
   return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
 }
 
-/** Counts unusable replies by kind. */
 function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of calls) {
@@ -205,7 +206,6 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
   return counts;
 }
 
-/** Counts proposals that were too close to earlier ones. */
 function countTooClose(calls: Iterable<CallRecord>) {
   const counts = { asked: 0, moved: 0 };
   for (const { outcome } of calls) {
@@ -220,7 +220,6 @@ function noveltyText(calls: Iterable<CallRecord>): string {
   return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
 }
 
-/** Counts proposals that could be evaluated, and those that screening selected. */
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
   const accepted = [...calls].filter(
     (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',

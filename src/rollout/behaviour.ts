@@ -1,6 +1,4 @@
-/**
- * Describes a policy's behaviour over all episodes of an evaluation: how they end, effort, streaks, and states visited.
- */
+/** Describes a policy's behaviour over the episodes of an evaluation: endings, effort, streaks, and states visited. */
 import type { Action, Observation, Space } from '../environments/environment.js';
 import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
@@ -11,18 +9,15 @@ export interface Quartiles {
   readonly high: number;
 }
 
-/** The episodes that ended in the same way. */
 export interface Ending {
   readonly how: 'terminated' | 'cut off';
   readonly episodes: number;
-  /** Mean return of these episodes. */
   readonly return: number;
   readonly length: Quartiles;
   /** Their final observations. */
   readonly last: readonly Occurrence[] | readonly Quartiles[];
 }
 
-/** A value and its number of occurrences. */
 interface Occurrence {
   readonly value: number | string;
   readonly times: number;
@@ -42,7 +37,6 @@ export interface Behaviour {
   readonly figures: readonly Figure[];
 }
 
-/** An episode with its trajectory. */
 type SeenEpisode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated'>;
 
 interface Spaces {
@@ -114,7 +108,6 @@ const isVector = (value: Observation | Action): value is readonly number[] => ty
 const columns = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, mostComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
-/** Most frequent first. */
 function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
   const counts = new Map<number | string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -19,14 +19,11 @@ export interface Trajectory {
   readonly rewards: number[];
 }
 
-/** An episode to play. */
 export interface EpisodeTask {
   readonly seed: number;
-  /** Whether to record its trajectory. */
   readonly record: boolean;
 }
 
-/** An episode, with its trajectory if it was recorded. */
 export interface PlayedEpisode extends Episode {
   readonly trajectory?: Trajectory;
 }
@@ -67,7 +64,6 @@ export class RunningEpisode {
     this.#truncated = truncated || (this.#length >= maxSteps && !terminated);
   }
 
-  /** The episode so far. */
   result(): PlayedEpisode {
     return {
       return: this.#return,
@@ -89,8 +85,7 @@ export function playEpisode(
 }
 
 /**
- * Plays one seeded episode; fills `record` if given.
- * @param options `onState` is called at the start and after each step with the episode so far
+ * Plays one seeded episode; fills `record` if given. @param options `onState` gets the episode so far after each step
  */
 export function rollout(
   environment: Environment,

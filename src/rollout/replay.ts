@@ -8,10 +8,7 @@ import type { EvaluationSetting } from './evaluation.js';
 /** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
-/**
- * Plays an episode as an evaluation does and draws it. Plays it twice: first to learn its length, then for the frames.
- * @throws UserError if the environment can't be drawn, or the parameters don't fit the policy family
- */
+/** Replays and draws an episode. Plays it twice, because its length sets the pace. @throws UserError */
 export function replay(
   {
     environment,

@@ -14,7 +14,7 @@ import {
 } from '../format/numbers.js';
 import { estimate, number, terminalTable } from '../format/table.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { formatParameters } from '../prompting/notation/written.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
 import type { RacingTotals } from '../rollout/replay-buffer.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { summarize } from '../statistics/paired.js';

@@ -1,6 +1,6 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search and the evaluations so far. */
 export interface Task {
@@ -29,8 +29,7 @@ export interface Baseline {
 }
 
 /**
- * Folds the history into a state and caches it, so that a call costs only the entries added since the last
- * one. Starts over if a history doesn't continue the previous one.
+ * Folds the history into a cached state; a call costs only new entries. Starts over if the history doesn't continue.
  */
 export function foldHistory<S>(
   start: (task: Task) => S,
@@ -49,16 +48,19 @@ export function foldHistory<S>(
   };
 }
 
+/** The keys of all evaluated points. */
+export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
+  foldHistory(
+    () => new Set<string>(),
+    (keys, { parameters }) => keys.add(vectorKey(parameters)),
+  );
+
 const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
-/** A key that is equal for equal points; 0 and -0 count as equal. */
-export const pointKey = (parameters: ParameterVector): string => parameters.join(',');
-
 /**
- * Returns the first sample that has not been evaluated. `near(widening)` draws up to 40 samples with steps
- * scaled by `widening`: 1 for the first ten, then 10% more each time. After that, `anywhere` draws up to 60;
- * if all of those were evaluated too, the last one is returned.
+ * The first sample that has not been evaluated: up to 40 near ones, with steps 10% wider each time from the tenth on,
+ * then up to 60 from anywhere; the last one if all were evaluated.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,
@@ -68,7 +70,7 @@ export function sampleUnseen(
   let parameters: ParameterVector = [];
   for (let tries = 0; tries < 100; tries++) {
     parameters = tries < 40 ? near(1.1 ** Math.max(0, tries - 9)) : anywhere();
-    if (!seen.has(pointKey(parameters))) break;
+    if (!seen.has(vectorKey(parameters))) break;
   }
   return parameters;
 }

@@ -22,7 +22,6 @@ import { createTeacher } from './teacher.js';
 interface BaselineRecord {
   /** The value of `model.provider`. */
   readonly name: string;
-  /** Shown in tables. */
   readonly label: string;
   /** The `model` section of a config. */
   readonly schema: z.ZodType;
@@ -41,10 +40,7 @@ export const controls = [
   { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
 ] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
-/**
- * Search algorithms whose proposals serve as training data, not for comparison. The second entry is the
- * former name of the first.
- */
+/** Searches whose proposals serve as training data, not for comparison. `mixture` is the former name of `teacher`. */
 export const teachers = [
   { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
   { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },

@@ -4,9 +4,9 @@
  * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Baseline, foldHistory, pointKey, sampleUnseen, type Task } from './baseline.js';
+import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
@@ -57,10 +57,8 @@ interface Search {
   readonly grid: ValueGrid;
   readonly strategy: Strategy;
   readonly seen: Set<string>;
-  /** The best score of the warm-up. */
   warmupBest: number;
   distribution: Distribution;
-  /** Evaluations since the last update. */
   generation: Evaluated[];
 }
 
@@ -73,7 +71,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => startSearch(task, config),
     (search, evaluated, index) => {
-      search.seen.add(pointKey(evaluated.parameters));
+      search.seen.add(vectorKey(evaluated.parameters));
       if (index < search.task.warmup) {
         if (search.settings.start === 'best' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;
@@ -146,10 +144,7 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
   };
 }
 
-/**
- * Whether to restart: the shape is degenerate, or the distribution covers only a few grid values and has
- * found nothing better for a while.
- */
+/** Whether to restart: degenerate, or narrow (a few grid values) and without improvement for a while. */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
   const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
@@ -183,10 +178,7 @@ function update({ distribution, strategy, generation, task }: Search): void {
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
 }
 
-/**
- * Shortens long steps, which may come from another proposer: N. Hansen, “Injecting External Solutions Into
- * CMA-ES” (arXiv:1110.4181), section 3.
- */
+/** Shortens long steps, which may come from another proposer (N. Hansen, arXiv:1110.4181, section 3). */
 function shortened(step: readonly number[], covariance: Covariance): readonly number[] {
   const n = step.length;
   const longest = Math.sqrt(n) + (2 * n) / (n + 2);

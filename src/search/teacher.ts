@@ -1,12 +1,11 @@
 /**
- * A teacher: a mixture of moves from evolutionary search. Each proposal is an independent draw, spread widely
- * enough that the best of many is worth imitating. For runs with more than one candidate.
+ * A teacher: a mixture of moves from evolutionary search, spread so widely that the best of many is worth imitating.
  */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { type Baseline, foldHistory, pointKey, sampleUnseen } from './baseline.js';
+import { type Baseline, foldHistory, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
@@ -23,9 +22,7 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/**
- * Number of top points that count as good, of those the distribution is fitted to, and of points that count as recent.
- */
+/** Number of good top points, of those the distribution is fitted to, and of recent points. */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
@@ -52,7 +49,7 @@ export function createTeacher(): Baseline {
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
       past.all.push(evaluated);
-      past.seen.add(pointKey(evaluated.parameters));
+      past.seen.add(vectorKey(evaluated.parameters));
       past.good = [evaluated, ...past.good].sort((a, b) => b.score - a.score).slice(0, goodCount);
     },
   );

@@ -23,7 +23,7 @@ import { type BaselineName, findBaseline } from '../search/baselines.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
 import { comparePairs, type PairedComparison, type Summary, summarize } from '../statistics/paired.js';
-import { verdicts } from '../statistics/verdict.js';
+import { verdicts } from '../statistics/tests.js';
 import type { StudyArm, StudyPlan, StudyRun } from './study.js';
 
 export type BaselineArm = StudyArm & { readonly name: BaselineName; readonly label: string };

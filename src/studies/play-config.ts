@@ -6,7 +6,7 @@ import { type CommandContext, shownPath } from '../base/context.js';
 import { formatProblem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
-import type { SlurmConfig } from '../config/slurm.js';
+import type { SlurmConfig } from '../config/many-runs.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
 import { requirePerson } from '../experiment/feedback/questions.js';
 import { readChanges } from '../experiment/run-commands.js';

@@ -132,7 +132,7 @@ describe('the ids', () => {
     ['', /there is no such environment/],
     ['gymnasium:Ant-v5', /another program plays it[\s\S]*openEnvironment/],
     ['openenv:ws://localhost:1', /another program plays it[\s\S]*openEnvironment/],
-    ['gym:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
+    ['gym:CartPole-v1', /CartPole-v1 is built in: omit the prefix/],
     ['ALE/Pong-v5', /environments of ALE\/ are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
     ['constructor', /there is no such environment/],
   ])('%j is refused', async (id, message) => {

@@ -13,7 +13,7 @@ import type { ConfigInput } from '../../src/config/config.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
-import { formatParameters } from '../../src/prompting/notation/written.js';
+import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';

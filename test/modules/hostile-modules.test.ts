@@ -262,7 +262,11 @@ describe('nothing is played with an environment', () => {
       { members: 'observationSpace: { kind: "box", low: [NaN], high: [1] }' },
       /low\.0: .*NaN/,
     ],
-    ['with too few names', { members: 'actionNames: ["left"]' }, /actionNames .* must be a list of 2 texts/],
+    [
+      'with too few names',
+      { members: 'actionNames: ["left"]' },
+      /actionNames .* must be a list of 2 strings/,
+    ],
     ['with a description that is no text', { members: 'description: 7' }, /description .* must be a text/],
   ])('%s', async (_, parts, message) => {
     const file = environmentOf(parts);

@@ -4,7 +4,7 @@ import { type ConfigInput, configSchema, resolveConfig } from '../../src/config/
 import type { ChatMessage, Completion } from '../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../src/policies/policy.js';
 import type { ParseFailure } from '../../src/prompting/answer/parse.js';
-import type { RunData } from '../../src/report/data/run-data.js';
+import type { RunData } from '../../src/report/data/proposals.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';

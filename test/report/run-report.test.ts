@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { RunData } from '../../src/report/data/run-data.js';
+import type { RunData } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { summaryOf } from '../../src/runs/summary.js';
 import { collapse, elementsOf, scriptContent, visibleText } from './markup.js';
@@ -81,7 +81,7 @@ describe('renderReport', () => {
     );
     expect(text).toContain(`${failed.length} of ${data.calls.length} calls`);
     expect(page).toContain(
-      `<th scope="row">range</th><td class="number count" data-label="calls">${ofRange.length}</td>`,
+      `<th scope="row">range</th><td class="number" data-label="calls">${ofRange.length}</td>`,
     );
   });
 

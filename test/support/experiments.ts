@@ -6,7 +6,7 @@ import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
 import type { Proposer } from '../../src/experiment/proposer.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
-import { formatValue } from '../../src/prompting/notation/written.js';
+import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readTakenOver, runFiles } from '../../src/runs/reader.js';

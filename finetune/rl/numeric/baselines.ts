@@ -23,11 +23,7 @@ const episodesEach = 5;
 /** First spawn keys below the seed: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
-/**
- * Runs a search over linear policies for vector observations, or Q-tables for discrete ones.
- * @param episodes budget of the search
- * @param finalSeeds seeds to play the best policy on
- */
+/** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */
 export async function playBaseline(
   name: BaselineName,
   environment: Environment,

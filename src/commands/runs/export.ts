@@ -4,7 +4,7 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { shellWord } from '../../format/shell-word.js';
+import { shellWord } from '../../format/one-line.js';
 import type { ExportedCurves, ExportedTable } from '../../runs/tables/export.js';
 
 export const options = (y: Argv) =>
@@ -22,12 +22,11 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The files that were written; of tensorboard, the folders. */
+/** The files or, for tensorboard, the folders. */
 export type Output = readonly ExportedTable[] | readonly ExportedCurves[];
 
 type Context = Pick<CommandContext, 'cwd' | 'print'>;
 
-/** `policyloop export <runs…>`. */
 export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
   const { exportFormats, exportRuns } = await import('../../runs/tables/export.js');
   const { selectRuns } = await import('../../runs/tables/query.js');

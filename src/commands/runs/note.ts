@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The labels as they are now, run by run. */
+/** The labels of each run. */
 export type Output = readonly ({ readonly run: string } & Labels)[];
 
 /** `policyloop note <run> [text]`. */

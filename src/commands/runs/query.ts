@@ -20,10 +20,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The rows: an object each, by the names of the columns. */
+/** The rows as objects. */
 export type Output = readonly Readonly<Record<string, Value>>[];
 
-/** `policyloop query <sql> [runs…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { answerText, selectRuns } = await import('../../runs/tables/query.js');
   const { query } = await import('../../runs/tables/query.js');

@@ -3,7 +3,7 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { formatBytes } from '../../format/numbers.js';
-import { shellWord } from '../../format/shell-word.js';
+import { shellWord } from '../../format/one-line.js';
 
 export const options = (y: Argv) =>
   y
@@ -22,10 +22,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Where each lies in the trash; `run` is absent where the trash was emptied. */
+/** Where each run is in the trash; without `run` if the trash was emptied. */
 export type Output = readonly { readonly run?: string; readonly trash: string }[];
 
-/** `policyloop remove <runs…>`: into the trash. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   return args.emptyTrash ? emptyAll(args, context) : removeRuns(args, context);
 }
@@ -96,10 +95,7 @@ async function emptyAll(args: Args, context: CommandContext): Promise<number> {
   return 0;
 }
 
-/**
- * Whether a person says yes.
- * @throws UserError where nobody can be asked
- */
+/** Asks for confirmation. @throws UserError without a terminal */
 async function agreed(
   question: string,
   { yes }: Pick<Args, 'yes'>,

@@ -22,10 +22,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What became of the request, run by run. */
+/** The outcome for each run. */
 export type Output = readonly Steered[];
 
-/** `policyloop set <run> key=value…`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { overrides, run } = args;
   if (overrides.length === 0)

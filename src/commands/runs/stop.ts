@@ -14,10 +14,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What became of the request, run by run. */
+/** The outcome for each run. */
 export type Output = readonly Steered[];
 
-/** `policyloop stop <runs…>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { steerRuns } = await import('../../runs/listing/steer.js');
   return steerRuns(args, { action: 'stop', now: args.now }, context);

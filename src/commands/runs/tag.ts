@@ -20,10 +20,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The labels as they are now, run by run. */
+/** The labels of each run. */
 export type Output = readonly ({ readonly run: string } & Labels)[];
 
-/** `policyloop tag <run> [tags…]`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
   const { findAll } = await import('../../runs/listing/names.js');
   const { changeLabels } = await import('../../runs/listing/listing.js');

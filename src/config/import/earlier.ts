@@ -19,25 +19,23 @@ import {
   beam,
   beamWidth,
   delta,
+  demonstrationsDirectory,
   firstPolicies,
   gridFields,
   isBeam,
   isGridSearch,
+  isImitation,
   isNetwork,
   networkFields,
   onlyWithBeam,
   rank,
-  taskOf,
-  temperature,
-} from './forms.js';
-import {
-  demonstrationsDirectory,
-  isImitation,
   requireImitation,
   showsReturns,
+  taskOf,
+  temperature,
   template,
   toldStep,
-} from './imitation.js';
+} from './forms.js';
 import {
   carried,
   type Dialect,

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { Acrobot } from '../classic-control/acrobot.js';
 import { CartPole } from '../classic-control/cart-pole.js';
-import { MountainCar } from '../classic-control/mountain-car.js';
-import { MountainCarContinuous } from '../classic-control/mountain-car-continuous.js';
+import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-car.js';
 import { Pendulum } from '../classic-control/pendulum.js';
 import type { Environment, Task } from '../environment.js';
-import { limitedEnvironment } from '../limited-environment.js';
+import { LimitedEnvironment } from '../limited-environment.js';
 import {
   halfCheetah,
   halfCheetahOptions,
@@ -21,32 +20,31 @@ import {
   invertedDoublePendulumOptions,
   invertedPendulum,
   invertedPendulumOptions,
+  reacher,
+  reacherOptions,
 } from '../mujoco/pendulums.js';
-import { reacher, reacherOptions } from '../mujoco/reacher.js';
 import { optionNames, parseOptions } from '../options.js';
-import { MazeWalk } from '../props/maze.js';
 import {
+  MazeWalk,
   mazeIds,
   mazeSize,
   randomMaze,
   randomMazeOptions,
   sampleMaze,
   sampleMazeOptions,
-} from '../props/maze-layout.js';
+} from '../props/maze.js';
 import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
-import { lastArm, TextBandit } from '../text/bandit.js';
-import { probeIds, TextProbe } from '../text/probes.js';
-import { TextGameTask } from '../text/text-game-task.js';
+import { lastArm, probes, TextProbe, textBandit } from '../text/probes.js';
+import { TextGameTask } from '../text/text-game.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
-import { isStory, loadStory } from '../text/textworld/story-play.js';
+import { isStory, loadStory } from '../text/textworld/story.js';
 import { textWorlds } from '../text/worlds/worlds.js';
 import { Blackjack } from '../toy-text/blackjack.js';
-import { cliffWalking } from '../toy-text/cliff-walking.js';
-import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
+import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
 import { standFor } from './versions.js';
@@ -60,10 +58,7 @@ export interface EnvironmentInfo {
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /**
-   * Steps after which an episode is truncated, unless an option overrides it. Undefined for no limit, and for
-   * synthetic tasks, whose limits are drawn at random.
-   */
+  /** Default step limit of an episode. Undefined for no limit, and for synthetic tasks, which draw their own. */
   readonly maxSteps: number | undefined;
 }
 
@@ -141,9 +136,9 @@ export const textCatalogue: readonly CatalogueEntry[] = [
     'bandit',
     {},
     z.strictObject({ best: z.int().min(0).max(lastArm).default(2) }),
-    (options) => new TextBandit(options),
+    (options) => new TextProbe(textBandit(options)),
   ),
-  ...probeIds.map((id) => entry(id, {}, noOptions, () => new TextProbe(id))),
+  ...Object.entries(probes).map(([id, probe]) => entry(id, {}, noOptions, () => new TextProbe(probe))),
   ...textWorlds.map(({ name, maxSteps, options, game }) =>
     entry(`text:${name}`, { maxSteps }, options, (own) => new TextGameTask((random) => game(own, random))),
   ),
@@ -204,7 +199,11 @@ function entry<S extends z.ZodObject>(
     maxSteps,
     async make(options) {
       const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return limitedEnvironment(id, await create(own), maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps);
+      return new LimitedEnvironment(
+        id,
+        await create(own),
+        maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
+      );
     },
   };
 }

@@ -30,11 +30,7 @@ export function bestReturn(
   return bound?.(snakeCased(options), steps);
 }
 
-/**
- * The maximum return of a single episode, even with luck. Known only for built-in environments, because
- * another program may run a modified environment under the same name.
- * @param steps after which an episode is cut off, by the environment or by the evaluation
- */
+/** The maximum return of one episode, even with luck; undefined for remote environments, which may be modified. */
 export function highestReturn(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -45,10 +41,7 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/**
- * Episode bounds for environments in which an episode may exceed the best mean return, or options invalidate
- * that bound.
- */
+/** Bounds where a lucky episode may exceed the best mean return, or options invalidate that bound. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
@@ -134,11 +127,7 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
     : { value: 1, because: 'the goal earns 1' };
 }
 
-/**
- * The range of an episode's return, ends included; ±Infinity if unknown: for remote or module environments
- * and for user-defined rewards.
- * @param evaluation `reward` and `maxSteps` of the config
- */
+/** The range of an episode's return, ends included; ±Infinity if unknown. @param evaluation `reward` and `maxSteps` */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -156,10 +145,7 @@ export function returnRange(
   ];
 }
 
-/**
- * The minimum return of an episode with at least one step. Continuous actions are not clipped, so the cost of
- * effort is unbounded.
- */
+/** The minimum return of an episode. Continuous actions are not clipped, so the cost of effort is unbounded. */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,

@@ -8,7 +8,6 @@ import { makeEnvironment, openEnvironment } from './open.js';
 /** Ids of text worlds: `text:cooking`, `textworld:game.json`. */
 type TextWorldId = `text:${string}` | `textworld:${string}`;
 
-/** Ids of text worlds that another program runs. */
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
@@ -64,7 +63,6 @@ async function makeAny(
   return environment.info === undefined ? environment : withInfo(environment);
 }
 
-/** Plays one episode at a time. */
 function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
   const { id, observationSpace, actionSpace, maxSteps, batches } = remote;
   const batch = batches[0]!;

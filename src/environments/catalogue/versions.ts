@@ -1,10 +1,8 @@
 /** Ids of other versions of the built-in environments: which version is played in their place, and the differences. */
 
-/** The built-in environment played in place of another id. */
+/** A built-in environment that replaces another id. */
 interface Stand {
-  /** Id of the environment that is played. */
   readonly id: string;
-  /** Says what is played and what differs. */
   readonly note: string;
 }
 
@@ -48,10 +46,7 @@ const versions: Readonly<Record<string, Versions>> = {
 /** Old names that configs use for environments. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/**
- * The built-in environment to play for an id of another version (`HalfCheetah-v4`) or for an old name
- * (`DoubleInvertedPendulum-v0`); undefined for every other id, including the built-in ones.
- */
+/** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for every other id. */
 export function standFor(id: string): Stand | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {

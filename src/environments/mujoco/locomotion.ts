@@ -168,7 +168,6 @@ function within([low, high]: Range, value: number): boolean {
   return low < value && value < high;
 }
 
-/** A side view that follows a machine across the floor. */
 function sideView(width: number, height: number): Scene {
   return { seenFrom: 'the side', size: [width, height], bottom: -0.25, follow: 'x' };
 }

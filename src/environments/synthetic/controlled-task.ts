@@ -8,10 +8,8 @@ import {
   type TaskStep,
 } from '../environment.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
-import type { Plant } from './plant.js';
-import type { Sensors } from './sensors.js';
+import type { Plant, Sensors } from './plant.js';
 
-/** A plant with its actuators, sensors and initial states. */
 export interface SystemParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
@@ -28,7 +26,6 @@ export interface SystemParts {
 export class ControlledSystem {
   readonly parts: SystemParts;
   readonly state: Float64Array;
-  /** What the sensors read from `state`. */
   readonly seen: Float64Array;
   readonly #push: Float64Array;
   #random!: RandomGenerator;
@@ -89,7 +86,6 @@ export type Objective =
   /** scale · (speed − effortCost·effort), where the speed is a coordinate of the state. */
   | { readonly kind: 'move'; readonly speed: number; readonly effortCost: number; readonly scale: number };
 
-/** A controlled system with an objective. */
 export class ControlledTask implements Task {
   readonly observationSpace: Space;
   readonly actionSpace: Space;

@@ -11,12 +11,16 @@ import type { ChatMessage, Completion, LanguageModel } from '../../models/langua
 import { receivedText } from '../../models/secrets.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
-import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
-import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
+import {
+  type FeedbackContext,
+  readFeedback,
+  readTyped,
+  type Said,
+} from '../../prompting/context/feedback.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/grammar.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { canDraw, notDrawn } from '../../rollout/replay.js';
 import { isViewed } from '../../runs/requests.js';

@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import { z } from 'zod';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import { slurmSchema } from '../../config/slurm.js';
+import { slurmSchema } from '../../config/many-runs.js';
 import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { collectionFile } from '../../runs/reader.js';

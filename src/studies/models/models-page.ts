@@ -1,5 +1,4 @@
 /** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
-
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
@@ -15,11 +14,11 @@ import {
 } from '../../format/numbers.js';
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
 import { armClass } from '../../report/charts/arm-curves.js';
-import { percent } from '../../report/charts/scale.js';
+import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
 import { page } from '../../report/page/page.js';
 import { runFiles } from '../../runs/reader.js';
-import { fewestForVerdict } from '../../statistics/verdict.js';
+import { fewestForVerdict } from '../../statistics/tests.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Whole percents: intervals from a few histories are too wide for decimals to matter. */

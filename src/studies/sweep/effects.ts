@@ -1,11 +1,10 @@
 /** Estimates the effect of each key on the confirmed return, and interactions between two keys. */
-
-import { cholesky, inverseOfProduct, invertTriangle } from '../../search/triangular.js';
+import { cholesky, inverseOfProduct, invertTriangle } from '../../search/linear-algebra.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
 import { studentQuantile975, studentTwoSided } from '../../statistics/distributions.js';
 import { comparePairs, type PairedDifference, type Summary, summarize } from '../../statistics/paired.js';
-import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
+import { fewestForVerdict, type Judged, verdicts } from '../../statistics/tests.js';
 import type { Setting, SweptKey } from './settings.js';
 
 interface Coefficient {

@@ -15,7 +15,7 @@ import {
 } from '../../format/numbers.js';
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
 import { armClass } from '../../report/charts/arm-curves.js';
-import { percent } from '../../report/charts/scale.js';
+import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
 import { page } from '../../report/page/page.js';
 import { tile } from '../../report/views/overview.js';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
-import type { SweepConfig } from '../../config/sweep.js';
+import type { SweepConfig } from '../../config/many-runs.js';
 import { repeatSeeds } from '../../random/seeds.js';
 import { planKinds } from '../../runs/finder.js';
 import { plainName, readOwnJson, replaceFile } from '../../storage/files.js';

@@ -38,7 +38,7 @@ describe('is refused', () => {
     );
     expect(wrong({ feedback: { ...vision, minutes: 4 } })).toThrow(/feedback\.minutes.*no effect/s);
     expect(wrong({ feedback: { every: 2 } })).toThrow(/feedback\.from/);
-    expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not by 3 repeats/s);
+    expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not 3 repeats/s);
     expect(wrong({ model: { provider: 'local' }, adapt: {} })).toThrow(/feedback.*adapt/s);
     expect(wrong({ model: { provider: 'local' }, feedback: vision })).toThrow(
       /feedback\.model.*local models read no pictures/s,

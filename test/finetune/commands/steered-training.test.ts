@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
-import { shownTraining } from '../../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../../finetune/rl/kinds/shown-training.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { render } from '../../../src/format/html.js';
 import { steer } from '../../../src/runs/listing/steer.js';

@@ -10,7 +10,7 @@ import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { elementsOf, visibleText } from '../../report/markup.js';

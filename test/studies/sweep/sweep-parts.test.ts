@@ -1,7 +1,7 @@
 /** The parts of a sweep that play nothing: its settings, halving, and what the keys do. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sweepSchema } from '../../../src/config/sweep.js';
+import { sweepSchema } from '../../../src/config/many-runs.js';
 import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { summarize } from '../../../src/statistics/paired.js';

@@ -3,7 +3,41 @@
  * effects, so rules are data: nothing here knows what a command does.
  */
 import { UserError } from '../../../base/errors.js';
-import { type LogicToken, tokensOfLogic } from './logic-tokens.js';
+
+interface LogicToken {
+  readonly kind: 'name' | 'mark' | 'text';
+  readonly text: string;
+  /** 1-based line within the text. */
+  readonly line: number;
+}
+
+const tokenPattern =
+  /(?<space>\s+|#[^\n]*)|"""(?<long>[\s\S]*?)"""|"(?<text>[^"\n]*)"|(?<name>\w[\w/]*'*)|(?<mark>::|->|[{}(),;:&$!=])/y;
+
+/** @throws UserError for a character that isn't part of the language */
+function tokensOfLogic(source: string): LogicToken[] {
+  const tokens: LogicToken[] = [];
+  let line = 1;
+  tokenPattern.lastIndex = 0;
+  while (tokenPattern.lastIndex < source.length) {
+    const from = tokenPattern.lastIndex;
+    const groups = tokenPattern.exec(source)?.groups;
+    if (groups === undefined)
+      throw new UserError({
+        field: 'KB.logic',
+        line,
+        value: source.slice(from, from + 20),
+        message: 'this is not in the language of the rules of a game',
+      });
+    const { long, text, name, mark } = groups;
+    const found = long ?? text;
+    if (found !== undefined) tokens.push({ kind: 'text', text: found, line });
+    else if (name !== undefined) tokens.push({ kind: 'name', text: name, line });
+    else if (mark !== undefined) tokens.push({ kind: 'mark', text: mark, line });
+    line += source.slice(from, tokenPattern.lastIndex).split('\n').length - 1;
+  }
+  return tokens;
+}
 
 /** Stands for an object in a rule; equal names stand for the same object. */
 interface Placeholder {

@@ -6,7 +6,6 @@
 import type { Fact, Facts } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
-/** An action without its command. */
 interface PlannedAction {
   readonly rule: string;
   readonly before: readonly Fact[];
@@ -14,7 +13,6 @@ interface PlannedAction {
 }
 
 export interface Plan {
-  /** An independent plan for another play. */
   copy(): Plan;
   /** @param action that led to the facts; undefined at the start */
   follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible';
@@ -161,8 +159,7 @@ class PlanTree {
   }
 
   /**
-   * Removes an executed action from the tree, or adds the action that must undo it.
-   * @returns whether the tree changed, and the action that undoes this one, if there is one
+   * Removes an executed action, or adds the action that must undo it. @returns whether the tree changed, and the undo
    */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
@@ -174,7 +171,6 @@ class PlanTree {
     return { changed: undo === undefined ? removed || pushed : pushed, undo };
   }
 
-  /** The actions, leaves first. */
   inOrder(): readonly PlannedAction[] {
     this.#order ??= this.#ordered();
     return this.#order;

@@ -1,11 +1,9 @@
 /** Find the recipe, gather its ingredients, prepare them as it says, make the meal and eat it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { drawIn, folds } from '../folds.js';
-import { verbOf } from '../house/commands.js';
-import type { House } from '../house/house.js';
+import { type House, Walker } from '../house/house.js';
 import { HouseGame, type HouseTask } from '../house/house-game.js';
-import { describeLayout, drawLayout, type Layout } from '../house/layout.js';
+import { describeLayout, drawLayout, foods, type Layout } from '../house/layout.js';
 import {
   type Cut,
   cuts,
@@ -13,11 +11,10 @@ import {
   type HousePlan,
   heats,
   type ThingPlan,
+  verbOf,
   type Whereabouts,
 } from '../house/plan.js';
-import { foods } from '../house/vocabulary.js';
-import { Walker } from '../house/walker.js';
-import type { TextGame } from '../text-game.js';
+import { drawIn, folds, type TextGame } from '../text-game.js';
 
 export const cookingOptions = z
   .strictObject({

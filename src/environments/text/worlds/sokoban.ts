@@ -1,8 +1,7 @@
 /** Push all boxes onto the goals; boxes can't be pulled. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { drawIn, folds } from '../folds.js';
-import type { TextGame, TextTurn } from '../text-game.js';
+import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
 
 export const sokobanOptions = z.strictObject({
   width: z.int().min(5).max(10).default(6).describe('Columns, walls included'),

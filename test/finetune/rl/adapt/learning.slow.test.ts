@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { plannedAdapter } from '../../../../finetune/rl/adapt/adapter-start.js';
-import { rewardedGroups } from '../../../../finetune/rl/adapt/groups.js';
+import { plannedAdapter } from '../../../../finetune/rl/adapt/learning.js';
+import { rewardedGroups } from '../../../../finetune/rl/adapt/run-learner.js';
 import type { Environment } from '../../../../src/environments/environment.js';
 import {
   type AdaptingConfig,
