@@ -36,8 +36,12 @@ export async function runInDirectory(
   const quit = new AbortController();
   const { abort } = context.stop;
   const stop = { abort, finish: AbortSignal.any([context.stop.finish, quit.signal]) };
-  const control = new RunCommands(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
-    answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
+  const control = new RunCommands(
+    directory.path,
+    stop,
+    context.milliseconds,
+    ({ question, rating, remark }) =>
+      answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
   // Waiting for a person counts towards no limit.
   let askedMs = 0;

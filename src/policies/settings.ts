@@ -3,6 +3,12 @@ import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
 
+const range = (bound: number, note: string) => ({
+  low: z.number().default(-bound).describe(`Smallest parameter value${note}`),
+  high: z.number().default(bound).describe(`Largest parameter value${note}`),
+  decimals: count(0).max(6).default(1).describe(`Digits after the decimal point${note}`),
+});
+
 const binsSchema = z.union([
   z.strictObject({
     low: z.number().describe('Lower end of the binned range'),
@@ -41,9 +47,7 @@ export const linearSchema = z.strictObject({
     .describe(
       'How the weights stand among the parameters. `rows` (default): observation by observation, the biases last. `columns`: output by output, the bias of each after its weights. `bias-first`: the biases, then `rows`',
     ),
-  low: z.number().default(-6).describe('Smallest parameter value'),
-  high: z.number().default(6).describe('Largest parameter value'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+  ...range(6, ''),
 });
 
 export const mlpSchema = z.strictObject({
@@ -65,9 +69,7 @@ export const mlpSchema = z.strictObject({
   projection: projectionSchema
     .optional()
     .describe('Propose the coordinates of all weights in a random subspace of this rank'),
-  low: z.number().default(-6).describe('Smallest parameter value'),
-  high: z.number().default(6).describe('Largest parameter value'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+  ...range(6, ''),
 });
 
 export const qTableSchema = z.strictObject({
@@ -88,9 +90,7 @@ export const qTableSchema = z.strictObject({
     .describe(
       'The action vectors to choose among, where the action space is continuous, e.g. `[[-1], [0], [1]]`',
     ),
-  low: z.number().default(-10).describe('Smallest value (form `values`)'),
-  high: z.number().default(10).describe('Largest value (form `values`)'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point (form `values`)'),
+  ...range(10, ' (form `values`)'),
 });
 
 export const modulePolicySchema = z.strictObject({

@@ -17,13 +17,13 @@ import type { OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
-  summaryOf,
   formatCaps,
   formatFaults,
   formatUsage,
   type RunResult,
   racingText,
   resultOf,
+  summaryOf,
 } from '../runs/summary.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import {

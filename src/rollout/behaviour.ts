@@ -227,12 +227,8 @@ const sameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
 /** Share of consecutive pairs whose values differ. */
 function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
-  return share(values.slice(1), unequalTo(values, equal));
-}
-
-function unequalTo<T>(values: readonly T[], equal: (a: T, b: T) => boolean): (value: T) => boolean {
-  let before = 0;
-  return (value) => !equal(values[before++]!, value);
+  const differs = values.slice(1).map((value, i) => !equal(values[i]!, value));
+  return share(differs, Boolean);
 }
 
 /** Length of the longest run of equal values. */

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
-import { summaryOf, type RunSummary } from '../runs/summary.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
 import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';

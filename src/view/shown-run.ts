@@ -17,7 +17,7 @@ import type { CallRecord } from '../runs/calls.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
 import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
-import { summaryOf, placeName } from '../runs/summary.js';
+import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;

@@ -161,7 +161,12 @@ describe('unusual runs', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,
-      ...summaryOf('', { ...manifest, status: 'running', confirmations: [], iterations: { done: 0, of: 100 } }),
+      ...summaryOf('', {
+        ...manifest,
+        status: 'running',
+        confirmations: [],
+        iterations: { done: 0, of: 100 },
+      }),
       entries: [],
       calls: [],
       events: [],

@@ -3,27 +3,9 @@ import { Acrobot } from '../classic-control/acrobot.js';
 import { CartPole } from '../classic-control/cart-pole.js';
 import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-car.js';
 import { Pendulum } from '../classic-control/pendulum.js';
-import type { Environment, Task } from '../environment.js';
-import { LimitedEnvironment } from '../limited-environment.js';
-import {
-  halfCheetah,
-  halfCheetahOptions,
-  hopper,
-  hopperOptions,
-  swimmer,
-  swimmerOptions,
-  walker2d,
-  walker2dOptions,
-} from '../mujoco/locomotion.js';
-import {
-  invertedDoublePendulum,
-  invertedDoublePendulumOptions,
-  invertedPendulum,
-  invertedPendulumOptions,
-  reacher,
-  reacherOptions,
-} from '../mujoco/pendulums.js';
-import { optionNames, parseOptions } from '../options.js';
+import { locomotion } from '../mujoco/locomotion.js';
+import { pendulums } from '../mujoco/pendulums.js';
+import { type CatalogueEntry, entry } from '../options.js';
 import {
   MazeWalk,
   mazeIds,
@@ -48,23 +30,6 @@ import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-wa
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
 import { standFor } from './versions.js';
-
-/** What is known about an environment without loading it. */
-export interface EnvironmentInfo {
-  readonly id: string;
-  /** Ids of older versions with identical behaviour. */
-  readonly aliases: readonly string[];
-  /** Option names, spelled as in Gymnasium. */
-  readonly options: readonly string[];
-  /** Default values of the options; options without a default are absent. */
-  readonly defaults: Readonly<Record<string, unknown>>;
-  /** Default step limit of an episode. Undefined for no limit, and for synthetic tasks, which draw their own. */
-  readonly maxSteps: number | undefined;
-}
-
-export interface CatalogueEntry extends EnvironmentInfo {
-  make(options: Readonly<Record<string, unknown>>): Promise<Environment>;
-}
 
 const flag = z.boolean();
 const noOptions = z.strictObject({});
@@ -103,18 +68,8 @@ export const catalogue: readonly CatalogueEntry[] = [
     z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
     (options) => new Blackjack(options),
   ),
-  entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
-  entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
-  entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
-  entry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
-  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
-  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
-  entry(
-    'InvertedDoublePendulum-v5',
-    { maxSteps: 1000 },
-    invertedDoublePendulumOptions,
-    invertedDoublePendulum,
-  ),
+  ...locomotion,
+  ...pendulums,
   entry('Nim-v0', {}, noOptions, () => new Nim()),
   entry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
   entry(
@@ -183,27 +138,4 @@ function randomMazeEntry(id: string): CatalogueEntry {
 function mazeLimit(id: string): { readonly maxSteps: number } {
   const { width, height } = mazeSize(id)!;
   return { maxSteps: width * height === 9 ? 200 : 20 * width * height };
-}
-
-function entry<S extends z.ZodObject>(
-  id: string,
-  { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,
-  schema: S,
-  create: (options: z.output<S>) => Task | Promise<Task>,
-): CatalogueEntry {
-  return {
-    id,
-    aliases,
-    options: optionNames(schema),
-    defaults: { ...schema.parse({}), ...(maxSteps !== undefined && { max_episode_steps: maxSteps }) },
-    maxSteps,
-    async make(options) {
-      const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return new LimitedEnvironment(
-        id,
-        await create(own),
-        maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
-      );
-    },
-  };
 }

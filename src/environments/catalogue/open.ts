@@ -1,15 +1,9 @@
 import { nearest, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
+import type { CatalogueEntry, EnvironmentInfo } from '../options.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';
-import {
-  type CatalogueEntry,
-  catalogue,
-  type EnvironmentInfo,
-  findEntry,
-  textCatalogue,
-  textWorldPrefix,
-} from './catalogue.js';
+import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogue.js';
 import { environmentName } from './facts.js';
 
 /** The ids of all built-in numeric environments, without aliases. Numeric policies can act in these. */

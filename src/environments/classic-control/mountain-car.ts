@@ -3,23 +3,27 @@ import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../en
 import { circle, type Frame, line, type Point, polygon, type Shape } from '../frame.js';
 import { isSingle } from './single-precision.js';
 
+const { fround } = Math;
 const leftEnd = -1.2;
 const rightEnd = 0.6;
 const goal = 0.5;
+const continuousGoal = 0.45;
 const maxSpeed = 0.07;
 const force = 0.001;
 const gravity = 0.0025;
+
+const observationSpace: BoxSpace = {
+  kind: 'box',
+  low: [fround(leftEnd), fround(-maxSpeed)],
+  high: [fround(rightEnd), fround(maxSpeed)],
+};
 
 /**
  * An underpowered car in a valley y = sin(3x) that must reach the top of the right hill (A. Moore, PhD thesis, 1990).
  * Observation: position and velocity. Action: 0 accelerates left, 1 does nothing, 2 accelerates right.
  */
 export class MountainCar implements Task<number> {
-  readonly observationSpace: BoxSpace = {
-    kind: 'box',
-    low: [Math.fround(leftEnd), Math.fround(-maxSpeed)],
-    high: [Math.fround(rightEnd), Math.fround(maxSpeed)],
-  };
+  readonly observationSpace = observationSpace;
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
   readonly #goalVelocity: number;
   #position = 0;
@@ -54,7 +58,7 @@ export class MountainCar implements Task<number> {
   }
 
   #observe(): number[] {
-    return [Math.fround(this.#position), Math.fround(this.#velocity)];
+    return [fround(this.#position), fround(this.#velocity)];
   }
 }
 
@@ -94,13 +98,7 @@ function car(x: number): readonly Shape[] {
   return [line(at(-0.06, 0.07), at(0.06, 0.07), 0.06, 'agent'), wheel(-0.055), wheel(0.055)];
 }
 
-const { fround } = Math;
-const leftEnd2 = -1.2;
-const rightEnd2 = 0.6;
-const goal2 = 0.45;
-const maxSpeed2 = 0.07;
 const power = 0.0015;
-const gravity2 = 0.0025;
 
 /**
  * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even where
@@ -109,11 +107,7 @@ const gravity2 = 0.0025;
  * and a Python number give a float32, a float32 and a float64 a float64.
  */
 export class MountainCarContinuous implements Task<readonly number[]> {
-  readonly observationSpace: BoxSpace = {
-    kind: 'box',
-    low: [fround(leftEnd2), fround(-maxSpeed)],
-    high: [fround(rightEnd2), fround(maxSpeed2)],
-  };
+  readonly observationSpace = observationSpace;
   readonly actionSpace: BoxSpace = { kind: 'box', low: [-1], high: [1] };
   readonly #goalVelocity: number;
   #position = 0;
@@ -136,26 +130,26 @@ export class MountainCarContinuous implements Task<readonly number[]> {
     const force = Math.min(1, Math.max(-1, action[0]!));
     const cut = force !== action[0]!; // the force is then Python's own 1.0, a double
     const forceSingle = !cut && isSingle(force);
-    const slope = gravity2 * Math.cos(round(3 * this.#position, this.#stateSingle));
+    const slope = gravity * Math.cos(round(3 * this.#position, this.#stateSingle));
     const change = forceSingle
       ? fround(fround(force * fround(power)) - fround(slope))
       : force * power - slope;
 
     const velocitySingle = this.#stateSingle && (forceSingle || cut);
     let velocity = round(this.#velocity + round(change, velocitySingle), velocitySingle);
-    const speedLimit = round(maxSpeed2, velocitySingle);
+    const speedLimit = round(maxSpeed, velocitySingle);
     const limited = velocity > speedLimit || velocity < -speedLimit;
-    if (limited) velocity = velocity > 0 ? maxSpeed2 : -maxSpeed;
+    if (limited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
 
     const positionSingle = this.#stateSingle && (velocitySingle || limited);
     let position = round(this.#position + round(velocity, positionSingle), positionSingle);
-    if (position > round(rightEnd2, positionSingle)) position = rightEnd2;
-    if (position <= round(leftEnd2, positionSingle)) {
-      position = leftEnd2;
+    if (position > round(rightEnd, positionSingle)) position = rightEnd;
+    if (position <= round(leftEnd, positionSingle)) {
+      position = leftEnd;
       if (velocity < 0) velocity = 0;
     }
     const goalVelocity = round(this.#goalVelocity, velocitySingle && !limited);
-    const terminated = position >= round(goal2, positionSingle) && velocity >= goalVelocity;
+    const terminated = position >= round(continuousGoal, positionSingle) && velocity >= goalVelocity;
 
     this.#position = fround(position);
     this.#velocity = fround(velocity);
@@ -168,7 +162,7 @@ export class MountainCarContinuous implements Task<readonly number[]> {
   }
 
   frame(): Frame {
-    return drawMountainCar(this.#position, goal2);
+    return drawMountainCar(this.#position, continuousGoal);
   }
 }
 

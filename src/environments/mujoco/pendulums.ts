@@ -1,9 +1,11 @@
+/** Poles on a cart that is pushed along a rail, which ends at ±1 m; and an arm that reaches. */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
+import { type CatalogueEntry, entry } from '../options.js';
 import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
 import { loadModel, Simulation, type State } from './simulation.js';
 
-export const invertedPendulumOptions = z.strictObject({
+const invertedPendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(2),
   reset_noise_scale: z.number().min(0).default(0.01),
 });
@@ -12,7 +14,7 @@ export const invertedPendulumOptions = z.strictObject({
  * One pole. Observation: cart position, pole angle, and their velocities. Reward: 1 per step while the pole
  * leans by at most 0.2 rad, after which the episode terminates.
  */
-export async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
+async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
   return new MujocoTask(new Simulation(await loadModel('inverted_pendulum'), frame_skip), {
     observations: 4,
@@ -30,7 +32,7 @@ export async function invertedPendulum(options: z.output<typeof invertedPendulum
   });
 }
 
-export const invertedDoublePendulumOptions = z.strictObject({
+const invertedDoublePendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(5),
   healthy_reward: z.number().default(10),
   reset_noise_scale: z.number().min(0).default(0.1),
@@ -42,7 +44,7 @@ export const invertedDoublePendulumOptions = z.strictObject({
  * each clipped to ±10. Reward, with (x, y) the tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
  * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
-export async function invertedDoublePendulum(
+async function invertedDoublePendulum(
   options: z.output<typeof invertedDoublePendulumOptions>,
 ): Promise<Task> {
   const { frame_skip, healthy_reward, reset_noise_scale } = options;
@@ -77,7 +79,7 @@ export async function invertedDoublePendulum(
   });
 }
 
-export const reacherOptions = z.strictObject({
+const reacherOptions = z.strictObject({
   frame_skip: z.int().min(1).default(2),
   reward_dist_weight: z.number().default(1),
   reward_control_weight: z.number().default(1),
@@ -88,7 +90,7 @@ export const reacherOptions = z.strictObject({
  * sines of the two joint angles, the target's x and y, the two angular velocities, and the x and y offset from target
  * to fingertip. Reward: −reward_dist_weight · distance − reward_control_weight · Σ action².
  */
-export async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
+async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
   const { reward_dist_weight, reward_control_weight } = options;
   const model = await loadModel('reacher');
   const fingertip = 3 * model.bodyIndex('fingertip');
@@ -132,3 +134,14 @@ export async function reacher(options: z.output<typeof reacherOptions>): Promise
     },
   });
 }
+
+export const pendulums: readonly CatalogueEntry[] = [
+  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
+  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
+  entry(
+    'InvertedDoublePendulum-v5',
+    { maxSteps: 1000 },
+    invertedDoublePendulumOptions,
+    invertedDoublePendulum,
+  ),
+];

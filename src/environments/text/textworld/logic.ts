@@ -27,7 +27,7 @@ function tokensOfLogic(source: string): LogicToken[] {
         field: 'KB.logic',
         line,
         value: source.slice(from, from + 20),
-        message: 'this is not in the language of the rules of a game',
+        message: 'this is not part of the rule language',
       });
     const { long, text, name, mark } = groups;
     const found = long ?? text;
@@ -128,44 +128,22 @@ class LogicReader {
   }
 
   #part(part: string): void {
-    switch (part) {
-      case 'predicates':
-        this.#entries(() => this.#predicate());
-        break;
-      case 'rules':
-        this.#entries(() => this.rules.push(this.#rule()));
-        break;
-      case 'reverse_rules':
-        this.#entries(() => this.#reverse());
-        break;
-      case 'constraints':
-        this.#entries(() => this.#rule());
-        break;
-      case 'inform7':
-        this.#parts((inner) => this.#inform(inner));
-        break;
-      default:
-        this.#refuse('a part of a type');
-    }
+    if (part === 'predicates') this.#entries(() => this.#predicate());
+    else if (part === 'rules') this.#entries(() => this.rules.push(this.#rule()));
+    else if (part === 'reverse_rules') this.#entries(() => this.#reverse());
+    else if (part === 'constraints') this.#entries(() => this.#rule());
+    else if (part === 'inform7') this.#parts((inner) => this.#inform(inner));
+    else this.#refuse('a part of a type');
   }
 
   #inform(part: string): void {
-    switch (part) {
-      case 'commands':
-        this.#entries(() => this.#command());
-        break;
-      case 'code':
-        this.#expect('::');
-        this.#text();
-        this.#expect(';');
-        break;
-      case 'type':
-      case 'predicates':
-        this.#skipBlock();
-        break;
-      default:
-        this.#refuse('a part of inform7');
-    }
+    if (part === 'commands') this.#entries(() => this.#command());
+    else if (part === 'type' || part === 'predicates') this.#skipBlock();
+    else if (part === 'code') {
+      this.#expect('::');
+      this.#text();
+      this.#expect(';');
+    } else this.#refuse('a part of inform7');
   }
 
   /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
@@ -285,7 +263,7 @@ class LogicReader {
       field: 'KB.logic',
       ...(token && { line: token.line }),
       value: token?.text ?? 'the end',
-      message: `${wanted} is expected in the rules of the game`,
+      message: `the rules of the game need ${wanted} here`,
     });
   }
 }
@@ -323,7 +301,7 @@ function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, d
     throw new UserError({
       field: 'KB.logic',
       value: pattern.predicate,
-      message: 'the predicate stands for itself',
+      message: 'the predicate is defined by itself',
     });
   const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
   return alias.patterns.flatMap(({ predicate, placeholders }) =>

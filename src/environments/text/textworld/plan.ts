@@ -12,12 +12,6 @@ interface PlannedAction {
   readonly after: readonly Fact[];
 }
 
-export interface Plan {
-  copy(): Plan;
-  /** @param action that led to the facts; undefined at the start */
-  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible';
-}
-
 /** @param reverse maps rules to the rules that undo them */
 export function makePlan(
   stored: readonly FileAction[],
@@ -29,10 +23,11 @@ export function makePlan(
     before: preconditions.map(factOf),
     after: postconditions.map(factOf),
   }));
-  return new FollowedPlan(treeOf(actions, reverse));
+  return new Plan(treeOf(actions, reverse));
 }
 
-class FollowedPlan implements Plan {
+/** A plan that is followed during one play. */
+export class Plan {
   #tree: PlanTree;
 
   constructor(tree: PlanTree) {
@@ -40,14 +35,18 @@ class FollowedPlan implements Plan {
   }
 
   copy(): Plan {
-    return new FollowedPlan(this.#tree.copy());
+    return new Plan(this.#tree.copy());
   }
 
-  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible' {
-    if (this.#shorten(facts, action)) return 'possible';
-    if (action === undefined || this.#tree.isEmpty) return 'possible';
+  /**
+   * @param action that led to the facts; undefined at the start
+   * @returns false if the plan can no longer be completed
+   */
+  follow(facts: Facts, action: PlannedAction | undefined): boolean {
+    if (this.#shorten(facts, action)) return true;
+    if (action === undefined || this.#tree.isEmpty) return true;
     const { changed, undo } = this.#tree.remove(action);
-    return changed && undo === undefined ? 'out-of-reach' : 'possible';
+    return !changed || undo !== undefined;
   }
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */

@@ -66,7 +66,7 @@ export class QuestLog {
       const holds = ({ condition }: QuestEvent) => condition.every((fact) => facts.has(fact));
       const failed = quest.failures.some(holds);
       const won = quest.wins.some(holds) && !(failed && this.#dialect === 'z8');
-      const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes('out-of-reach');
+      const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes(false);
       progress.failed = failed || outOfReach;
       if (!won) continue;
       progress.completions++;

@@ -60,21 +60,11 @@ interface Library {
   accept(event: object): void;
 }
 
-const metrics = { width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1 };
-const margins = {
-  buffermarginx: 0,
-  buffermarginy: 0,
-  graphicsmarginx: 0,
-  graphicsmarginy: 0,
-  gridcharwidth: 1,
-};
-const spaces = {
-  gridmarginx: 0,
-  gridmarginy: 0,
-  inspacingx: 0,
-  inspacingy: 0,
-  outspacingx: 0,
-  outspacingy: 0,
+/** Sizes in characters, which GlkOte requires; margins and spaces are 0. */
+const metrics = {
+  ...{ width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1, gridcharwidth: 1 },
+  ...{ buffermarginx: 0, buffermarginy: 0, graphicsmarginx: 0, graphicsmarginy: 0 },
+  ...{ gridmarginx: 0, gridmarginy: 0, inspacingx: 0, inspacingy: 0, outspacingx: 0, outspacingy: 0 },
 };
 
 /** A running story, paused where it waits for a line. */
@@ -145,7 +135,7 @@ class Story {
     return {
       init: (library: Library) => {
         this.#library = library;
-        library.accept({ type: 'init', gen: 0, metrics: { ...metrics, ...margins, ...spaces }, support: [] });
+        library.accept({ type: 'init', gen: 0, metrics, support: [] });
       },
       update: (update: Update) => this.#update(update),
       getinterface: () => this.#library,
