@@ -38,11 +38,9 @@ import { evaluationsLeft, RunStopped } from './stopping.js';
 
 /** How proposals are asked for, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
-  /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
   /** How parameters are encoded for the model; unchanged if omitted. */
   readonly telling?: Telling | undefined;
-  /** The form of answers (default: `freeForm`). */
   readonly form?: AnswerForm;
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
@@ -70,7 +68,6 @@ interface Branch extends Prompt {
   readonly changes?: ParameterVector;
 }
 
-/** @param emitCall receives each call, in order */
 export function proposeCandidates(
   experiment: Experiment,
   iteration: number,

@@ -54,7 +54,6 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
 
 /** The part of an experiment or of play that requests act on. */
 interface Steerable {
-  /** Number of complete iterations, games or steps. */
   readonly completed: number;
   readonly emit: (event: RunEvent) => void;
   readonly commit: () => Promise<void>;
@@ -67,7 +66,6 @@ interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-/** Polling interval for requests during model calls and pauses. */
 const lookMs = 250;
 
 export class RunCommands {

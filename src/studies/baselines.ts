@@ -25,7 +25,6 @@ import { planStudy } from './study.js';
 interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides for all of them. */
   readonly configs: readonly string[];
-  /** Separated by commas. */
   readonly controls: string;
   /** First root seed; defaults to that of the first config. */
   readonly seed?: number | undefined;
@@ -33,9 +32,7 @@ interface BaselinesRequest extends Budget, PlayArguments {
   /** Directory of the study; defaults to one below `runsDir` derived from the configs. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Files to which the table is written. */
   readonly markdown?: string | undefined;
   readonly csv?: string | undefined;
 }

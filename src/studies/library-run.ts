@@ -46,13 +46,11 @@ export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
 
 /** The result of a run, with its directory. */
 export interface RunOutcome extends RunResult {
-  /** Absolute path. */
   readonly directory: string;
 }
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
-/** See the package's `run`. */
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,

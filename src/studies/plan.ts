@@ -43,7 +43,6 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
 
 /** Options that control how runs are played and shown. */
 export interface PlayArguments {
-  /** Number of concurrent runs (default: 1). */
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;

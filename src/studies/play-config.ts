@@ -33,7 +33,6 @@ import { askedBefore, onSlurm } from './slurm.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
-  /** If true, Slurm plays the repeats. */
   readonly slurm?: boolean | undefined;
   readonly runsDir: string;
   readonly workers?: number | undefined;
@@ -83,7 +82,6 @@ export async function playConfig(
     await closeEnvironment(assembly);
     throw error;
   }
-  // Each repeat opens its own environment and model.
   if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>

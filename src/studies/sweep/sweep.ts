@@ -41,13 +41,10 @@ import { type ReadRuns, rangeOf, type SweepResult, sweepReader, sweepResult } fr
 interface SweepArguments extends PlayArguments {
   readonly config: string;
   readonly overrides: readonly string[];
-  /** Directory of the sweep; defaults to one below `runsDir` derived from the settings. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly dryRun: boolean;
-  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
 }
 
