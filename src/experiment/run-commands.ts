@@ -8,7 +8,14 @@ import type { RunEvent, SettingChange } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { type Controlled, type ControlRequest, Requests, requestText } from '../runs/requests.js';
+import {
+  type Controlled,
+  type ControlRequest,
+  pollMs,
+  Requests,
+  requestText,
+  watchRequests,
+} from '../runs/requests.js';
 import { replaceFile } from '../storage/files.js';
 
 /** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */
@@ -66,8 +73,6 @@ interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-const lookMs = 250;
-
 export class RunCommands {
   readonly #path: string;
   readonly #requests: Requests;
@@ -75,7 +80,7 @@ export class RunCommands {
   readonly #abort = new AbortController();
   readonly #milliseconds: () => number;
   readonly #onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #endWatch: () => void;
   #experiment: Steerable | undefined;
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
   #isPaused = false;
@@ -98,13 +103,7 @@ export class RunCommands {
       finish: AbortSignal.any([finish, this.#finish.signal]),
       abort: AbortSignal.any([abort, this.#abort.signal]),
     };
-    this.#timer = setInterval(() => {
-      try {
-        this.#look();
-      } catch {
-        // The run reports problems with its directory itself.
-      }
-    }, lookMs).unref();
+    this.#endWatch = watchRequests(() => this.#look());
   }
 
   /** Milliseconds spent paused; these count towards no limit. */
@@ -131,14 +130,14 @@ export class RunCommands {
     if (!this.#isPaused) return;
     const began = this.#milliseconds();
     while (this.#isPaused && !this.stop.finish.aborted && !this.stop.abort.aborted) {
-      await delay(lookMs);
+      await delay(pollMs);
       await this.#executeWaiting();
     }
     this.#pausedMs += this.#milliseconds() - began;
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#endWatch();
     this.#requests.clear();
   }
 
