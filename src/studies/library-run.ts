@@ -137,7 +137,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
 }
 
 /** Name of a new run's directory: `<config's name>-<date>-<time>`, in UTC. */
-export function runName(config: Config, file: string, now: Date): string {
+export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
   const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];
   return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { requireCount } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { planKinds } from '../runs/finder.js';
@@ -149,14 +149,10 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
 }
 
 /** Whether the run at `path` is complete; false if its manifest can't be read. */
-export function isComplete(path: string): boolean {
-  try {
-    return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+export const isComplete = (path: string): boolean =>
+  unlessRefused(
+    () => existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed',
+  ) ?? false;
 
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
@@ -212,15 +208,12 @@ export function placeOf(
 }
 
 /** Assembles a config once before anything is played, so that errors surface early. @param what names it in errors */
-export async function checkConfig(
+export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   what: string,
-): Promise<void> {
-  try {
-    await closeEnvironment(await assemble(config, env));
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(error.problems.map((one) => ({ ...one, message: `${one.message} (${what})` })));
-  }
-}
+): Promise<void> =>
+  changingProblems(
+    async () => closeEnvironment(await assemble(config, env)),
+    (problem) => ({ ...problem, message: `${problem.message} (${what})` }),
+  );
