@@ -1,5 +1,4 @@
 /** Plays an evaluation and reports the results. */
-
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -31,7 +31,7 @@ export function holderOf(name: string, root: string): string | undefined {
 /** Record, lock and description of each kind of plan: a directory whose runs are played together. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
-  controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
+  controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
   sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
   models: { record: planFile, lock: 'models.lock', name: 'a comparison of models' },

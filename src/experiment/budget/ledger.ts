@@ -60,7 +60,6 @@ export class Headroom {
     );
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
@@ -178,7 +177,6 @@ export class Ledger {
     this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
   }
 
-  /** The model that answers calls for this purpose. */
   #for(purpose: CallPurpose | undefined): CountedModel {
     return (purpose && this.#beside[purpose]) ?? this.#model;
   }
@@ -202,7 +200,6 @@ export class Ledger {
     return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#headroom.isLimited;
   }

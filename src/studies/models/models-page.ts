@@ -1,5 +1,4 @@
 /** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
-
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
