@@ -30,9 +30,9 @@ export const options = (y: Argv) =>
       ] as const,
       demandOption: true,
       requiresArg: true,
-      describe: 'What is learnt from a run',
+      describe: 'How to make examples from a run',
     })
-    .option('out', { ...kinds.text, demandOption: true, describe: 'Directory of the dataset, a new one' })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the dataset' })
     .option('validation', {
       ...kinds.text,
       default: '0.1',
@@ -85,7 +85,7 @@ export const options = (y: Argv) =>
     })
     .option('warp', {
       type: 'boolean',
-      describe: 'Prompts of copies tell returns on another scale each, in the same order',
+      describe: "Show the returns in each copy's prompts on another scale",
     })
     .option('context', {
       ...kinds.number,
@@ -128,7 +128,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { bestShare } = args;
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
     throw new UserError({
-      ...{ field: '--best-share', value: bestShare, message: 'a share lies above 0, and is at most 1' },
+      ...{ field: '--best-share', value: bestShare, message: 'must be in (0, 1]' },
     });
   const { findRuns } = await import('../../src/archive/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
@@ -191,7 +191,7 @@ function described(
   return [
     styleText(
       'bold',
-      `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates left out`,
+      `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates removed`,
     ),
     '',
     terminalTable(
@@ -208,7 +208,7 @@ function described(
       width,
     ),
     '',
-    `look at it  ${page}`,
+    `page        ${page}`,
   ].join('\n');
 }
 

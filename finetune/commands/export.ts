@@ -117,14 +117,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
   const compared =
     tokens === undefined
-      ? 'not compared with those of serving'
+      ? 'not compared with serving'
       : `${tokens.same} answers as in serving, ${tokens.longer} with a line break or the like after their end, ${tokens.different} others`;
   context.print(
     [
       styleText('bold', `${trainer}: ${examples.train} examples, ${examples.validation} for validation`),
       `tokens      ${compared}`,
       `folder      ${folder}`,
-      `run it      ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh, in that folder; its README.md says what it needs`,
+      `run it      ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh, in that folder; see its README.md`,
       `bring back  policyloop finetune import ${folder}`,
     ].join('\n'),
   );

@@ -6,7 +6,7 @@ import { type CommandContext, exitCodes, shownPath } from '../../src/base/contex
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/shell-word.js';
 import type { Merged } from '../export/merge.js';
-import { writingProgress } from '../export/writing.js';
+import { stoppable } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
@@ -52,31 +52,22 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     listed(args.ignoreKeys),
   );
   const out = resolve(context.cwd, args.out);
-  const progress = writingProgress(args, context);
-  try {
-    const merged = await mergeAdapter(model, adapter, out, args.dtype, progress);
-    progress.close();
-    const place = shownPath(out, context.cwd);
-    context.print(
-      args.json
-        ? JSON.stringify({
-            ...{ out: place, base: shownPath(model, context.cwd), dtype: args.dtype },
-            ...merged,
-          } satisfies Output)
-        : [
-            `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
-            `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,
-          ].join('\n'),
-    );
-    if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
-    return 0;
-  } catch (error) {
-    if (!context.stop.finish.aborted) throw error;
-    context.note('nothing was written');
-    return exitCodes.interrupted;
-  } finally {
-    progress.close();
-  }
+  const merged = await stoppable(args, context, (hooks) =>
+    mergeAdapter(model, adapter, out, args.dtype, hooks),
+  );
+  if (merged === undefined) return exitCodes.interrupted;
+  const place = shownPath(out, context.cwd);
+  const output = { out: place, base: shownPath(model, context.cwd), dtype: args.dtype, ...merged };
+  context.print(
+    args.json
+      ? JSON.stringify(output satisfies Output)
+      : [
+          `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
+          `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,
+        ].join('\n'),
+  );
+  if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
+  return 0;
 }
 
 function roundingNote(share: number): string {

@@ -49,8 +49,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--out',
       value: shownPath(there, context.cwd),
-      message: 'this file is there already',
-      remedy: 'name another one',
+      message: 'this file already exists',
+      remedy: 'choose another one',
     });
   const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
   const ignored = listed(args.ignoreKeys);

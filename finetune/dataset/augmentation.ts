@@ -60,8 +60,8 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 
 const unknownSymmetries = (whose: string) =>
   new UserError({
-    message: `the symmetries ${whose} are not known`,
-    remedy: 'leave augmentation out for runs of this policy',
+    message: `the symmetries ${whose} are unknown`,
+    remedy: 'leave --augment out for runs of this policy',
   });
 
 export function transformed(
@@ -200,7 +200,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
   if (prompts !== undefined) return prompts;
   throw new UserError({
     field: '--augment',
-    message: `the prompt templates of ${name} are gone or broken, so its prompts can't be rendered again`,
+    message: `the prompt templates of ${name} are missing or broken`,
     value: config.prompts.set,
     remedy: 'restore them, leave this run out, or leave --augment out',
   });
@@ -213,24 +213,23 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
-      remedy: 'leave such runs out, or leave --augment out',
+      remedy: 'leave out such runs, or --augment',
     });
   };
   if (!silentSets.includes(prompts.set)) {
-    const message =
-      'prompts that tell of the environment would be untrue with its observations and actions moved';
+    const message = 'prompts that describe the environment would be wrong in copies';
     refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {
-    const message = 'trajectories tell of observations and actions, which copies would move';
+    const message = 'trajectories show observations and actions, which copies change';
     refuse('memory.trajectories', memory.trajectories, message, ['none']);
   }
   if (demonstrations !== undefined) {
-    const message = 'demonstrations are observations and actions, which copies would move';
+    const message = 'demonstrations show observations and actions, which copies change';
     refuse('demonstrations', demonstrations.from, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
-    const message = 'a conversation holds earlier replies, which can not be rendered again';
+    const message = "earlier replies of a conversation can't be rendered again";
     refuse('prompts.conversation', prompts.conversation, message, ['fresh']);
   }
 }

@@ -70,8 +70,8 @@ export async function readPlay(
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: 'this run holds no games of an agent',
-  remedy: 'demonstrations are games: policyloop play agents/cooking player=expert plays some',
+  message: 'this run has no games of an agent',
+  remedy: 'play some: policyloop play agents/cooking player=expert',
 };
 
 /** One example per step, with its action as the answer. Replies that named no action aren't imitated. */

@@ -89,11 +89,11 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   throw new UserError({
     field: '--format',
     message: isPaired(format)
-      ? `this format holds pairs of answers; the recipe ${recipe} makes single ones`
-      : 'this format holds single answers; the recipe preference makes pairs',
+      ? `this format is for pairs of answers; the recipe ${recipe} makes single ones`
+      : 'this format is for single answers; the recipe preference makes pairs',
     value: format,
     alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
-    ...(isPaired(format) && { remedy: 'or take --recipe preference' }),
+    ...(isPaired(format) && { remedy: 'or use --recipe preference' }),
   });
 }
 

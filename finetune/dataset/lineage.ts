@@ -238,7 +238,7 @@ function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | und
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));
   } catch {
-    throw damaged('it is no JSON');
+    throw damaged('not JSON');
   }
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;

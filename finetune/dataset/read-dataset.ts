@@ -31,8 +31,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message:
-        'neither tokenizer nor config names a token that ends an answer, so answers could not learn to end',
+      message: 'neither tokenizer nor config names a token that ends an answer',
       remedy: 'state eos_token in tokenizer_config.json or eos_token_id in config.json',
     });
   return end;
@@ -76,7 +75,7 @@ type Split = 'train' | 'validation';
 /** @throws UserError if the file doesn't exist, or a row isn't a single answer */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: 'this row is no answer to learn',
+    message: "this row isn't an answer to learn",
     remedy:
       'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
@@ -88,7 +87,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
  */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
-    message: 'this row is no pair of answers',
+    message: "this row isn't a pair of answers",
     remedy: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
 }
@@ -123,13 +122,13 @@ function missing(dataset: string, split: Split): UserError {
   if (existsSync(join(dataset, parquet)))
     return new UserError({
       field: 'dataset',
-      message: `this dataset is in Parquet (${parquet}), which other trainers read`,
+      message: `this dataset is in Parquet (${parquet}), for other trainers`,
       value: dataset,
       remedy: 'make it again with --format jsonl to train here',
     });
   return new UserError({
     field: 'dataset',
-    message: `there is no ${split}.jsonl in this directory`,
+    message: `this directory has no ${split}.jsonl`,
     value: dataset,
     remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
   });
@@ -191,9 +190,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
   if (first === undefined) {
     throw new UserError({
       field: 'dataset',
-      message: existsSync(files.train)
-        ? 'its train.jsonl is empty: there is nothing to train on'
-        : 'there is no train.jsonl in this directory',
+      message: existsSync(files.train) ? 'its train.jsonl is empty' : 'this directory has no train.jsonl',
       value: dataset,
       remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
     });
@@ -204,7 +201,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
       checkedRow<StoredExample>(schemas[kind], row, {
         file,
         line: i + 1,
-        message: 'this row is no example of a dataset',
+        message: "this row isn't an example",
         remedy: 'make the dataset with policyloop finetune dataset … --format jsonl',
       }),
     );

@@ -34,7 +34,7 @@ export function requireNewDirectory(path: string): void {
     field: '--out',
     message: isFolder ? 'this directory is not empty' : 'this is a file',
     value: path,
-    remedy: 'name a new or an empty directory',
+    remedy: 'choose a new or an empty directory',
   });
 }
 

@@ -58,7 +58,7 @@ export function openArms(
   if (first.hash !== null && first.hash === tunedArm.hash) {
     throw new UserError({
       field: '--tuned',
-      message: 'holds the same weights as the base',
+      message: 'has the same weights as the base',
       value: tuned,
     });
   }
@@ -85,13 +85,13 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
   if (tuned.lineage === undefined) {
-    return { kind: 'unknown', reason: `no training.json lies beside the tuned model; ${remedy}` };
+    return { kind: 'unknown', reason: `there is no training.json next to the tuned model; ${remedy}` };
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
     return {
       kind: 'unknown',
-      reason: `a dataset that it learnt from has no manifest, or other rows than its manifest says; ${remedy}`,
+      reason: `a training dataset has no manifest, or differs from it; ${remedy}`,
     };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
@@ -112,7 +112,7 @@ function controlArms(specs: readonly string[]): readonly Arm[] {
     field: '--control',
     message: 'is named twice with different settings',
     value: twice.name,
-    remedy: 'name each control once; another evaluation, with another --out, can have it otherwise',
+    remedy: 'name each control once, or start another evaluation with another --out',
   });
 }
 
@@ -124,7 +124,7 @@ function armOf(field: string, spec: string): Arm {
   if (wrong !== undefined) {
     throw new UserError({
       field,
-      message: 'is no setting of a control',
+      message: "isn't a setting of a control",
       value: wrong,
       remedy: 'write name:key=value, e.g. hill-climb:sigma=2',
     });
@@ -190,7 +190,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
     field: `--${name}`,
     value: directory,
     message: `is ${actor}, trained in ${lineage!.dataset.path}: it acts there, and proposes no policies that experiments could play`,
-    remedy: 'policyloop show on the directory of its training tells the return of its last held-out episodes',
+    remedy: 'policyloop show DIRECTORY shows its held-out returns',
   });
 }
 
@@ -212,13 +212,13 @@ function weightsIn(directory: string, field: string): string {
   throw new UserError({
     field,
     message: interrupted
-      ? 'the training in this directory has not come to its end'
+      ? "the training in this directory isn't complete"
       : existsSync(directory)
-        ? 'this directory holds neither a model nor an adapter'
+        ? 'this directory has neither a model nor an adapter'
         : 'there is no such directory',
     value: directory,
     remedy: interrupted
-      ? 'policyloop finetune train, or rl, with the same config goes on with it; policyloop show names the command'
+      ? 'policyloop show names the command that resumes it'
       : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
   });
 }
@@ -241,7 +241,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is needed: ${label} doesn't say which model here it was trained from`,
+    message: `is needed: the model that ${label} was trained from is unknown`,
     remedy: 'name the base model: --base models/…',
   });
 }

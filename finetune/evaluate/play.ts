@@ -152,7 +152,7 @@ function planEvaluation(request: {
   return planStudy({ kind: 'evaluation', ...request, field: '--configs', reserved });
 }
 
-const namedArms = 'the arms are named by --base and --tuned';
+const namedArms = 'use --base and --tuned';
 
 const reserved: Readonly<Record<string, string>> = {
   model: namedArms,
@@ -160,7 +160,7 @@ const reserved: Readonly<Record<string, string>> = {
   'model.path': namedArms,
   'model.adapter': namedArms,
   'model.name': namedArms,
-  environment: 'the configs say it; name others by --configs',
+  environment: 'choose other configs with --configs',
   seed: 'use --seed',
   repeats: 'use --repeats',
 };
@@ -180,10 +180,9 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
       throw new UserError({
         field: '--out',
-        message:
-          'holds an evaluation of other models, configs, overrides or seeds (or the weights were changed)',
+        message: 'has an evaluation of other models, weights, configs, overrides or seeds',
         value: directory,
-        remedy: 'name another directory, or none: each evaluation then has its own',
+        remedy: 'choose another directory, or leave --out away',
       });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));

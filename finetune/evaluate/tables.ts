@@ -225,6 +225,6 @@ function conclude(scope: string, comparison: PairedComparison | null, quantity: 
   }
   const { pairs, verdict } = comparison;
   const told = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
-  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} goes on from these.` : '';
+  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} adds runs to these.` : '';
   return { scope, verdict, text: `${verdictSentence(told, quantity)}${more}` };
 }

@@ -31,7 +31,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'name the directory of the base model: --model models/…';
+const otherBase = 'give the directory of the base model: --model models/…';
 
 /** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
 export function findBase(
@@ -44,7 +44,7 @@ export function findBase(
     throw new UserError({
       field: '--model',
       value: model,
-      message: 'this directory holds an adapter, not a model',
+      message: 'this directory has an adapter, not a model',
     });
   return model ?? namedBase(adapter, cwd, remedy);
 }
@@ -71,7 +71,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
       field: 'adapter',
       value: adapter,
       message: existsSync(adapter)
-        ? 'this directory holds no adapter_config.json'
+        ? 'this directory has no adapter_config.json'
         : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
@@ -85,7 +85,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
     file,
     field: 'base_model_name_or_path',
     value: name,
-    message: name === undefined ? 'the base model is not named' : 'there is no such model here',
+    message: name === undefined ? "doesn't name the base model" : 'there is no such model here',
     remedy,
   });
 }

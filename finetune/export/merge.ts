@@ -62,7 +62,7 @@ export async function mergeAdapter(
     throw new UserError({
       field: 'model.path',
       value: model,
-      message: 'adapters of GPT-2 are not merged here, as its files have the matrices transposed',
+      message: "adapters of GPT-2 can't be merged, because its files have transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
@@ -145,7 +145,7 @@ function* changedRows(
       throw new UserError({
         file: tensor.file,
         field: tensor.name,
-        message: `with the adapter this matrix holds numbers that ${dtype} can't hold`,
+        message: `with the adapter, this matrix has values out of the range of ${dtype}`,
         remedy: '--dtype float32 can',
       });
     yield bytes;
@@ -244,7 +244,7 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
     file: gguf.file,
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
-    message: `the config.json of a directory can’t say all that this file does${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
+    message: `the config.json of a directory can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
     remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
   });
 }

@@ -171,7 +171,7 @@ export function* mergedRows(
       throw new UserError({
         file: weight.file,
         field: weight.name,
-        message: 'with the adapter this matrix would hold numbers that are not finite',
+        message: "with the adapter, this matrix would have values that aren't finite",
         remedy: 'the adapter and the model may not belong together, or the training diverged',
       });
     yield { values, squaredChange };

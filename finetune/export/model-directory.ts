@@ -23,7 +23,7 @@ export async function makeModelDirectory<T>(
       field: 'output',
       value: output,
       message: contents.includes('config.json')
-        ? 'this directory already holds a model'
+        ? 'this directory already has a model'
         : 'this directory is not empty',
       remedy: 'name a new directory',
     });

@@ -48,20 +48,29 @@ export function makeRoom(directory: string, bytes: number): void {
     });
 }
 
-/** Shows progress while writing a large file or directory, and stops on Ctrl-C. */
-export function writingProgress(
+/** Runs `write` with progress; undefined if Ctrl-C stopped it. */
+export async function stoppable<T>(
   mode: ProgressMode,
   context: CommandContext,
-): Required<MergeHooks> & { close(): void } {
+  write: (hooks: MergeHooks) => Promise<T>,
+): Promise<T | undefined> {
   const progress = createProgress(mode, context);
+  const signal = context.stop.finish;
   let written = 0;
-  return {
-    signal: context.stop.finish,
-    onStart: (total) => progress.begin({ label: 'written', total, amount: formatBytes }),
-    onBytes(bytes) {
-      written += bytes;
-      progress.update(written);
-    },
-    close: () => progress.close(),
-  };
+  try {
+    return await write({
+      signal,
+      onStart: (total) => progress.begin({ label: 'written', total, amount: formatBytes }),
+      onBytes(bytes) {
+        written += bytes;
+        progress.update(written);
+      },
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    context.note('nothing was written');
+    return undefined;
+  } finally {
+    progress.close();
+  }
 }

@@ -70,12 +70,12 @@ export function findHandOver(directory: string): HandOver | undefined {
     const file = path.join(place, handOverFile);
     if (!existsSync(file)) continue;
     const stat = lstatSync(file);
-    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'it is no file of a sensible size');
+    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'not a regular file of plausible size');
     let content: unknown;
     try {
       content = parseJson(readFileSync(file, 'utf8'));
     } catch {
-      throw damaged(file, 'it is no JSON');
+      throw damaged(file, 'not JSON');
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
@@ -90,7 +90,7 @@ export function findHandOver(directory: string): HandOver | undefined {
 function damaged(file: string, message: string): UserError {
   return new UserError({
     file,
-    message: `this is no lineage of an export: ${message}`,
+    message: `not the lineage of an export: ${message}`,
     remedy: 'copy lineage.json from the exported folder, or remove it to import without lineage',
   });
 }

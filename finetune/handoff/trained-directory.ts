@@ -54,8 +54,8 @@ export function findTrained(directory: string): TrainedDirectory {
   throw new UserError({
     field: 'directory',
     message: unfinished
-      ? 'the training here is not finished: there are checkpoints only'
-      : 'there is no adapter_config.json and no config.json of a model in this directory',
+      ? "this training isn't finished: there are only checkpoints"
+      : 'this directory has no adapter_config.json and no config.json',
     value: directory,
     ...(below.length > 0 && { alternatives: below }),
     remedy: below.length > 0 ? 'name one of them' : 'name the directory of an adapter or a model',
@@ -69,8 +69,8 @@ function trainedAt(directory: string): TrainedDirectory | undefined {
     throw new UserError({
       field: 'directory',
       value: directory,
-      message: 'there is no adapter_model.safetensors in this directory',
-      remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
+      message: 'this directory has no adapter_model.safetensors',
+      remedy: 'save an adapter in another format (adapter_model.bin) again with PEFT',
     });
   }
   if (!has('config.json')) return undefined;
@@ -99,7 +99,7 @@ function weightFiles(directory: string): readonly string[] {
     file,
     field: 'weight_map',
     value: wrong,
-    message: 'this is no name of a shard in this directory',
+    message: 'not a shard in this directory',
     remedy: 'copy the whole model directory again',
   });
 }

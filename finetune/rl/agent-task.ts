@@ -33,10 +33,9 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message:
-        'another program plays it: a model learns by its own play in environments of this program only',
+      message: 'another program runs it, and a model can only learn in environments of this program',
       remedy:
-        'policyloop play plays it, and finetune dataset --recipe demonstrations takes those games; text:cooking and textworld:GAME.json are learnt in here',
+        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),

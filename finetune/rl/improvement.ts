@@ -14,7 +14,7 @@ import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { refuseNonFinite } from '../train/trainer.js';
-import { lossAndGradients, readParts, update } from '../train/training-step.js';
+import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 
@@ -39,7 +39,30 @@ export interface Sessions {
   readonly training: TrainingSession;
   /** Reads what the objective needs before an update; undefined if it needs nothing. */
   readonly reading: TrainingSession | undefined;
+  close(): Promise<void>;
 }
+
+/** @throws UserError if memory runs out */
+export async function openSessions(
+  graph: Parameters<typeof openObjective>[0],
+  { objective, reading: reads }: PolicyObjective,
+  isRead: boolean,
+): Promise<Sessions> {
+  const training = await openObjective(graph, 'train', objective);
+  const close = () => training.close();
+  if (!isRead) return { training, reading: undefined, close };
+  try {
+    const reading = await openObjective(graph, 'evaluate', reads);
+    return { training, reading, close: async () => void (await Promise.all([close(), reading.close()])) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** True if the objective penalizes the KL divergence from the initial policy. */
+export const readsReference = (settings: ObjectiveSettings): boolean =>
+  'kl' in settings && (typeof settings.kl === 'number' ? settings.kl : settings.kl.coefficient) !== 0;
 
 export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
   epochs * minibatches;

@@ -187,7 +187,7 @@ function remedyOf(
       text:
         frozen && trainable.quantized === undefined
           ? 'set method.quantization to int4'
-          : 'take a smaller model',
+          : 'use a smaller model',
     },
   ];
   return remedies

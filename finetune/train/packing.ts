@@ -206,19 +206,19 @@ export function usableExamples(
       field,
       value: largest(long.map(exampleLength)),
       message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
-      remedy: 'show less history in the examples, as serving would have to',
+      remedy: 'show less history in the examples',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
     throw new UserError({
       field,
-      message: 'no example has a weight other than 0 and an answer: there is nothing to learn',
+      message: 'no example has an answer and a nonzero weight',
     });
   if (weighted.some(({ promptIds }) => promptIds.length === 0))
     throw new UserError({
       field,
-      message: 'the chat template makes no token of a prompt, so nothing comes before its answer',
-      remedy: 'give the model a chat template that shows every message',
+      message: 'the chat template renders a prompt without any token',
+      remedy: 'use a chat template that shows every message',
     });
   return weighted;
 }

@@ -7,13 +7,12 @@ import { type Family, type InputsOf, type TokenExample, trainedLength } from '..
 import type { Objective, TokenValues } from '../engine/objective.js';
 import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';
 import { referenceModel, type Trainable } from '../engine/trainable.js';
-import { buildTrainingGraph } from '../engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../engine/training-session.js';
+import type { Parameter } from '../engine/training-session.js';
 import type { PerToken } from './objectives/sampled.js';
 import { arithmetic, groupSum, likelihood } from './objectives/terms.js';
 import { layOut, type OrderSettings, type Part } from './packing.js';
 import type { TrainConfig } from './train-config.js';
-import { readParts } from './training-step.js';
+import { openObjective, readParts } from './training-step.js';
 
 type Configured =
   | 'epochs'
@@ -110,14 +109,12 @@ export async function learned(
 
 /** Log-probabilities of all answers under the initial model. */
 async function compare(
-  { config, trainable, parameters, settings, device, threads }: TrainingRun,
+  run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
 ): Promise<ReadonlyMap<TokenExample, Compared>> {
-  const graph = { config, trainable: referenceModel(trainable), objective: likelihood(1) } as const;
-  const session = await openTrainingSession(
-    buildTrainingGraph({ ...graph, precision: 'float32', purpose: 'evaluate' }),
-    { device, threads, optimize: true },
-  );
+  const { parameters, settings, trainable } = run;
+  const reference = { ...run, trainable: referenceModel(trainable) };
+  const session = await openObjective(reference, 'evaluate', likelihood(1));
   const compared = new Map<TokenExample, Compared>();
   try {
     for (const split of examples) {

@@ -50,8 +50,8 @@ export async function writeGguf(
     throw new UserError({
       field: '--out',
       value: output,
-      message: 'this file is there already',
-      remedy: 'name another one',
+      message: 'this file already exists',
+      remedy: 'choose another one',
     });
   const config = readDecoderConfig(model, ignoredKeys);
   const { metadata, tensors } = isGguf(model)
@@ -119,8 +119,8 @@ function mergedGguf(
     throw new UserError({
       field: 'model',
       value: model,
-      message: 'this is a GGUF file already',
-      remedy: 'name an adapter that was trained over it: finetune gguf tuned/adapter --out tuned.gguf',
+      message: 'this is already a GGUF file',
+      remedy: 'give an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

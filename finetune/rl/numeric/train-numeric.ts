@@ -178,7 +178,7 @@ export async function update(
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
-      message: `the policy holds numbers that are not finite after update ${state.updates}`,
+      message: `the policy isn't finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });
   return {
@@ -267,8 +267,8 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'another program plays this environment, and numeric policies are trained in this one',
-      remedy: 'name a built-in environment, or a module of yours (./my-env.js)',
+      message: 'another program runs it, and numeric policies only learn in environments of this program',
+      remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const stand = standFor(id);
   if (stand !== undefined) note?.(stand.note);

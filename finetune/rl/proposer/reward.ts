@@ -129,7 +129,7 @@ function checked(file: string, give: RewardModule): RewardModule {
       return rewards as readonly number[];
     throw new UserError({
       file,
-      message: `${basename(file)} is to give ${length} candidates a finite number each`,
+      message: `${basename(file)} must return ${length} finite numbers, one per candidate`,
       value: rewards,
     });
   };

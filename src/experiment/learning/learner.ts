@@ -54,19 +54,19 @@ export interface Learning {
   open(config: AdaptingConfig, run: string, completed: number): Promise<Learner>;
 }
 
-let handedIn: (() => Promise<Learning>) | undefined;
+let registered: (() => Promise<Learning>) | undefined;
 
 /** Registers the training half. Called once by each package entry point that includes it. */
-export function handInLearning(load: () => Promise<Learning>): void {
-  handedIn = load;
+export function registerLearner(load: () => Promise<Learning>): void {
+  registered = load;
 }
 
 /** @throws UserError if the training half isn't part of the program */
 export function learningAtHand(): Promise<Learning> {
-  if (handedIn !== undefined) return handedIn();
+  if (registered !== undefined) return registered();
   throw new UserError({
     field: 'adapt',
-    message: 'nothing that trains is at hand here',
-    remedy: 'play this run by `policyloop run`, or by `run()` of the package',
+    message: 'no learner is registered',
+    remedy: 'play this run with `policyloop run`, or with `run()` of the package',
   });
 }

@@ -55,7 +55,7 @@ describe('finetune dataset', () => {
   it('tells a person what there is', async () => {
     const { command, printed } = await workplace([{ seed: 1 }], [{ seed: 2 }]);
     expect(await command({ json: false })).toBe(0);
-    expect(printed.join('\n')).toContain('weighted: 12 examples, 0 duplicates left out');
+    expect(printed.join('\n')).toContain('weighted: 12 examples, 0 duplicates removed');
     expect(printed.join('\n')).toMatch(/train +1 +6 +6/);
     expect(printed.join('\n')).toContain('dataset/index.html');
   });

@@ -371,6 +371,6 @@ describe('what is wrong with a training', () => {
       '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
     );
     writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row is no answer to learn/);
+    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row isn't an answer to learn/);
   });
 });

@@ -440,7 +440,7 @@ describe('controls', () => {
   });
 
   it.each([
-    [['hill-climb:2'], /--control: is no setting of a control/],
+    [['hill-climb:2'], /--control: isn't a setting of a control/],
     [['climber:sigma=2'], /--control: there is no such control/],
     [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
   ])('%j is refused', (control, message) => {

@@ -291,7 +291,7 @@ describe('what is refused', () => {
     expect(await refusal({ gpus: 2, accelerate: 'single_gpu' })).toMatch(
       /--accelerate: single_gpu is one device, not 2/,
     );
-    expect(await refusal({ time: 'soon' })).toMatch(/--time: this is no time limit of Slurm/);
+    expect(await refusal({ time: 'soon' })).toMatch(/--time: not a time limit of Slurm/);
     expect(await refusal({ partition: 'gpu\n#SBATCH --nodes=9' })).toMatch(/--partition: give one word/);
     expect(await refusal({ account: '$(touch pwned)' })).toMatch(/--account: give one word/);
     expect(await refusal({ gpus: 0 })).toMatch(/--gpus: give a whole number/);

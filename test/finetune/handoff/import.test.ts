@@ -161,7 +161,7 @@ describe('finetune import', () => {
     expect(await command('came-back', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings).toEqual([
       expect.stringContaining('no lineage.json'),
-      expect.stringContaining('nothing tells whether its training was finished'),
+      expect.stringContaining('whether its training finished is unknown'),
     ]);
     expect(readLineage(join(cwd, 'mine'))).toMatchObject({
       dataset: { sources: null },
@@ -220,7 +220,7 @@ describe('what is refused', () => {
     ['weights that are cut short', /no complete safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /there is no adapter_config\.json and no config\.json/],
-    ['a base that is not here', /--model: the base model of this adapter is not here/],
+    ['a base that is not here', /--model: the base model of this adapter wasn't found/],
     ['no place for the result', /--out: there is no lineage\.json/],
   ])('%s', async (what, expected) => {
     const { cwd, refusal } = workplace();

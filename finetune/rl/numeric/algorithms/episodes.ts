@@ -160,8 +160,8 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'its observations are texts, and this policy reads numbers',
-      remedy: 'give a model instead of a policy: a language model reads texts',
+      message: 'its observations are text, and this policy reads numbers',
+      remedy: 'train a language model (model) instead of a policy',
     });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }
