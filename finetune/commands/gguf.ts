@@ -18,32 +18,29 @@ export const options = (y: Argv) =>
   y
     .positional('directory', {
       type: 'string',
-      describe: 'Model directory, or that of an adapter, which is merged into its base',
+      describe: 'Directory of a model, or of an adapter to merge into its base',
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Base model of the adapter (default: the one that it names), or the model itself',
+      describe: 'Model, or base of the adapter (default: the one that it names)',
     })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
     .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       demandOption: true,
-      describe: 'File to write, e.g. tuned.gguf; tuned.Modelfile is written next to it',
+      describe: 'File to write, e.g. tuned.gguf, along with tuned.Modelfile',
     })
     .option('dtype', {
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices; over a GGUF file, of those that the adapter changes',
+      describe: 'Format of the matrices; for a GGUF base, of the changed ones',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
-    .example(
-      '$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf',
-      'with its base in another place',
-    )
+    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'name the base')
     .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
 
 type Args = Arguments<typeof options>;
@@ -91,9 +88,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         ].join('\n'),
   );
   if (!template)
-    context.note(
-      `${ollama} has no TEMPLATE: none could be derived from the model's own; see the comment there`,
-    );
+    context.note(`${ollama} has no TEMPLATE: none could be derived from the model's; see the comment there`);
   if (written.cappedFrom !== undefined)
     context.note(
       `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp has no sliding window for this model`,
@@ -110,7 +105,7 @@ function requireFree(out: string, modelfile: string, isAgain: boolean): void {
       field: '--out',
       value: out,
       message: `${basename(modelfile)} already exists`,
-      remedy: 'choose another file, or move it away',
+      remedy: 'choose another file',
     });
 }
 
@@ -121,8 +116,8 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   if (given === undefined)
     throw new UserError({
       field: 'directory',
-      message: 'is missing: give a model or an adapter',
-      remedy: 'policyloop finetune gguf models/… --out model.gguf',
+      message: 'give a model or an adapter',
+      remedy: 'e.g. models/…',
     });
   const field = directory !== undefined ? 'directory' : model !== undefined ? '--model' : '--adapter';
   const place = modelDirectory(given, cwd, field);
@@ -140,9 +135,4 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
 }
 
 const twice = (field: string, value: string | undefined, what: string) =>
-  new UserError({
-    field,
-    value,
-    message: `the first directory is already ${what}`,
-    remedy: 'give one model and at most one adapter',
-  });
+  new UserError({ field, value, message: `the first one is already ${what}`, remedy: 'give one of each' });

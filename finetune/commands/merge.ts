@@ -13,23 +13,19 @@ export const options = (y: Argv) =>
     .positional('adapter', { type: 'string', demandOption: true, describe: 'Directory of a LoRA adapter' })
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of its base model (default: the one that the adapter names)',
+      describe: 'Directory of the base model (default: the one that the adapter names)',
     })
     .option('ignore-keys', common.ignoreKeys)
-    .option('out', {
-      ...kinds.text,
-      demandOption: true,
-      describe: 'Directory of the merged model, a new one',
-    })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the merged model' })
     .option('dtype', {
       choices: ['stored', 'float32'] as const,
       default: 'stored' as const,
       requiresArg: true,
-      describe: 'Dtype of changed matrices: as the base has them, or float32',
+      describe: 'Dtype of the changed matrices',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
-    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'a model like any other');
+    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'an ordinary model');
 
 type Args = Arguments<typeof options>;
 
@@ -63,16 +59,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       ? JSON.stringify(output satisfies Output)
       : [
           `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
-          `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,
+          `run         model.provider=local ${shellWord(`model.path=${place}`)}`,
         ].join('\n'),
   );
   if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
   return 0;
 }
 
-function roundingNote(share: number): string {
-  return (
-    `rounding to the stored dtype added noise of ${(100 * share).toFixed(0)} % of what the adapter changes; ` +
-    '--dtype float32 keeps all of it, at twice the size'
-  );
-}
+const roundingNote = (share: number) =>
+  `rounding to the stored dtype added an error of ${(100 * share).toFixed(0)} % of the adapter's change; --dtype float32 avoids it, at twice the size`;

@@ -2,7 +2,6 @@
  * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
  * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
  */
-
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
@@ -59,10 +58,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 }
 
 const unknownSymmetries = (whose: string) =>
-  new UserError({
-    message: `the symmetries ${whose} are unknown`,
-    remedy: 'leave --augment out for runs of this policy',
-  });
+  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'leave --augment out' });
 
 export function transformed(
   parameters: ParameterVector,

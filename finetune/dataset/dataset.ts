@@ -221,10 +221,7 @@ function assembled(
     duplicates: examples.length - kept.length,
     tokens: 'estimate',
     lengths,
-    statistics: {
-      train: splitStatistics(train, lengths),
-      validation: splitStatistics(validation, lengths),
-    },
+    statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
     alarms: findAlarms({
       recipe,
       train,

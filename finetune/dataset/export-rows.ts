@@ -1,5 +1,4 @@
 /** Converts examples to rows, in our own format and in those of other trainers. */
-
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';

@@ -1,5 +1,4 @@
 /** The lineage of trained models, stored next to the model by training and read by evaluation. */
-
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -229,11 +228,7 @@ export function fileHash(path: string): string {
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const damaged = (message: string) =>
-    new UserError({
-      file,
-      message: `this file is damaged: ${message}`,
-      remedy: 'restore it from a copy, or remove it',
-    });
+    new UserError({ file, message: `damaged: ${message}`, remedy: 'restore a copy, or remove it' });
   let content: unknown;
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));

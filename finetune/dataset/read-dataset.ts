@@ -162,11 +162,7 @@ interface StoredDataset {
 }
 
 const text = z.string().min(1);
-const shared = {
-  prompt: promptSchema,
-  weight: z.number().default(1),
-  lineage: z.unknown().default(null),
-};
+const shared = { prompt: promptSchema, weight: z.number().default(1), lineage: z.unknown().default(null) };
 const schemas = {
   imitation: z
     .object({ ...shared, completion: text })

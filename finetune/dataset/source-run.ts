@@ -1,5 +1,4 @@
 /** Reads a logged run for the recipes: its prompts and the proposals that answered them. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';

@@ -1,5 +1,4 @@
 /** Writes a dataset directory: rows, lineage, manifest and page. */
-
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -56,20 +56,13 @@ export function openArms(
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
   const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
   if (first.hash !== null && first.hash === tunedArm.hash) {
-    throw new UserError({
-      field: '--tuned',
-      message: 'has the same weights as the base',
-      value: tuned,
-    });
+    throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   const template = templateOf(tunedArm);
   const models = [first, tunedArm].map((arm) =>
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
-  return {
-    arms: [...models, ...controlArms(wanted)],
-    notes: otherBaseNotes(first, tunedArm),
-  };
+  return { arms: [...models, ...controlArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
 /** Chat template variables of the tuned model's training; both models are prompted with them. */
@@ -89,10 +82,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
-    return {
-      kind: 'unknown',
-      reason: `a training dataset has no manifest, or differs from it; ${remedy}`,
-    };
+    return { kind: 'unknown', reason: `a training dataset has no manifest, or differs from it; ${remedy}` };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
   return {
@@ -124,9 +114,9 @@ function armOf(field: string, spec: string): Arm {
   if (wrong !== undefined) {
     throw new UserError({
       field,
-      message: "isn't a setting of a control",
+      message: "isn't a control's setting",
       value: wrong,
-      remedy: 'write name:key=value, e.g. hill-climb:sigma=2',
+      remedy: 'e.g. hill-climb:sigma=2',
     });
   }
   return {

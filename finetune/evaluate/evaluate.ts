@@ -1,5 +1,4 @@
 /** Did training help? Compares runs of the base, the tuned model and baselines in pairs. */
-
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';

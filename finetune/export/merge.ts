@@ -13,20 +13,13 @@ import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
 import { ggufEndTokens } from '../../src/models/local/weights/gguf-end-tokens.js';
 import { openWeights } from '../../src/models/local/weights/open-weights.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import {
-  readSafetensors,
-  readTensorBytes,
-  type StoredTensor,
-  textName,
-} from '../../src/models/local/weights/safetensors.js';
+import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
-import { type MergeHooks, makeRoom, writeParts } from './writing.js';
-
-const chunkBytes = 1 << 22;
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
 /**
  * `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16. `float32` loses nothing of
@@ -112,7 +105,7 @@ function mergedFile(
       const { name, shape, dtype: stored, length } = tensor;
       const change = changes.get(textName(name));
       if (change === undefined)
-        return { name, shape, dtype: stored, byteLength: length, chunks: () => bytesOf(tensor) };
+        return { name, shape, dtype: stored, byteLength: length, chunks: () => storedBytes(tensor) };
       const written = dtype === 'float32' ? 'F32' : stored;
       const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
       return {
@@ -124,11 +117,6 @@ function mergedFile(
       };
     }),
   };
-}
-
-function* bytesOf(tensor: StoredTensor): Iterable<Uint8Array> {
-  for (let start = 0; start < tensor.length; start += chunkBytes)
-    yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }
 
 function* changedRows(
@@ -235,11 +223,13 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
   const json = ggufConfig(gguf);
   const type = String(json.model_type);
   const read = parseDecoderConfig(json, gguf.file);
-  const { offset } = read.norm;
-  const meant: DecoderConfig = { ...read, norm: { ...read.norm, offset: config.norm.offset } };
-  const same = JSON.stringify(meant) === JSON.stringify(config);
+  const reread: DecoderConfig = { ...read, norm: { ...read.norm, offset: config.norm.offset } };
+  const same = JSON.stringify(reread) === JSON.stringify(config);
   if (same && Object.hasOwn(classes, type))
-    return { json: { architectures: [classes[type]], ...json }, offset: offset - config.norm.offset };
+    return {
+      json: { architectures: [classes[type]], ...json },
+      offset: read.norm.offset - config.norm.offset,
+    };
   throw new UserError({
     file: gguf.file,
     field: 'general.architecture',

@@ -6,6 +6,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
+import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
 
 export interface WriteHooks {
   onBytes?(bytes: number): void;
@@ -73,4 +74,12 @@ export async function stoppable<T>(
   } finally {
     progress.close();
   }
+}
+
+const chunkBytes = 1 << 22;
+
+/** A stored tensor's bytes in chunks. */
+export function* storedBytes(tensor: StoredTensor): Iterable<Uint8Array> {
+  for (let start = 0; start < tensor.length; start += chunkBytes)
+    yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }

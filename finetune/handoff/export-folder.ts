@@ -58,7 +58,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: "TRL's DPO reads messages only, and this dataset holds pairs",
+      message: 'for DPO, TRL reads only messages',
       value: rows,
       alternatives: ['messages'],
     });
@@ -69,7 +69,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (train.length === 0) {
     throw new UserError({
       field: 'dataset',
-      message: 'no example of it has a weight above 0: there is nothing to imitate',
+      message: 'no example has a weight above 0',
       value: config.dataset,
     });
   }

@@ -93,8 +93,8 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
-      message: 'there is no lineage.json to say where the result belongs',
-      remedy: 'choose a new directory: --out tuned/adapter',
+      message: 'is needed without a lineage.json',
+      remedy: 'e.g. --out tuned/adapter',
     });
   }
   const seed = /^seed-\d+$/.exec(path.basename(directory))?.[0];
@@ -103,8 +103,8 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   throw new UserError({
     field: '--out',
     value: output,
-    message: 'lineage.json names a path outside this directory',
-    remedy: 'choose a path: --out tuned/adapter',
+    message: 'lineage.json names a path outside',
+    remedy: '--out tuned/adapter',
   });
 }
 

@@ -153,6 +153,6 @@ function slurmTime(value: string): string {
     field: '--time',
     message: 'not a time limit of Slurm',
     value,
-    alternatives: ['90 (minutes)', '4:00:00', '2-12:00:00 (days first)'],
+    alternatives: ['90', '4:00:00', '2-12:00:00'],
   });
 }

@@ -99,8 +99,8 @@ function weightFiles(directory: string): readonly string[] {
     file,
     field: 'weight_map',
     value: wrong,
-    message: 'not a shard in this directory',
-    remedy: 'copy the whole model directory again',
+    message: 'not a file here',
+    remedy: 'copy the whole directory again',
   });
 }
 
@@ -110,10 +110,7 @@ export function checkTrained({ directory, modules, decomposed }: Adapter): void 
     toFloat32(readTensorBytes(b), b.dtype).some((value) => value !== 0),
   );
   if (changed || decomposed) return;
-  throw new UserError({
-    file: directory,
-    message: "this adapter can't be used: all its B factors are 0: it was not trained and changes nothing",
-  });
+  throw new UserError({ file: directory, message: 'all B factors of this adapter are 0: it is untrained' });
 }
 
 export interface TrlOutcome {

@@ -16,11 +16,7 @@ export interface TrlJob {
 }
 
 /** Names in the exported folder. */
-export const places = {
-  data: 'data',
-  accelerate: 'accelerate.yaml',
-  output: 'output',
-} as const;
+export const places = { data: 'data', accelerate: 'accelerate.yaml', output: 'output' } as const;
 
 /** @throws UserError for settings that TRL's commands don't support */
 export function trlSettings(job: TrlJob): object {
@@ -87,7 +83,7 @@ function weights({ method }: TrainConfig): object {
     case 'scratch':
       throw new UserError({
         field: 'method.kind',
-        message: "TRL's commands start from stored weights",
+        message: 'TRL needs stored weights',
         value: method.kind,
         alternatives: ['lora', 'full'],
       });
@@ -120,7 +116,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   if (kind === 'adamw') return 'adamw_torch';
   throw new UserError({
     field: 'optimizer.kind',
-    message: "TRL's commands have no such optimiser for the matrices alone",
+    message: "TRL doesn't support it",
     value: kind,
     alternatives: ['adamw'],
   });

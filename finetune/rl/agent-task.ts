@@ -1,5 +1,4 @@
 /** Task in which the model is an agent that plays groups of episodes in an environment. */
-
 import { localArena } from '../../src/agents/arena.js';
 import { type GameSetting, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
@@ -60,10 +59,7 @@ export async function openAgentTask(
       alternatives: ['ask-again', 'end'],
     });
   const play: RlTask['play'] = async (sampler, starts, size, seed) => {
-    const setting: GameSetting<SampledReply> = {
-      ...{ arena, agent, ...playing },
-      speaker: sampler,
-    };
+    const setting: GameSetting<SampledReply> = { ...{ arena, agent, ...playing }, speaker: sampler };
     const samplings = deriveSeeds(seed, [], starts.length * size);
     const games = await playGames(
       setting,
@@ -76,9 +72,7 @@ export async function openAgentTask(
     play,
     async measure(sampler, starts, seed) {
       const groups = await play(sampler, starts, 1, seed);
-      return {
-        values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)),
-      };
+      return { values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)) };
     },
     async close() {
       await arena.close();

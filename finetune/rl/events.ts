@@ -1,5 +1,4 @@
 /** Events of reinforcement learning, for console, log and page. */
-
 import { mean } from '../../src/statistics/descriptive.js';
 import type { ControlledTraining, Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';

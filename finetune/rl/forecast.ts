@@ -1,5 +1,4 @@
 /** Forecasts a training run: memory is estimated, tokens follow from the config, time from trial updates. */
-
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';

@@ -1,5 +1,4 @@
 /** `index.html` of a reinforcement learning run: result, progress, settings. */
-
 import { basename } from 'node:path';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {

@@ -56,7 +56,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         throw new UserError({
           field: settings.lengthField,
           value: maxTokens,
-          message: `an answer may need ${constraint.answerTokens} tokens`,
+          message: `must be at least ${constraint.answerTokens}`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },

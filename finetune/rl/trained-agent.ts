@@ -141,10 +141,7 @@ export class TrainedAgent<A extends Action = Action> {
   assignReward(reward: number): void {
     const last = this.#turns.at(-1);
     if (last === undefined)
-      throw new UserError({
-        field: 'assignReward',
-        message: 'this episode has no reply yet',
-      });
+      throw new UserError({ field: 'assignReward', message: 'this episode has no reply yet' });
     if (!Number.isFinite(reward))
       throw new UserError({
         field: 'assignReward',

@@ -105,10 +105,7 @@ export function firstParameters(
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
       requireModelDirectory(model);
-      return {
-        trainable: { kind: 'all' },
-        parameters: randomModel(config, initializerRange(model), seed),
-      };
+      return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
   }
 }
 

@@ -210,16 +210,9 @@ export function usableExamples(
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
-    throw new UserError({
-      field,
-      message: 'no example has an answer and a nonzero weight',
-    });
+    throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
   if (weighted.some(({ promptIds }) => promptIds.length === 0))
-    throw new UserError({
-      field,
-      message: 'the chat template renders a prompt without any token',
-      remedy: 'use a chat template that shows every message',
-    });
+    throw new UserError({ field, message: 'the chat template renders a prompt without any token' });
   return weighted;
 }
 

@@ -159,6 +159,12 @@ export interface Compared {
   readonly referenceLogp: PerToken;
 }
 
+/**
+ * Direct preference optimisation: the mean over pairs of −log σ(β·margin), where a pair is a family and its margin is
+ * the chosen minus the rejected answer's log-probability ratio to the initial model.
+ *
+ * Source: Rafailov et al. 2023 (https://arxiv.org/abs/2305.18290).
+ */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {

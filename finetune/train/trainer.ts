@@ -1,5 +1,4 @@
 /** The training loop: seeded order, gradient accumulation, clipping, schedule, validation, checkpoints. */
-
 import { FailedWork, UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
@@ -214,7 +213,7 @@ const nothingToFinish = (checkpoint: string) =>
     field: '--finish',
     value: checkpoint,
     message: 'this training has no checkpoint yet',
-    remedy: 'train first; Ctrl-C writes a checkpoint',
+    remedy: 'train first',
   });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });

@@ -1,5 +1,4 @@
 /** Charts for the page of a training run. */
-
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {

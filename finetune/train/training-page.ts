@@ -1,5 +1,4 @@
 /** `index.html` of a training run: settings, progress and result. */
-
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
@@ -49,11 +48,7 @@ export function supervisedPage(report: SupervisedReport): Page {
     notices: dataset.changed ? [changedData] : [],
   };
   return trainingPage(frame, headline(report, steps, validations), use(report, validations), [
-    {
-      id: 'loss',
-      title: 'Loss',
-      content: steps.length === 0 ? nothing : lossChart({ steps, validations }),
-    },
+    { id: 'loss', title: 'Loss', content: steps.length === 0 ? nothing : lossChart({ steps, validations }) },
     {
       id: 'course',
       title: 'Progress',

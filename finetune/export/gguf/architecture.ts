@@ -1,5 +1,4 @@
 /** A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently. */
-
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
@@ -49,7 +48,7 @@ function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp’s ${ggufArchitecture(config)} has no ${what}`,
-    remedy: 'serve this model with another program',
+    remedy: 'use another server',
   });
 }
 

@@ -11,7 +11,7 @@ import { readTensorBytes, type StoredTensor } from '../../../src/models/local/we
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, mergedRows, type WeightChange } from '../merged-rows.js';
-import { type MergeHooks, makeRoom, writeParts } from '../writing.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,
@@ -75,7 +75,7 @@ function exported(
   config: DecoderConfig,
   adapter: Adapter | undefined,
   type: GgufTensorType,
-): { readonly metadata: GgufMetadata; readonly tensors: readonly GgufTensor[] } {
+): Parts {
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
   return {
@@ -94,8 +94,6 @@ function exported(
 
 /** GGUF's `general.file_type` for files with matrices of a type. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
-
-const chunkBytes = 1 << 22;
 
 /** Keys that no longer apply: file type, alignment and split information. */
 const outdated = /^general\.(file_type|alignment)$|^split\./;
@@ -155,10 +153,7 @@ const copied = (tensor: StoredTensor): GgufTensor => ({
   shape: tensor.shape,
   type: tensor.dtype,
   byteLength: tensor.length,
-  *parts() {
-    for (let start = 0; start < tensor.length; start += chunkBytes)
-      yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
-  },
+  parts: () => storedBytes(tensor),
 });
 
 function merged(

@@ -2,7 +2,6 @@
  * Derives a Go template from the model's Jinja template, because Ollama recognizes only some. Infers it from a few
  * rendered conversations, and keeps it only if it reproduces all of them.
  */
-
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 

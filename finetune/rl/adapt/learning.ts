@@ -1,5 +1,4 @@
 /** Implements learning during a search: opens the learner that trains a run's model. */
-
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
 import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/learner.js';

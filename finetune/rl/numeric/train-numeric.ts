@@ -1,5 +1,4 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this file first. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';

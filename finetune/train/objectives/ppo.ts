@@ -3,7 +3,6 @@
  * last hidden state. Policy and value losses are means over the update's tokens. A KL penalty is part of the
  * rewards, so it doesn't appear here.
  */
-
 import type { PpoSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
