@@ -25,10 +25,7 @@ export type Symmetry =
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
-/**
- * Draws a symmetry uniformly. Signs flip only if the parameters' range is symmetric about 0, and those of outputs
- * only if the output is the action itself, because flipping would reverse an argmax.
- */
+/** Draws a symmetry uniformly. Signs of outputs flip only if the output is the action, not under an argmax. */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
@@ -123,10 +120,7 @@ const identity: Scale = (score) => score;
 /** Largest exponent of a scale; the smallest is its reciprocal. */
 const largestExponent = 5;
 
-/**
- * Draws a monotone scale for shown returns: a power of the relative distance from the run's lowest or highest
- * score, with a log-uniform exponent.
- */
+/** Draws a monotone scale: a power of the relative distance from the lowest or highest score. */
 export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
   const limit = Math.log(largestExponent);
   const exponent = Math.exp(random.uniform(-limit, limit));
@@ -141,10 +135,7 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
   };
 }
 
-/**
- * The run with all parameters transformed, and its prompts rendered with the code and templates of serving. Drops
- * the replies, because their reasons describe the original parameters.
- */
+/** Transforms all parameters and renders the prompts again. Drops replies, whose reasons describe the original. */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(

@@ -185,10 +185,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/**
- * SHA-256 over names, sizes and contents of the weight files in a directory or a GGUF file. Only the first and last
- * MiB of files above 64 MiB count, which includes the header with all tensors.
- */
+/** SHA-256 of names, sizes and contents of the weights; of files above 64 MiB, only the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {

@@ -21,10 +21,7 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/**
- * The tokenizer's, because chat templates write it, else the model's own.
- * @throws UserError if neither is defined
- */
+/** The tokenizer's, because templates write it, else the model's. @throws UserError if neither is defined */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
@@ -81,10 +78,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/**
- * Each pair gives two consecutive conversations, the chosen answer first.
- * @throws UserError if the file doesn't exist, or a row isn't a pair
- */
+/** Chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
     message: "this row isn't a pair of answers",

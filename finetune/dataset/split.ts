@@ -18,10 +18,7 @@ export interface SplitRun {
   readonly keys: readonly string[];
 }
 
-/**
- * Parses `none`, a fraction such as `0.1`, or names of environments and runs separated by commas.
- * @throws UserError for a number outside (0, 1), or an empty name
- */
+/** `none`, a fraction, or names separated by commas. @throws UserError for a number outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };

@@ -77,10 +77,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/**
- * @returns undefined if the file doesn't exist
- * @throws UserError if the checkpoint belongs to another training run
- */
+/** @throws UserError if the checkpoint belongs to another training run */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],

@@ -74,10 +74,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/**
- * Frozen weights are mapped from their files.
- * @throws UserError if memory runs out while loading or running
- */
+/** @throws UserError if memory runs out while loading or running */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,

@@ -141,10 +141,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/**
- * The main one first. With several experiments, it is about normalized returns, followed by separate ones for
- * environments that were and weren't trained on.
- */
+/** The main one first, then environments that were and weren't trained on. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');

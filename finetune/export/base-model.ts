@@ -15,11 +15,7 @@ export interface AdaptedModel {
   readonly adapter: Adapter;
 }
 
-/**
- * Opens an adapter with its base model.
- * @param model directory of the base; default: the one that the adapter's config names, in `cwd` or next to the adapter
- * @throws UserError if the base isn't found, or the adapter belongs to another model
- */
+/** @throws UserError if the base isn't found, or the adapter belongs to another model */
 export function openBase(
   adapter: string,
   model: string | undefined,

@@ -21,10 +21,7 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/**
- * `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16. `float32` loses nothing of
- * the training (bfloat16 shifted logits of small models by 0.05).
- */
+/** `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16; `float32` is exact. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {

@@ -61,10 +61,7 @@ export function handOver(
 /** In bytes. Far larger than any real file; a limit because the file is untrusted. */
 const longest = 16 * 2 ** 20;
 
-/**
- * Finds the nearest `lineage.json`: in the directory or one of the two above it (`<folder>/output/seed-1`).
- * @throws UserError if it is damaged
- */
+/** Searches the directory and the two above it. @throws UserError if lineage.json is damaged */
 export function findHandOver(directory: string): HandOver | undefined {
   for (const place of [directory, path.dirname(directory), path.dirname(path.dirname(directory))]) {
     const file = path.join(place, handOverFile);

@@ -65,8 +65,7 @@ export function trlSettings(job: TrlJob): object {
 function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
-      // TRL treats a list with one element as a regular expression, which would match no module. PEFT ignores
-      // duplicates.
+      // TRL treats a list of one as a regular expression, which would match no module. PEFT ignores duplicates.
       const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
       return {
         dtype: 'bfloat16',
@@ -134,10 +133,7 @@ export interface Machines {
 
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
-/**
- * Batches to accumulate, so each update has exactly `batchExamples` examples.
- * @throws UserError if they can't be divided evenly, or the strategy doesn't suit the devices
- */
+/** Batches per update. @throws UserError if `batchExamples` can't be divided evenly among the devices */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);
   if (machines.strategy === 'single_gpu' && processes > 1) {

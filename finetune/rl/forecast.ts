@@ -39,10 +39,7 @@ interface Tried {
   readonly learning: number;
 }
 
-/**
- * @param meters a monotonic clock in milliseconds, and the memory of the process in bytes
- * @throws UserError if the model or environment can't be used
- */
+/** @throws UserError if the model or environment can't be used */
 export async function forecast(
   plan: PlannedLearning,
   { memory: used, milliseconds }: { milliseconds(): number; memory(): number },

@@ -89,10 +89,7 @@ export interface Improvement {
   readonly tokens: number;
 }
 
-/**
- * Updates the parameters of `state` in place.
- * @throws UserError if training diverges
- */
+/** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(
   { training }: Sessions,
   objective: PolicyObjective,
@@ -148,10 +145,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/**
- * Reads log-probabilities, values and reference log-probabilities before an update.
- * @returns a function that adds them to a sequence; without a reading session it changes nothing
- */
+/** Returns a function that adds what was read before the update; without a reading session it changes nothing. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

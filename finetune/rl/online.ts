@@ -75,10 +75,7 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/**
- * Trains, resuming from the checkpoint. Random numbers depend only on the seed and the update's number.
- * @throws UserError if training diverges, or the checkpoint belongs to another run
- */
+/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint is another run's */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
@@ -141,10 +138,7 @@ export async function playAndLearn(
   return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learnt };
 }
 
-/**
- * Updates the parameters of `state` in place; `permutation` is the seed for shuffling returns.
- * @throws UserError if training diverges
- */
+/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError on divergence */
 export async function learnFrom(
   {
     objective,

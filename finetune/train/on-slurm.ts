@@ -20,10 +20,7 @@ export interface HandedTraining {
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
-/**
- * Trains, or with `--slurm` submits the training run, or reports the progress of its task.
- * @throws UserError if Slurm is missing or refuses the task
- */
+/** Trains, submits to Slurm, or reports the task. @throws UserError if Slurm is missing or refuses it */
 export async function onSlurm<T extends TrainingArguments & { readonly slurm?: boolean | undefined }>(
   args: T,
   context: CommandContext,

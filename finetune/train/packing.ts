@@ -191,10 +191,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/**
- * The examples with a nonzero weight and an answer.
- * @throws UserError if there are none, one exceeds the context, or a prompt is empty
- */
+/** Those with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,

@@ -54,10 +54,7 @@ export interface TrainingRun {
   readonly checkpoint: string;
 }
 
-/**
- * SHA-256 of all that determines the result. Excludes `batchTokens` and `checkpointEvery`, which don't change
- * what a step learns, so a run that ran out of memory can resume with a smaller `batchTokens`.
- */
+/** Excludes `batchTokens` and `checkpointEvery`, which don't change results, so resuming can lower them. */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
@@ -92,11 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/**
- * Prepares the configured objective. For DPO, the reference model first reads all pairs.
- * @param examples per split, in file order; the first example of each pair is the chosen one
- * @throws UserError if memory runs out
- */
+/** For DPO, the reference model first reads all pairs, the chosen answer first. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
@@ -159,12 +152,7 @@ export interface Compared {
   readonly referenceLogp: PerToken;
 }
 
-/**
- * Direct preference optimisation: the mean over pairs of −log σ(β·margin), where a pair is a family and its margin is
- * the chosen minus the rejected answer's log-probability ratio to the initial model.
- *
- * Source: Rafailov et al. 2023 (https://arxiv.org/abs/2305.18290).
- */
+/** DPO (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs (families) of −log σ(β·margin). */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {

@@ -9,10 +9,7 @@ import { ggufArchitecture } from './tensors.js';
 const { float32, int32s, string, uint32 } = ggufValue;
 type Own = Readonly<Record<string, Buffer>>;
 
-/**
- * Keys that start with the architecture's name.
- * @throws UserError if llama.cpp can't compute what the config specifies
- */
+/** @throws UserError if llama.cpp can't compute what the config specifies */
 export function architectureKeys(config: DecoderConfig): GgufMetadata {
   const architecture = ggufArchitecture(config);
   const keys: Own = {

@@ -103,10 +103,7 @@ interface Parts {
   readonly tensors: readonly GgufTensor[];
 }
 
-/**
- * Copies everything that the adapter doesn't change byte for byte; `type` is for the matrices it changes.
- * @throws UserError if there is no adapter, or it doesn't fit the model
- */
+/** Copies unchanged tensors byte for byte. @throws UserError if there is no adapter, or it doesn't fit the model */
 function mergedGguf(
   model: string,
   config: DecoderConfig,

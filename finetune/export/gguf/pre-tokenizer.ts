@@ -217,10 +217,7 @@ const known = [
   { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 
-/**
- * llama.cpp's name for a tokenizer's splitting rules.
- * @throws UserError if none is known: other rules would split text differently from what the model was trained on
- */
+/** llama.cpp's name for the splitting rules. @throws UserError if it has none that split text the same way */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);
   const found = known.find(

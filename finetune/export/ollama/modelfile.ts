@@ -20,11 +20,7 @@ export interface Modelfile {
   readonly template: boolean;
 }
 
-/**
- * @param gguf path from the Modelfile to the weights
- * @param variables chat template variables the model was trained with
- * @throws UserError for a name with a line break
- */
+/** @throws UserError for a name with a line break */
 export function ggufModelfile(
   model: string,
   gguf: string,

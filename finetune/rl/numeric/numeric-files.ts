@@ -63,10 +63,7 @@ export function writeNumericCheckpoint(
   );
 }
 
-/**
- * @returns undefined if the file doesn't exist
- * @throws UserError if it belongs to a training run with other settings
- */
+/** @throws UserError if it belongs to a training run with other settings */
 export function readNumericCheckpoint(
   file: string,
   identity: string,

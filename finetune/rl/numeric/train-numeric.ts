@@ -77,10 +77,7 @@ export interface NumericOutcome {
 /** First spawn keys below the seed. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/**
- * Trains, resuming from the checkpoint in `config.output`; results don't depend on interruptions.
- * @throws UserError if a numeric policy can't control the environment, or the checkpoint has other settings
- */
+/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or for other settings */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }

@@ -62,10 +62,7 @@ function policyGradient(
   };
 }
 
-/**
- * Plain policy gradient (Williams 1992): −(1/N) Σ A·log π over the tokens of N completions. It is only valid for the
- * policy that sampled the batch.
- */
+/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions, for the policy that sampled them. */
 const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyObjective =>
   policyGradient(
     settings,
@@ -75,10 +72,7 @@ const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyO
     (update) => () => 1 / update.length,
   );
 
-/**
- * REINFORCE leave-one-out (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios are per completion, and all
- * completions have equal weight. A KL penalty is part of the rewards.
- */
+/** RLOO (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios per completion, KL in the rewards. */
 const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =>
   policyGradient(
     settings,

@@ -79,10 +79,7 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/**
- * −Σ weights·gain − Σ entropy_weights·entropy, with importance weights on the gain.
- * @param penalized changes the weighted gain
- */
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` changes the weighted gain. */
 export function policyLoss(
   tokens: TokenValues,
   old: Value,
@@ -132,10 +129,7 @@ export function likelihood(temperature: number, head?: Head): Objective {
 /** Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could overflow. */
 const largestLog = 40;
 
-/**
- * π_old / π_sampler per token or per sequence, as a constant: the trainer's probability before the update
- * divided by the sampler's. Ratios above the cap become 0 (mask) or the cap (truncate).
- */
+/** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */
 function importanceWeights(
   tokens: TokenValues,
   old: Value,

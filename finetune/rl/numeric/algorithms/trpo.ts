@@ -32,10 +32,7 @@ export interface TrpoUpdate {
   readonly gradientNorm: number;
 }
 
-/**
- * Returns v ↦ F·v + damping·v. F = Jᵀ·M·J is the policy's Fisher matrix on the batch, with M the Fisher
- * matrix of the head.
- */
+/** v ↦ Jᵀ·M·J·v + damping·v, with M the Fisher matrix of the head on the batch. */
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,
