@@ -1,15 +1,6 @@
 /** The lineage of trained models, stored next to the model by training and read by evaluation. */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
@@ -149,6 +140,22 @@ export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
+/** Describes played episodes as a dataset; `kept` is their number per environment. */
+export function playedLineage(
+  path: string,
+  model: string,
+  seed: number,
+  kept: Readonly<Record<string, number>>,
+): DatasetLineage {
+  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
+  const sources = Object.entries(kept).map(([environment, count]) => ({
+    ...source,
+    environment,
+    kept: count,
+  }));
+  return { path, recipe: 'rl', sources, files: {}, changed: false };
+}
+
 export function datasetLineage(directory: string): DatasetLineage {
   const manifest = readAs(
     join(directory, 'manifest.json'),
@@ -191,7 +198,7 @@ export function contentHash(model: string): string {
   for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
-    if (size <= wholeBytes) hash.update(readFileSync(path));
+    if (size <= wholeBytes) hash.update(readPart(path, 0, size));
     else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
   }
   return hash.digest('hex');

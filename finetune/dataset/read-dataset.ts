@@ -63,9 +63,10 @@ const promptedSchema = z.looseObject({
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
-const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
-
-const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
+const text = z.string().min(1);
+const answers = { chosen: text, rejected: text };
+const rowSchema = promptedSchema.extend({ completion: text });
+const pairSchema = promptedSchema.extend(answers);
 
 type Split = 'train' | 'validation';
 
@@ -112,21 +113,16 @@ function readRows<T>(
 }
 
 function missing(dataset: string, split: Split): UserError {
-  const parquet = `${split}.parquet`;
-  if (existsSync(join(dataset, parquet)))
-    return new UserError({
-      field: 'dataset',
-      message: `this dataset is in Parquet (${parquet}), for other trainers`,
-      value: dataset,
-      remedy: 'make it again with --format jsonl to train here',
-    });
+  const isParquet = existsSync(join(dataset, `${split}.parquet`));
   return new UserError({
     field: 'dataset',
-    message: `this directory has no ${split}.jsonl`,
+    message: isParquet ? 'Parquet files are for other trainers' : `this directory has no ${split}.jsonl`,
     value: dataset,
-    remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+    remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });
 }
+
+const makeOne = 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one';
 
 /** @throws UserError with the problem and the first issue found */
 function checkedRow<T>(
@@ -137,11 +133,8 @@ function checkedRow<T>(
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
-  throw new UserError({
-    ...problem,
-    field: issue.path.join('.'),
-    message: `${problem.message}: ${issue.message}`,
-  });
+  const message = `${problem.message}: ${issue.message}`;
+  throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
 /** `lineage` is stored as the dataset has it; null if missing. */
@@ -155,15 +148,18 @@ interface StoredDataset {
   readonly validation: readonly StoredExample[];
 }
 
-const text = z.string().min(1);
 const shared = { prompt: promptSchema, weight: z.number().default(1), lineage: z.unknown().default(null) };
 const schemas = {
-  imitation: z
-    .object({ ...shared, completion: text })
-    .transform((row): StoredExample => ({ kind: 'imitation', ...row })),
-  preference: z
-    .object({ ...shared, chosen: text, rejected: text })
-    .transform((row): StoredExample => ({ kind: 'preference', ...row })),
+  imitation: z.object({
+    ...shared,
+    completion: text,
+    kind: z.literal('imitation').default('imitation').catch('imitation'),
+  }),
+  preference: z.object({
+    ...shared,
+    ...answers,
+    kind: z.literal('preference').default('preference').catch('preference'),
+  }),
 };
 
 /**
@@ -182,7 +178,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
       field: 'dataset',
       message: existsSync(files.train) ? 'its train.jsonl is empty' : 'this directory has no train.jsonl',
       value: dataset,
-      remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+      remedy: makeOne,
     });
   }
   const kind = typeof first === 'object' && first !== null && 'chosen' in first ? 'preference' : 'imitation';

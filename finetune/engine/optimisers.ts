@@ -44,8 +44,8 @@ export interface Moments {
   readonly second: Numbers;
 }
 
-export function zeroMoments(parameter: Parameter): Moments {
-  const zeros = () => parameter.values.map(() => 0);
+export function zeroMoments({ values }: Pick<Parameter, 'values'>): Moments {
+  const zeros = () => values.map(() => 0);
   return { first: zeros(), second: zeros() };
 }
 

@@ -168,9 +168,9 @@ describe('finetune merge', () => {
       /there is no such directory/,
     );
     expect(await refusal(merge('llama/adapter', 'x', { model: 'qwen/adapter' }))).toMatch(
-      /holds an adapter, not a model/,
+      /an adapter, not a model/,
     );
-    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already holds a model/);
+    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already has a model/);
     expect(await refusal(merge('llama/adapter', '.'))).toMatch(/is not empty/);
     cpSync(at('llama'), at('lost'), { recursive: true });
     const file = at('lost', 'adapter', 'adapter_config.json');
@@ -217,10 +217,10 @@ describe('finetune gguf', () => {
 
   it('takes one model and at most one adapter', async () => {
     expect(await refusal(toGguf('qwen/adapter', 'x.gguf', { adapter: 'llama/adapter' }))).toMatch(
-      /--adapter: the first directory is already an adapter/,
+      /--adapter: .*already an adapter/,
     );
     expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
-      /--model: the first directory is already a model/,
+      /--model: .*already a model/,
     );
     expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/give a model or an adapter/);
   });
@@ -420,14 +420,14 @@ describe('finetune ollama', () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
     expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(
-      /no adapters of this kind \(DoRA\)[\s\S]*finetune gguf/,
+      /DoRA[\s\S]*finetune gguf/,
     );
   });
 
   it('sends architectures without adapters to finetune gguf', async () => {
     prepare('qwen3', 'qwen3-fp32');
     expect(await refusal(write('qwen3/adapter', 'Modelfile'))).toMatch(
-      /takes no adapters[\s\S]*policyloop finetune gguf/,
+      /adapters[\s\S]*policyloop finetune gguf/,
     );
   });
 });

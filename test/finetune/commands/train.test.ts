@@ -363,7 +363,7 @@ describe('what is wrong with a training', () => {
     const file = path('none.yaml');
     writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
     expect(await refusal(file)).toMatch(
-      /dataset: there is no train\.jsonl[\s\S]*policyloop finetune dataset/,
+      /dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/,
     );
     mkdirSync(path('pairs'));
     writeFileSync(
