@@ -419,9 +419,7 @@ describe('finetune ollama', () => {
   it('refuses adapters that llama.cpp can’t compute', async () => {
     const adapter = path.resolve(import.meta.dirname, '../../fixtures/adapters/dora-patterns');
     cpSync(referenceDirectory('llama-untied-fp32'), at('models', 'untied'), { recursive: true });
-    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(
-      /DoRA[\s\S]*finetune gguf/,
-    );
+    expect(await refusal(write(adapter, 'Modelfile', 'models/untied'))).toMatch(/DoRA[\s\S]*finetune gguf/);
   });
 
   it('sends architectures without adapters to finetune gguf', async () => {

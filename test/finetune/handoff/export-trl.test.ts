@@ -285,9 +285,7 @@ describe('what TRL makes of messages', () => {
 describe('what is refused', () => {
   it('says what is wrong, and writes nothing', async () => {
     const { cwd, refusal } = workplace({ config: 'batchExamples: 8\n' });
-    expect(await refusal({ gpus: 3 })).toMatch(
-      /UserError: batchExamples: [\s\S]*multiple of 3/,
-    );
+    expect(await refusal({ gpus: 3 })).toMatch(/UserError: batchExamples: [\s\S]*multiple of 3/);
     expect(await refusal({ gpus: 2, accelerate: 'single_gpu' })).toMatch(
       /--accelerate: single_gpu is one device, not 2/,
     );
@@ -300,13 +298,9 @@ describe('what is refused', () => {
   });
 
   it('says what TRL can’t do', async () => {
-    expect(await workplace({ config: 'method: { kind: scratch }\n' }).refusal({})).toMatch(
-      /method\.kind: /,
-    );
+    expect(await workplace({ config: 'method: { kind: scratch }\n' }).refusal({})).toMatch(/method\.kind: /);
     const muon = 'method: { kind: full }\noptimizer: { kind: muon }\n';
-    expect(await workplace({ config: muon }).refusal({})).toMatch(
-      /optimizer\.kind: /,
-    );
+    expect(await workplace({ config: muon }).refusal({})).toMatch(/optimizer\.kind: /);
     const pairs = workplace({ train: [pair], validation: [], config: 'batchExamples: 1\n' });
     expect(await pairs.refusal({ rows: 'tokens' })).toMatch(/--rows: .*DPO/);
     expect(await workplace({ train: [answer(1, -1)] }).refusal({})).toMatch(/dataset: no example/);
