@@ -17,7 +17,7 @@ import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
-export const tokenizerConfigSchema = z.looseObject({
+const tokenFields = {
   bos_token: tokenField,
   eos_token: tokenField,
   unk_token: tokenField,
@@ -25,19 +25,13 @@ export const tokenizerConfigSchema = z.looseObject({
   sep_token: tokenField,
   cls_token: tokenField,
   mask_token: tokenField,
-  chat_template: z
-    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
-    .nullish(),
+};
+const namedTemplate = z.looseObject({ name: z.string(), template: z.string() });
+export const tokenizerConfigSchema = z.looseObject({
+  ...tokenFields,
+  chat_template: z.union([z.string(), z.array(namedTemplate)]).nullish(),
 });
-const specialTokens = [
-  'bos_token',
-  'eos_token',
-  'unk_token',
-  'pad_token',
-  'sep_token',
-  'cls_token',
-  'mask_token',
-] as const;
+const specialTokens = Object.keys(tokenFields) as readonly (keyof typeof tokenFields)[];
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
@@ -143,17 +137,8 @@ const mostSeconds = 20;
  */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
-    d: '26',
-    m: '07',
-    b: 'Jul',
-    B: 'July',
-    Y: '2024',
-    y: '24',
-    A: 'Friday',
-    a: 'Fri',
-    H: '00',
-    M: '00',
-    S: '00',
+    ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
+    ...{ A: 'Friday', a: 'Fri', H: '00', M: '00', S: '00' },
   };
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
+import { escapePattern } from './chat-template.js';
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
@@ -164,26 +165,23 @@ function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknow
     : step;
 }
 
-const split = (Regex: string): Step => ({
-  type: 'Split',
-  pattern: { Regex },
-  behavior: 'Isolated',
-  invert: false,
+export const splitStep = (Regex: string): Step => ({
+  ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
 /** The library's own digits and white space differ from Unicode's, except in patterns. */
 function exact(step: Step): readonly Step[] {
-  if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
+  if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
-    return [split(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
+    return [splitStep(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
   const { pattern } = step;
   if (!isMapping(pattern)) return [step];
   return [
-    split(typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapedText(String(pattern.String))),
+    splitStep(
+      typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapePattern(String(pattern.String)),
+    ),
   ];
 }
-
-const escapedText = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /** Case-insensitive groups, completed by the long s that the library omits. */
 const foldings = [

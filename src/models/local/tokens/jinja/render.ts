@@ -46,17 +46,7 @@ interface Output {
 }
 
 /** Names with a meaning in Jinja unless the template defines them. */
-const reserved = new Set([
-  'caller',
-  'cycler',
-  'dict',
-  'joiner',
-  'kwargs',
-  'lipsum',
-  'self',
-  'super',
-  'varargs',
-]);
+const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
 /** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
