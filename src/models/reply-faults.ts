@@ -104,9 +104,8 @@ type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
 /** The warning if the server read less of a prompt than was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
-  if (read < fewest) {
+  if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
-  }
   return read === window
     ? `the server read ${read} tokens, as many as its context window holds: it cut the prompt`
     : undefined;
@@ -190,9 +189,8 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
     reasoning: read(reported.reasoning),
     total: read(reported.total),
   };
-  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null)) {
+  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null))
     faults.add('usage-missing');
-  }
   return counts;
 }
 
@@ -208,9 +206,8 @@ function plausible(
   if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
   if (completion === 0 && written) completion = wrong();
   // xAI and Gemini count hidden reasoning in the total, but not in the completion.
-  if (prompt !== undefined && completion !== undefined && total !== undefined) {
+  if (prompt !== undefined && completion !== undefined && total !== undefined)
     completion = Math.max(completion, total - prompt);
-  }
   if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
     wrong();
     completion += reasoning;

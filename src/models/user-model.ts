@@ -43,9 +43,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
-  if (typeof id !== 'string' || id === '') {
+  if (typeof id !== 'string' || id === '')
     throw new UserError({ ...place, message: `id of ${subject} must be a text`, value: id });
-  }
   if (typeof generate !== 'function') {
     const remedy = 'give it generate(messages, options), which returns the text of the answer';
     throw new UserError({ ...place, message: `${subject} has no function generate`, remedy });
@@ -78,9 +77,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
-        if (!isRecord(completion) || typeof completion.text !== 'string') {
+        if (!isRecord(completion) || typeof completion.text !== 'string')
           throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
-        }
         return {
           finishReason: 'stop',
           usage: {},

@@ -40,12 +40,11 @@ export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (jsonIn(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined)
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
     );
-  }
   return new Response(reply.body, { status: 200, headers: { 'content-type': 'application/json' } });
 };
 

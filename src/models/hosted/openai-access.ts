@@ -106,14 +106,13 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
   if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
   const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
-  if (!/^[\x21-\x7e]+$/.test(key)) {
+  if (!/^[\x21-\x7e]+$/.test(key))
     throw new UserError({
       message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       remedy: 'set it again, with the key alone',
     });
-  }
   return key;
 }
 
@@ -150,9 +149,7 @@ function customHeaders(env: CommandContext['env']): readonly string[] {
     .map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
-function isLoopback({ hostname }: URL): boolean {
-  return /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
-}
+const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
 
 /** Request fields that `model.extra` can't set, and what to do instead. */
 const own: Readonly<Record<string, string>> = {

@@ -65,9 +65,8 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
         if (
           !adapt(dialect, config, fields, before, failure) &&
           !addVersion(dialect, baseUrl, before, failure)
-        ) {
+        )
           throw withHint(failure, { config, baseUrl, fields, hasImages, prefix: dialect.prefix });
-        }
         adapted.push((failure as TryFailure).kind);
         await turn();
       }

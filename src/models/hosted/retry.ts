@@ -166,9 +166,8 @@ class Tries<T> {
       this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
-      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {
+      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000)
         throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
-      }
       const obstacle = await this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
       if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
@@ -225,9 +224,8 @@ class Tries<T> {
     // A server that is not started, or a wrong address: the user is told at once.
     const isNobody = kind === 'network' && this.#call.server?.isReached === false;
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (retries >= Math.min(most, policy.maxRetries)) {
+    if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    }
     if ((await mayTryAgain?.(kind)) === false) return ' (a limit has no room for another try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;

@@ -24,9 +24,8 @@ export function answerFormOf(
   const { format = 'text', provider } = model ?? {};
   const isLocal = provider === 'local';
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
-  if (isEnforced && !isLocal) {
+  if (isEnforced && !isLocal)
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  }
   // Models trained on the `compact` prompt set only know labels.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };

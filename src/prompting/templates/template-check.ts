@@ -140,9 +140,8 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
 /** User helpers take variables and literals. */
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
-  if (fieldNames(place.scope.root).includes(name)) {
+  if (fieldNames(place.scope.root).includes(name))
     yield at(place, path, { message: `${name} is a variable and a helper`, remedy: 'rename the helper' });
-  }
   if (hash !== undefined) yield at(place, path, { message: `${name} takes no named arguments` });
   const takesNone = typeof place.helpers.get(name) !== 'function';
   if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is no function` });
@@ -169,9 +168,8 @@ function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
   } else {
     const shape = yield* resolve(argument, place);
     if (shape === undefined) return;
-    if (helper === 'each' && shape.kind !== 'list') {
+    if (helper === 'each' && shape.kind !== 'list')
       return yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
-    }
     const inner = helper === 'each' && shape.kind === 'list' ? shape.item : shape;
     const scope = innerScope(place.scope, inner, node.program.blockParams?.[0], helper === 'each');
     yield* checkProgram(node.program, { ...place, scope });
@@ -184,9 +182,8 @@ function* checkPartial(node: hbs.AST.PartialStatement, place: Place): Problems {
   const name = node.name.type === 'PathExpression' ? node.name.original : '';
   const partial = partials.get(name);
   if (partial === undefined) return yield at(place, node.name, unknownPartial(name, [...partials.keys()]));
-  if (including.includes(name)) {
+  if (including.includes(name))
     return yield at(place, node.name, { message: `the partial ${name} includes itself` });
-  }
   place.included.add(name);
   const [argument] = node.params;
   const shape = isPath(argument) ? yield* resolve(argument, place) : scope.shape;
@@ -247,6 +244,4 @@ function notText(name: string, shape: Shape): Problem {
   };
 }
 
-function isPath(node: Node | undefined): node is Path {
-  return node?.type === 'PathExpression';
-}
+const isPath = (node: Node | undefined): node is Path => node?.type === 'PathExpression';

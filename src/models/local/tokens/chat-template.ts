@@ -253,6 +253,4 @@ export function controlTokens(
 const anyOf = (texts: readonly string[]) =>
   texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
 
-export function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-}
+export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
