@@ -22,10 +22,7 @@ type UserReplies = UserReply | readonly UserReply[];
 /** A language model as a user may write it: an id and a function that answers messages. */
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
-  /**
-   * One reply, or one per seed if it `givesSeveral`. If it throws, the call counts as failed; the next iteration asks
-   * again.
-   */
+  /** One reply, or one per seed if it `givesSeveral`. If it throws, the call failed; the next iteration asks again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 

@@ -33,9 +33,7 @@ export const plainFetch: typeof fetch = async (input, init = {}) => {
   return new Response(body === '' ? null : body, { status });
 };
 
-/**
- * Sends `init` (method, headers, text body, signal); resolves with a 2xx JSON reply and throws TryFailure otherwise.
- */
+/** Sends `init` (method, headers, text body, signal) and resolves with 2xx JSON. @throws TryFailure */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);

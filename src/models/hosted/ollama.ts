@@ -222,10 +222,7 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/**
- * The address in a host, by the rules of Ollama's client: scheme, port and IPv6 brackets may be missing, quotes are
- * removed, and 0.0.0.0 becomes 127.0.0.1.
- */
+/** The address in a host by the rules of Ollama's client: scheme, port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =
     config.host ??

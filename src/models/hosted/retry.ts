@@ -1,7 +1,4 @@
-/**
- * The only place that retries calls: client libraries obey Retry-After without a limit, and some can't be interrupted
- * while they wait.
- */
+/** The only place that retries: client libraries obey Retry-After without a limit, some without interruption. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
@@ -267,10 +264,7 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
   return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
 }
 
-/**
- * Milliseconds before the next try: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter drawn from the
- * call's seed.
- */
+/** Milliseconds to wait: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter by the call's seed. */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);

@@ -224,9 +224,7 @@ export function createHistory({
   };
 }
 
-/**
- * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut short.
- */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if it was cut short. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
@@ -263,10 +261,7 @@ function bestContext(
   };
 }
 
-/**
- * The `memory.best` highest evaluations (all, if not set), the best last and the earlier first if tied; and the others,
- * oldest first.
- */
+/** The `memory.best` highest evaluations (default: all), the best last, then the others, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,

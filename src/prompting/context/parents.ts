@@ -2,10 +2,7 @@
 import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import type { ProposalConfig } from '../settings.js';
 
-/**
- * The parents, best first: the `beam` best evaluations; for changes without a beam, the latest one (the best of its
- * iteration). `held`: evaluations in memory, oldest first.
- */
+/** The parents, best first: the `beam` best evaluations, or for changes the latest one (the best of its iteration). */
 export function parentsOf(
   proposal: ProposalConfig | undefined,
   held: readonly BufferEntry[],

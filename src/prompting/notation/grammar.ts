@@ -13,10 +13,7 @@ export interface AnswerForm {
 /** Parameters on the first line and a reason below; no provider enforces this form. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/**
- * The form of answers: JSON if the format is enforced, else `params[0]: …`. Under `format: auto`, a local model gives
- * no reason, which would take as long as the answer.
- */
+/** The form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },

@@ -1,7 +1,4 @@
-/**
- * Checks a template against the shape of its context. Handlebars' strict mode notices an unknown variable only when it
- * is reached, and not in the arguments of a block.
- */
+/** Checks a template against its context. Handlebars' strict mode only notices unknown variables it reaches. */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import {
   assured,
@@ -28,10 +25,7 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
-/**
- * Finds undefined variables, helpers and partials, and optional values used outside a check, in a template and its
- * partials; also returns the names of all included partials.
- */
+/** Finds undefined names and unchecked optional values in a template and its partials, which it also returns. */
 export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,

@@ -181,10 +181,7 @@ function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly
   else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
 
-/**
- * The graph for prefilling and decoding. Two cached segments precede the new tokens: the shared prompt, and what each
- * candidate generated. The caller keeps new keys, values and states.
- */
+/** The graph for prefilling and decoding; cached segments are the shared prompt and each candidate's tokens. */
 export function buildInferenceGraph(
   config: DecoderConfig,
   parametersOf: (g: GraphBuilder) => ParameterSource,

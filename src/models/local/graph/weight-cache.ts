@@ -6,10 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/**
- * A file derived from tensors, from the cache or made now by `make`; its name holds `kind` and a hash with `version`.
- * @throws UserError if it can't be written
- */
+/** A file made from tensors by `make`, or cached; `version` is part of its hash. @throws UserError if unwritable */
 export function cachedFile(
   model: string,
   kind: string,

@@ -85,10 +85,7 @@ export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'
   model(adapter?: string): LanguageModel;
 }
 
-/**
- * One process with one copy of the base for several adapters and the base itself.
- * @throws UserError if a directory holds no model that can be run, or no adapter for it
- */
+/** One process and copy of the base for several adapters and the base itself. @throws UserError if one can't run */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],

@@ -24,10 +24,7 @@ const mark = '.policyloop-pulled';
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
-/**
- * Downloads `ORG/NAME[@REVISION][:FILE.gguf]`; returns its directory or GGUF file in the cache.
- * @throws UserError if it can't be downloaded; the reason of `hooks.signal` when aborted
- */
+/** Downloads a model; returns its directory or GGUF file. @throws UserError, or the reason of an aborted signal */
 export async function pullModel(
   reference: string,
   env: Variables,
@@ -139,10 +136,7 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/**
- * A response of the hub about a repository; its ids become file names, so each must be a hash.
- * @throws UserError otherwise
- */
+/** Checks a response of the hub: its ids become file names, so each must be a hash. @throws UserError */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -1,7 +1,4 @@
-/**
- * Renders messages with the model's Jinja chat template, and keeps messages from posing as control tokens: a user may
- * write `<|im_end|>`, but it stays text.
- */
+/** Renders messages with the model's Jinja template; `<|im_end|>` in a message stays text, not a control token. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -44,11 +41,7 @@ export interface ChatTemplate {
   render(messages: readonly ChatMessage[]): string;
 }
 
-/**
- * The template of a model: `chat_template.jinja`, else `chat_template` of `tokenizer_config.json`. `variables` are
- * passed in addition to the messages.
- * @throws UserError if there is none or it can't be parsed
- */
+/** The template of a model; `variables` are passed to it. @throws UserError if there is none or it can't be parsed */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -131,10 +124,7 @@ const provided = new Map<string, Value>([
 
 const mostSeconds = 20;
 
-/**
- * Replaces the current date, so that a run gives the same prompt on any day: the date that Llama's templates fall back
- * to.
- */
+/** Replaces the current date, so that prompts don't change: the date that Llama's templates fall back to. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
     ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
@@ -206,10 +196,7 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/**
- * Unicode noncharacters, which no text contains: one breaks up control tokens spelled in a message, one marks those of
- * the template.
- */
+/** Noncharacters, which no text contains: to break up control tokens in messages, and to mark the template's own. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 

@@ -88,10 +88,7 @@ const addedTokenKind: Kinds[string] = {
   single_word: off,
 };
 
-/**
- * The tokenizer in settings that the library follows exactly.
- * @throws UserError naming the first unsupported setting
- */
+/** The tokenizer in settings that the library follows exactly. @throws UserError naming an unsupported one */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
@@ -201,10 +198,7 @@ function isKnownPattern(pattern: unknown): boolean {
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
 
-/**
- * How byte-level tokenizers split text before merging, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-
- * vocab.cpp).
- */
+/** How byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;

@@ -1,7 +1,4 @@
-/**
- * Converts a GGUF file's metadata to the keys of `config.json`, so that one reader understands both (llama.cpp: gguf-
- * py/gguf/constants.py, src/llama-model.cpp).
- */
+/** Converts GGUF metadata to the keys of `config.json` (llama.cpp: constants.py, src/llama-model.cpp). */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
 import { ggufFamilies } from './gguf-families.js';

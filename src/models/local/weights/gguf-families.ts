@@ -1,6 +1,4 @@
-/**
- * llama.cpp's architectures: module names, and keys of `config.json` (gguf-py/gguf/constants.py, tensor_mapping.py).
- */
+/** llama.cpp's architectures: module names and keys of `config.json` (gguf-py's constants.py, tensor_mapping.py). */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';

@@ -17,10 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/**
- * Work that rendering may take, in characters made; steps and list items count for more. Published templates need less
- * than a tenth for prompts of a million characters.
- */
+/** Most work of a rendering, in characters; steps and items count for more. Published templates need a tenth. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
