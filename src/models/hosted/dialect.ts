@@ -3,7 +3,7 @@ import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
-import { TryFailure } from './retry.js';
+import type { TryFailure } from './retry.js';
 
 /** Ways to request a format under `format: auto`, the strictest first. */
 const levels = ['json_schema', 'json_object', 'text'] as const;
@@ -87,10 +87,8 @@ export function adapt(
   config: OpenAIConfig,
   sent: Fields,
   before: Pick<Dialect, 'level' | 'hasBounds'>,
-  failure: unknown,
+  { kind, message }: TryFailure,
 ): boolean {
-  if (!(failure instanceof TryFailure)) return false;
-  const { kind, message } = failure;
   const isAuto = config.format === 'auto' && sent.response_format !== undefined;
   const chosen = chosenFields(config);
   const refused = ours.filter(

@@ -45,8 +45,20 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(access, env);
-  if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
-  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
+  const { apiKeyEnv } = access;
+  if (apiKey !== undefined && login !== undefined)
+    throw new UserError({
+      field: 'model.baseUrl',
+      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request can only use one`,
+      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the address`,
+    });
+  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
+    throw new UserError({
+      field: 'model.apiKeyEnv',
+      value: apiKeyEnv,
+      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
+      remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
+    });
   return {
     baseUrl,
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
@@ -124,23 +136,6 @@ export const noVariable = {
   message: 'this is no name of an environment variable',
   remedy: 'put the key into an environment variable, and give the name of that here',
 } as const;
-
-function noKey({ apiKeyEnv }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-    field: 'model.apiKeyEnv',
-    value: apiKeyEnv,
-    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
-  });
-}
-
-function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `${baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request has room for one of them`,
-    field: 'model.baseUrl',
-    remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or take the login out of the address`,
-  });
-}
 
 /** Values of headers that the client library takes from the environment, one `name: value` per line. */
 function customHeaders(env: CommandContext['env']): readonly string[] {

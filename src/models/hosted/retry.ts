@@ -89,69 +89,48 @@ const longestTimerMs = 2 ** 31 - 1;
 
 /** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
-  const end = new AbortController();
-  const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
-  const endWait = onAbort(call.signal, () => end.abort('aborted'));
+  const tries = new Tries(call);
+  const endWait = onAbort(call.signal, () => tries.abort());
   try {
-    return await new Tries(call, end.signal, deadline).run();
+    return await tries.run();
   } finally {
-    deadline.close();
+    tries.stopClock();
     endWait();
-  }
-}
-
-/** Ends a call after some time, not counting waits for a turn. */
-class Deadline {
-  readonly #end: () => void;
-  readonly #allowedMs: number;
-  #spentMs = 0;
-  #since: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(allowedMs: number, end: () => void) {
-    this.#allowedMs = Math.min(allowedMs, longestTimerMs);
-    this.#end = end;
-    this.#start();
-  }
-
-  get elapsedMs(): number {
-    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
-  }
-
-  /** @param wait is not counted */
-  async without(wait: () => Promise<void>): Promise<void> {
-    this.close();
-    try {
-      await wait();
-    } finally {
-      this.#start();
-    }
-  }
-
-  close(): void {
-    this.#spentMs = this.elapsedMs;
-    this.#since = undefined;
-    clearTimeout(this.#timer);
-  }
-
-  #start(): void {
-    this.#since = performance.now();
-    this.#timer = setTimeout(this.#end, Math.max(0, this.#allowedMs - this.#spentMs));
   }
 }
 
 /** The tries of one call, until its deadline or its caller ends them. */
 class Tries<T> {
   readonly #call: Call<T>;
-  readonly #end: AbortSignal;
-  readonly #deadline: Deadline;
+  readonly #controller = new AbortController();
+  readonly #end = this.#controller.signal;
   readonly #failures: TryFailure[] = [];
   #retries = 0;
+  /** Time until the clock last stopped. */
+  #spentMs = 0;
+  /** When the clock last started; undefined while it's stopped. */
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(call: Call<T>, end: AbortSignal, deadline: Deadline) {
+  constructor(call: Call<T>) {
     this.#call = call;
-    this.#end = end;
-    this.#deadline = deadline;
+    this.#startClock();
+  }
+
+  abort(): void {
+    this.#controller.abort('aborted');
+  }
+
+  stopClock(): void {
+    this.#spentMs = this.#elapsedMs;
+    this.#since = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #startClock(): void {
+    const leftMs = Math.min(1000 * this.#call.policy.timeoutSeconds, longestTimerMs) - this.#spentMs;
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.#controller.abort('timeout'), Math.max(0, leftMs));
   }
 
   async run(): Promise<Outcome<T>> {
@@ -179,11 +158,14 @@ class Tries<T> {
     if (rate === undefined) return;
     const { finish, onWait } = turns;
     const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
+    this.stopClock();
     try {
-      await this.#deadline.without(() => rate.turn({ signal, onWait }));
+      await rate.turn({ signal, onWait });
     } catch (error) {
       if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
       throw this.#error(failed.kind, `${failed.message} (stopped before another try had its turn)`);
+    } finally {
+      this.#startClock();
     }
   }
 
@@ -250,7 +232,7 @@ class Tries<T> {
   }
 
   get #elapsedMs(): number {
-    return this.#deadline.elapsedMs;
+    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
   }
 }
 
