@@ -155,7 +155,7 @@ export function retryAfter(headers: http.IncomingHttpHeaders): number | undefine
 }
 
 const networkProblems: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'the connection was dropped',
   EPIPE: 'the connection was dropped',
   ENOTFOUND: 'there is no such host',
@@ -243,7 +243,7 @@ export function describeBody(body: string): string {
   }
   return isDeeperThan(body, deepestJson)
     ? `lists and objects nested more than ${deepestJson} deep`
-    : `text that is no JSON: ${shorten(body)}`;
+    : `text that is not JSON: ${shorten(body)}`;
 }
 
 export const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);

@@ -21,7 +21,7 @@ export function readResponse(response: unknown): Response {
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
-    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 

@@ -218,7 +218,7 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)
     ? `get the model with \`ollama pull ${config.name}\``
-    : `${host.origin} seems to be no Ollama server: check model.host`;
+    : `${host.origin} does not seem to be an Ollama server: check model.host`;
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
@@ -241,7 +241,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
-      message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
+      message: config.host === undefined ? 'OLLAMA_HOST is not an address' : 'this is not an address',
       field: 'model.host',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),

@@ -90,7 +90,8 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
-      message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
+      message:
+        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'this is not a web address',
       field: 'model.baseUrl',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),
@@ -133,7 +134,7 @@ export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(n
 
 /** The problem of an invalid name, which is not shown because it may be a key. */
 export const noVariable = {
-  message: 'this is no name of an environment variable',
+  message: 'this is not the name of an environment variable',
   remedy: 'put the key into an environment variable, and give the name of that here',
 } as const;
 

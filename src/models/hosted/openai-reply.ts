@@ -84,7 +84,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     'malformed',
-    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 

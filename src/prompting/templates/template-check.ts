@@ -138,7 +138,7 @@ function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: 
     yield at(place, path, { message: `${name} is a variable and a helper`, remedy: 'rename the helper' });
   if (hash !== undefined) yield at(place, path, { message: `${name} takes no named arguments` });
   const takesNone = typeof place.helpers.get(name) !== 'function';
-  if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is no function` });
+  if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is not a function` });
   for (const param of params) {
     if (isPath(param)) yield* resolve(param, place);
     else if (param.type === 'SubExpression') {

@@ -192,7 +192,8 @@ function readFamily(
     file,
     field: family === undefined ? 'model_type' : 'architectures',
     value: family === undefined ? (type ?? null) : classes,
-    message: family === undefined ? 'this architecture is not supported' : 'this is no causal language model',
+    message:
+      family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
     alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });

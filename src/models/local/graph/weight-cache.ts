@@ -70,7 +70,7 @@ function writableFolder(folders: readonly string[]): string {
   }
   throw new UserError({
     field: 'model.quantization',
-    message: `there is no folder for the quantised weights (${messageOf(failure)})`,
+    message: `no folder can be made for the quantised weights (${messageOf(failure)})`,
     alternatives: folders,
     remedy: 'make one of these folders writable',
   });

@@ -39,7 +39,7 @@ export function withoutScheme(model: string): string {
     value: model,
     message: model.startsWith('ollama:')
       ? 'Ollama keeps its models itself'
-      : 'this is no model of Hugging Face',
+      : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
     ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
   });

@@ -145,7 +145,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       throw new UserError({
         file: directory,
         field: 'tokenizer.chat_template',
-        message: `this is no text of at most ${largestTemplate} characters`,
+        message: `this is not a text of at most ${largestTemplate} characters`,
       });
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }

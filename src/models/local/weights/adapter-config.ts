@@ -215,7 +215,7 @@ function matching(
     return withinTime(most.seconds, () => modules.filter((module) => whole.test(module)));
   } catch (error) {
     if (error instanceof TimeLimitError) return refuse('it takes too long to be matched');
-    if (error instanceof SyntaxError) return refuse('it is no pattern that can be read here');
+    if (error instanceof SyntaxError) return refuse('this pattern can’t be read here');
     throw error;
   }
 }

@@ -110,7 +110,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message:
-        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
+        given === undefined ? 'is missing' : 'is not a single number, and layers that differ can’t be run',
       remedy: 'take another file of this model',
     });
   };

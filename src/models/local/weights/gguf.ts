@@ -33,7 +33,7 @@ export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
   const stat = statSync(file);
-  if (!stat.isFile()) throw broken(file, 'it is no regular file');
+  if (!stat.isFile()) throw broken(file, 'it is not a regular file');
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
   const known = opened.get(key);
   if (known !== undefined) return known;
@@ -274,7 +274,7 @@ const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is no complete GGUF file: ${what}`,
+    message: `this is not a complete GGUF file: ${what}`,
     remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
   });
 }

@@ -85,7 +85,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   }
   if (typeof header === 'object' && header !== null && !Array.isArray(header))
     return header as Record<string, unknown>;
-  throw broken(file, 'its header is no table of tensors');
+  throw broken(file, 'its header is not a table of tensors');
 }
 
 /** Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights. */
@@ -212,7 +212,7 @@ export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is no complete safetensors file: ${what}`,
+    message: `this is not a complete safetensors file: ${what}`,
     remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
   });
 }

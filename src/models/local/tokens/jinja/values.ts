@@ -89,7 +89,7 @@ export function textOf(value: Value): string {
 
 export function whole(value: number): number {
   if (Number.isSafeInteger(value)) return value + 0;
-  return unsupported(`the number ${value}, which is no whole number below 2^53`);
+  return unsupported(`the number ${value}, which is not a whole number below 2^53`);
 }
 
 const isNumeric = (value: Value): value is number | boolean =>
