@@ -1,7 +1,7 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
 import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
-import { handInLearning } from './experiment/learning/learner.js';
+import { handInLearning } from './experiment/learner.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
 handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);

@@ -5,9 +5,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../../src/base/context.js';
 import { plainName } from '../../src/storage/files.js';
-import type { FolderFacts } from '../elsewhere/instructions.js';
-import type { TokenCheck } from '../elsewhere/trl-rows.js';
-import type { TrlTrainer } from '../elsewhere/trl-settings.js';
+import type { FolderFacts } from '../handoff/texts.js';
+import type { TokenCheck } from '../handoff/trl-rows.js';
+import type { TrlTrainer } from '../handoff/trl-settings.js';
 
 export const options = (y: Argv) =>
   y
@@ -90,7 +90,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const nodes = requireCount('--nodes', args.nodes, 1);
   const perDevice = requireCount('--per-device', args.perDevice, 1);
   const seeds = requireCount('--seeds', args.seeds, 1);
-  const { exportFolder } = await import('../elsewhere/export-folder.js');
+  const { exportFolder } = await import('../handoff/export-folder.js');
   const { loadTrainConfig } = await import('../train/train-config.js');
   const config = loadTrainConfig(args.config, args.overrides, context.cwd);
   const out = resolve(context.cwd, args.out);

@@ -4,8 +4,8 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
-import type { Imported } from '../elsewhere/import-adapter.js';
-import type { TrlOutcome } from '../elsewhere/outcome.js';
+import type { Imported } from '../handoff/import-adapter.js';
+import type { TrlOutcome } from '../handoff/trained-directory.js';
 
 export const options = (y: Argv) =>
   y
@@ -42,8 +42,8 @@ export interface Output {
 export const finishing = 'stopping';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { importTrained } = await import('../elsewhere/import-adapter.js');
-  const { findTrained } = await import('../elsewhere/trained-directory.js');
+  const { importTrained } = await import('../handoff/import-adapter.js');
+  const { findTrained } = await import('../handoff/trained-directory.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');
   const signal = context.stop.finish;
   let imported: Imported;

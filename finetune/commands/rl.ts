@@ -1,16 +1,12 @@
-/**
- * `policyloop finetune rl <config>`: reinforcement learning with live progress, a log of metrics, and a clean
- * stop on Ctrl-C.
- */
+/** `policyloop finetune rl <config>`: reinforcement learning. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
+import type { RlMetric } from '../rl/events.js';
 import type { Forecast } from '../rl/forecast.js';
-import type { NumericForecast } from '../rl/numeric/forecast-numeric.js';
-import type { NumericSummary } from '../rl/numeric/numeric.js';
-import type { NumericMetric } from '../rl/numeric/numeric-record.js';
+import type { NumericForecast, NumericSummary } from '../rl/numeric/numeric.js';
+import type { NumericMetric } from '../rl/numeric/train-numeric.js';
 import type { RlSummary } from '../rl/rl.js';
-import type { RlMetric } from '../rl/rl-record.js';
 import type { HandedTraining } from '../train/on-slurm.js';
 
 export const options = (y: Argv) =>
@@ -48,10 +44,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/**
- * Metrics as they are measured, then the result of the language model or numeric policy; with `--dry-run`,
- * the forecast.
- */
+/** Metrics as they are measured, then the result; with `--dry-run`, the forecast. */
 export type Output =
   | RlMetric
   | RlSummary
@@ -67,7 +60,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.slurm !== true) return learn(args, context);
   const { trainOnSlurm, withoutSlurm } = await import('../train/on-slurm.js');
   const { isNumericConfig, loadNumericConfig } = await import('../rl/numeric/numeric-config.js');
-  const { loadLearningConfig } = await import('../rl/learning-config.js');
+  const { loadLearningConfig } = await import('../rl/rl-config.js');
   const overrides = withoutSlurm(args.overrides);
   const isNumeric = isNumericConfig(args.config, overrides, context.cwd);
   const { output } = (isNumeric ? loadNumericConfig : loadLearningConfig)(

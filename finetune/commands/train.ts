@@ -1,10 +1,10 @@
-/** `policyloop finetune train <config>`: training with live progress, a log of metrics, and a clean stop on Ctrl-C. */
+/** `policyloop finetune train <config>`: supervised training. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
-import type { Metric } from '../train/metrics.js';
 import type { HandedTraining } from '../train/on-slurm.js';
 import type { TrainingSummary } from '../train/train.js';
+import type { Metric } from '../train/trainer.js';
 
 export const options = (y: Argv) =>
   y

@@ -9,15 +9,11 @@ import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
+import type { RowFormat } from './export-rows.js';
+import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
-import { writeParquet } from './parquet.js';
-import type { RowFormat } from './row-formats.js';
 
-/**
- * Files of a dataset directory. Rows are JSON Lines or Parquet. Lineage files exist only if the rows can't
- * store lineage themselves.
- */
+/** Lineage files exist only if the rows can't store lineage themselves. */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
@@ -43,7 +39,7 @@ export function requireNewDirectory(path: string): void {
 }
 
 /**
- * Writes a dataset and returns its manifest. The directory appears only when it is complete.
+ * The directory appears only when it is complete.
  * @throws UserError if the directory is in use, or the format doesn't suit the recipe
  */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {

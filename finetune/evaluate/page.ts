@@ -1,5 +1,4 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
-
 import { verdictRule } from '../../src/comparison/words.js';
 import { type Html, html } from '../../src/format/html.js';
 import {
@@ -9,28 +8,40 @@ import {
   formatNumber,
   formatReturn,
   formatShare,
+  formatSigned,
   type NumberFormat,
   plural,
   signed,
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
-import { armCurves } from '../../src/report/charts/arm-curves.js';
+import { armClass, armCurves } from '../../src/report/charts/arm-curves.js';
+import { linearScale, percent, type Scale } from '../../src/report/charts/plot.js';
 import { relativeLink } from '../../src/report/group-report.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
-import { cautions, conclusions } from './conclusion.js';
+import { largest } from '../../src/statistics/descriptive.js';
+import type { PairedComparison } from '../../src/statistics/paired.js';
 import {
   type ArmComparison,
   type ArmSummaries,
   type EvaluatedRun,
   type Evaluation,
   type ExperimentResult,
+  type GroupResult,
+  type Metric,
+  metrics,
+  type RunFigures,
   testedIn,
 } from './evaluation.js';
-import { type Metric, metrics, type RunFigures } from './figures.js';
-import { differencePlot } from './plot.js';
-import { comparedIn, differenceColumns, experimentTitle } from './tables.js';
+import {
+  cautions,
+  comparedIn,
+  conclusions,
+  differenceColumns,
+  experimentTitle,
+  onReturns,
+} from './tables.js';
 
 export function renderEvaluationPage(evaluation: Evaluation): string {
   const { arms, experiments, groups, policyloop } = evaluation;
@@ -238,3 +249,55 @@ function reading({ seeds, experiments }: Evaluation): Html {
 
 const ends = (interval: Interval | null, format: NumberFormat) =>
   interval === null ? 'no interval' : formatInterval(interval, format);
+
+interface Mark {
+  readonly name: string;
+  readonly difference: number;
+  readonly interval: readonly [number, number];
+  readonly pairs: number;
+}
+
+/** Forest plot of tuned − base in normalized returns with 95 % intervals, one row each so the names fit. */
+function differencePlot(
+  experiments: readonly ExperimentResult[],
+  groups: readonly GroupResult[],
+): Html | undefined {
+  const own = experiments.flatMap(({ name, range, comparisons }) =>
+    markOf(name, onReturns(comparisons), range === null ? 0 : range[1] - range[0]),
+  );
+  const marks = [
+    ...own,
+    ...groups.flatMap(({ group, comparisons }) => markOf(group, onReturns(comparisons), 1)),
+  ];
+  if (marks.length === 0) return undefined;
+  const reach = Math.min(
+    1,
+    marks.reduce((most, { interval }) => largest([most, ...interval.map(Math.abs)]), 0.05),
+  );
+  const x = linearScale([-reach, reach], [0, 1], { ticks: 4, nice: true });
+  return html`<figure>
+<p class="y-title">Tuned − base, normalised return</p>
+<ul class="forest" role="list">${marks.map((mark, i) => row(mark, x, i >= own.length))}
+<li class="axis" aria-hidden="true"><svg width="100%" height="20">${x.ticks.map(
+    (tick) => html`<text x="${percent(x.at(tick))}" y="14">${formatNumber(tick)}</text>`,
+  )}</svg></li></ul>
+<figcaption>Right of the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</figcaption>
+</figure>`;
+}
+
+function markOf(name: string, comparison: PairedComparison | null, range: number): Mark[] {
+  if (comparison?.interval == null || !(range > 0)) return [];
+  const { difference, interval, pairs } = comparison;
+  return [
+    { name, difference: difference / range, interval: [interval[0] / range, interval[1] / range], pairs },
+  ];
+}
+
+function row({ name, difference, interval, pairs }: Mark, x: Scale, isGroup: boolean): Html {
+  const [low, high] = interval.map((end) => percent(x.at(end)));
+  const zero = percent(x.at(0));
+  return html`<li><span class="name">${name}</span>
+<svg width="100%" height="24" aria-hidden="true"><g class="target"><line x1="${zero}" x2="${zero}" y1="0" y2="24"/></g><g class="arm-mark ${armClass(isGroup ? 4 : 1)}"><line x1="${low}" x2="${high}" y1="12" y2="12"/><circle cx="${percent(x.at(difference))}" cy="12" r="${isGroup ? 6 : 4.5}"/></g></svg>
+<span class="figures"><b>${formatSigned(difference)}</b> <span class="muted">${formatInterval(interval, formatSigned)}, ${plural(pairs, 'pair')}</span></span></li>
+`;
+}

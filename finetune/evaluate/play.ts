@@ -1,25 +1,25 @@
 /** Plays an evaluation and reports the results. */
+
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { isHandedOver, tellProgress } from '../../src/studies/handed-over.js';
-import { studyOnSlurm } from '../../src/studies/on-slurm.js';
-import type { PlayArguments } from '../../src/studies/plan.js';
-import { playPlan } from '../../src/studies/play.js';
-import { openArms, trainedOn } from './arms.js';
-import { type Conclusion, cautions, conclusions } from './conclusion.js';
+import type { PlanPlace, PlayArguments } from '../../src/studies/plan.js';
+import { isHandedOver, playPlan, tellProgress } from '../../src/studies/play.js';
+import { studyOnSlurm } from '../../src/studies/slurm.js';
+import { planStudy, type StudyPlan } from '../../src/studies/study.js';
+import { type Arm, openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
-import type { EvaluatedRun, Evaluation } from './evaluation.js';
-import { type RunFigures, readFigures } from './figures.js';
+import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { renderEvaluationPage } from './page.js';
-import { defaultName, type EvaluationPlan, evaluationPlace, planEvaluation } from './plan.js';
-import { evaluationTables } from './tables.js';
+import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlayArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
@@ -36,9 +36,7 @@ interface EvaluationRequest extends PlayArguments {
   /** Directory of the evaluation. Default: one in `runsDir` named after the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Play the runs on Slurm. */
   readonly slurm?: boolean | undefined;
-  /** Open the page in a browser at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -92,7 +90,6 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
   }
 }
 
-/** Reads a run's figures; those of complete runs are cached. */
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
   const figures = read.get(path) ?? readFigures(path);
@@ -133,4 +130,62 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
   const ids = list.split(',').map((id) => id.trim());
   for (const id of ids) await makeEnvironment(id, {});
   return ids;
+}
+
+type EvaluationPlan = StudyPlan<Arm>;
+
+/**
+ * @param overrides for all arms; model overrides apply only to language models
+ * @param seed first root seed (default: the first config's)
+ * @throws UserError if a config is unusable, or an override would invalidate the comparison
+ */
+function planEvaluation(request: {
+  readonly arms: readonly Arm[];
+  readonly files: readonly string[];
+  readonly overrides: readonly string[];
+  readonly seed: number | undefined;
+  readonly repeats: number;
+  readonly cwd: string;
+}): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
+  return planStudy({ kind: 'evaluation', ...request, field: '--configs', reserved });
+}
+
+const namedArms = 'the arms are named by --base and --tuned';
+
+const reserved: Readonly<Record<string, string>> = {
+  model: namedArms,
+  'model.provider': namedArms,
+  'model.path': namedArms,
+  'model.adapter': namedArms,
+  'model.name': namedArms,
+  environment: 'the configs say it; name others by --configs',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+};
+
+/** Hash of everything that affects the results except the number of repeats. */
+function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
+  const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
+
+/** `record` throws a UserError if the directory has a different evaluation; more repeats may be added. */
+function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
+  const hash = planHash(plan);
+  const record = (written: unknown) => {
+    if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
+      throw new UserError({
+        field: '--out',
+        message:
+          'holds an evaluation of other models, configs, overrides or seeds (or the weights were changed)',
+        value: directory,
+        remedy: 'name another directory, or none: each evaluation then has its own',
+      });
+    }
+    const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
+    return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+  };
+  return { directory, record };
 }

@@ -15,16 +15,15 @@ import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter, type TrainingSession } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
-import { policyObjective } from '../train/objectives/policy-objective.js';
+import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask } from './agent-task.js';
-import type { Sampler } from './learning/reply.js';
+import type { RlTask, Sampler } from './learning/episode.js';
 import { openObjective } from './learning/sessions.js';
-import type { RlTask } from './learning/task.js';
-import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
+import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
 import { openSampler } from './sampler.js';
 
 /** What can be determined before loading anything large. */
@@ -35,7 +34,6 @@ export interface PlannedLearning {
   readonly objective: PolicyObjective;
   readonly checkpoint: string;
   readonly threads: number;
-  /** Environment variables, for environments outside this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -56,7 +54,6 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
-/** The parts that don't depend on the task. */
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
   readonly trainable: Trainable;
   close(): Promise<void>;
@@ -150,7 +147,6 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
   };
 }
 
-/** True if sampling masks tokens that can't lead to a valid answer. */
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
@@ -195,10 +191,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/**
- * What identifies a training run: the settings that affect learning, and content hashes of the model and the
- * user's modules.
- */
+/** The settings that affect learning, and hashes of the model and the user's modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

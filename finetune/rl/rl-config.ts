@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
+import { isAbsolute } from '../../src/config/learning/reward.js';
 import { environmentSchema } from '../../src/environments/settings.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
-import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
+import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
+import { mean, sum } from '../../src/statistics/descriptive.js';
+import { servedAs } from '../train/method.js';
 import { readTrainingConfig } from '../train/train-config.js';
-import { assignments } from './assignment.js';
+import { assignments } from './credit.js';
 import { learningSettings } from './learning/settings.js';
+import {
+  heldOutRuns,
+  isProposerConfig,
+  loadProposerConfig,
+  type ProposerConfig,
+} from './proposer/proposer-config.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -131,11 +141,7 @@ export const rlKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
-/**
- * Reads a reinforcement learning config by path or by the name of a bundled one; resolves paths as in other
- * training configs.
- * @throws UserError that lists every problem with its location, value, alternatives and remedy
- */
+/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
 export function loadRlConfig(
   file: string,
   overrides: readonly string[] = [],
@@ -149,4 +155,74 @@ export function loadRlConfig(
     environment: typeof environment === 'string' ? { id: environment, options: {} } : environment,
     model: modelDirectory(config.model, undefined, 'model'),
   };
+}
+
+export type LearningConfig = RlConfig | ProposerConfig;
+
+export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
+
+export function loadLearningConfig(...given: Parameters<typeof loadRlConfig>): LearningConfig {
+  const [file, , cwd = ''] = given;
+  return isProposerConfig(file, cwd) ? loadProposerConfig(...given) : loadRlConfig(...given);
+}
+
+export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
+  isProposer(config) ? config.answers : config.agent;
+
+/** Number of episodes in an evaluation (for proposers, of runs). */
+export const evaluationSize = (config: LearningConfig): number =>
+  isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
+
+/** `most` replies per episode; `evaluated` episodes per evaluated unit: 1, or a proposer's iterations per run. */
+export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
+  if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
+  return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
+}
+
+/** Ids of the environments to learn in, and the share of the training that each gets. */
+export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
+  if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
+  const shares = new Map<string, number>();
+  const total = sum(config.tasks.map(({ weight }) => weight));
+  for (const { environment = config.experiment.environment, weight } of config.tasks) {
+    const id = String(isMapping(environment) ? environment.id : environment);
+    shares.set(id, (shares.get(id) ?? 0) + weight / total);
+  }
+  return shares;
+}
+
+export function placeOf(config: LearningConfig): string {
+  const ids = [...environmentsOf(config).keys()];
+  return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
+}
+
+/** Command-line words that use the result with the settings of the training. */
+export function usedAs(config: LearningConfig, model: string, result: string): string {
+  const words = ['model.provider=local', servedAs(config.method, model, result)];
+  if (!isProposer(config)) {
+    const { act, history, maxTokens, prompts } = config.agent;
+    if (prompts !== undefined) words.push(shellWord(`policy.prompts=${prompts}`));
+    words.push(`policy.act=${act}`, `policy.history=${history}`, `model.maxTokens=${maxTokens}`);
+  }
+  return words.join(' ');
+}
+
+export function wordsOf(config: LearningConfig) {
+  if (!isProposer(config))
+    return {
+      measured: 'mean return',
+      counted: 'held-out episode',
+      played: 'episodes',
+      sampled: 'Mean return of the episodes',
+      spread: 'Spread of the returns in groups',
+      valid: 'Replies that name an action',
+    } as const;
+  return {
+    measured: isAbsolute(config.reward) ? 'mean reward' : 'share of searches beaten',
+    counted: 'held-out run',
+    played: 'answers',
+    sampled: 'Mean reward of the candidates',
+    spread: 'Spread of the rewards in groups',
+    valid: 'Replies that can be read',
+  } as const;
 }

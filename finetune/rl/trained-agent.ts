@@ -10,8 +10,8 @@ import { parseSettings } from '../../src/settings/settings.js';
 import type { TrainingState } from '../engine/checkpoint.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
+import type { SampledReply } from './learning/episode.js';
 import { type Episode, episodeOf } from './learning/episode.js';
-import type { SampledReply } from './learning/reply.js';
 import { freshState, learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 

@@ -1,6 +1,6 @@
 /**
  * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
- * measured peaks (docs/log.md); estimates are within 20 % of them.
+ * measured peaks (docs/log); estimates are within 20 % of them.
  */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -11,7 +11,7 @@ import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
+import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packing.js';
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {
@@ -23,12 +23,9 @@ export interface MemoryEstimate {
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
-  /** Node.js and the runtime. */
   readonly overhead: number;
   readonly total: number;
-  /** The batch that needs the most memory. */
   readonly batch: BatchSize;
-  /** How to reduce memory, starting with the largest part. */
   readonly remedy: string;
 }
 
@@ -83,7 +80,6 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
 }
 
-/** Sizes of all batches in the first epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {

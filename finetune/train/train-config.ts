@@ -1,19 +1,53 @@
-/** The schema of a training config, and its loader. */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
+import { loraShape, sampledLora } from '../../src/config/learning/adapt.js';
 import {
   deviceSchema,
   ignoreKeysSchema,
   isPackaged,
   modelDirectory,
 } from '../../src/models/local/settings.js';
+import { quantizations } from '../../src/models/local/weights/quantization.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
 import { packings } from './packing.js';
-import { trainingMethod } from './settings/method-settings.js';
+
+const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
+  z.strictObject({
+    kind: z.literal('lora').describe('Train a low-rank adapter'),
+    ...loraShape(defaults),
+    quantization: z
+      .enum(quantizations)
+      .exclude(['float32', 'float16'])
+      .default('none')
+      .describe('Bits of the frozen weights (QLoRA): less memory. Serve with the same `model.quantization`'),
+    compute: z
+      .enum(['float32', 'int8'])
+      .default('float32')
+      .describe(
+        'What products with frozen weights are computed in, on the processor: int8 takes about half the time of long texts; its rounding changes gradients about as much as QLoRA does',
+      ),
+  });
+
+const wholeModel = [
+  z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
+] as const;
+
+const trainingMethod = z.discriminatedUnion('kind', [
+  loraSettings({ rank: 8, alpha: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'] }).extend({
+    dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
+  }),
+  ...wholeModel,
+]);
+
+/** Methods of reinforcement learning. Without dropout, because the trained policy must equal the one that sampled. */
+export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
+
+export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -122,10 +156,7 @@ const settings = z.strictObject({
     .describe('Processor threads (default: the physical cores that are free at the start)'),
 });
 
-/**
- * Schema of a training config. Muon is refused for adapters: it equalizes the singular values of an update,
- * which isn't useful for low-rank factors.
- */
+/** Muon equalizes the singular values of an update, which isn't useful for low-rank factors. */
 export const trainConfigSchema = settings
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
@@ -155,10 +186,7 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
 };
 
 /**
- * Reads a training config by path or by the name of a bundled one. Makes relative paths absolute: paths in the file are
- * relative to the file, paths in overrides to the working directory, and `package:…` paths to the package.
- * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
- * @param cwd working directory (default: the process's)
+ * Paths in the file are relative to it, paths in overrides to `cwd`, and `package:…` paths to the package.
  * @param note called for each field of the file that an override removed
  * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
@@ -172,10 +200,7 @@ export function loadTrainConfig(
   return { ...config, model: modelDirectory(config.model, undefined, 'model') };
 }
 
-/**
- * Reads the config of any kind of training; see `loadTrainConfig`.
- * @throws UserError like `loadTrainConfig`, and if the output is inside the package
- */
+/** @throws UserError like `loadTrainConfig`, and if the output is inside the package */
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
   ...given: Parameters<typeof readTrainingSettings<T>>
 ): T & { readonly output: string } {

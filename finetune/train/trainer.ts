@@ -18,12 +18,24 @@ import {
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
-import { type Learned, learned } from './learned.js';
-import { planEpoch, stepsPerEpoch, unitsOf, usableExamples, validationParts } from './order.js';
-import { layOut, type Part } from './packing.js';
-import type { ControlledTraining } from './steering.js';
+import {
+  layOut,
+  type Part,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+  usableExamples,
+  validationParts,
+} from './packing.js';
+import type { ControlledTraining, Timed } from './record.js';
+import {
+  type Learned,
+  learned,
+  type TrainingRun,
+  type TrainingSettings,
+  trainingIdentity,
+} from './supervised.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
-import { type TrainingRun, type TrainingSettings, trainingIdentity } from './training-run.js';
 import { lossAndGradients, readParts, update } from './training-step.js';
 
 /** The usable part of a split: examples with a weight and an answer. */
@@ -61,6 +73,9 @@ export type TrainingEvent =
   | ({ readonly kind: 'alarm'; readonly step: number } & TrainingAlarm)
   | ControlledTraining;
 
+export type Metric = Timed<TrainingEvent>;
+export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly kind: Kind }>;
+
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
@@ -79,10 +94,7 @@ export interface TrainingOutcome {
   readonly best: StepLoss | undefined;
 }
 
-/**
- * @throws UserError if there is nothing to learn from, an example exceeds the context, the loss is no longer
- *   finite, or the checkpoint belongs to another training run
- */
+/** @throws UserError if nothing can be learned, the loss is no longer finite, or the checkpoint is another run's */
 export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
   const training = usableExamples(run.training, run.config, 'training');
   const validation =
@@ -145,7 +157,6 @@ interface Training {
   readonly totalSteps: number;
   readonly state: TrainingState;
   readonly sessions: Sessions;
-  /** Writes a checkpoint. */
   readonly keep: () => void;
 }
 
@@ -213,7 +224,6 @@ const nothingToFinish = (checkpoint: string) =>
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 
-/** True if early stopping applies. */
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
@@ -225,7 +235,7 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-/** @throws FailedWork where something is no finite number */
+/** @throws FailedWork if any of the values isn't finite */
 export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);

@@ -2,7 +2,7 @@
  * A language head of its own for the tiny improver, that tells better which kind of token is due. The likelihood that it
  * was trained for is nearly all about which value comes next: what is left for tokens of other kinds, a thousandth in
  * all, costs nothing there, but ruins one answer in thirty. Sampling at a lower temperature would mend that, and
- * narrow the values, too: the search suffers (docs/log.md).
+ * narrow the values, too: the search suffers (docs/log).
  */
 
 import { endOfAnswer, readConversations, renderExample } from '../../finetune/dataset/read-dataset.js';

@@ -1,5 +1,4 @@
 /** Composition root: turns a config into an experiment. */
-
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
@@ -25,12 +24,11 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic/parts.js';
-import { openDemonstrations } from './demonstrations/open-demonstrations.js';
-import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
+import type { CriticAssembly } from './critic-parts.js';
+import { openDemonstrations } from './demonstrations.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer/proposer.js';
-import { withSampling } from './proposer/run-defaults.js';
+import { languageModelIn, withSampling } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {

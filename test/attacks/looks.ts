@@ -1,7 +1,7 @@
 /** Every way to look at what lies in a directory of runs: commands, pages of the view, and tools of MCP that read. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { messageOf } from '../../src/base/errors.js';
 import { loadTool, namedCommand } from '../../src/commands.js';
 import { answered } from '../../src/mcp/serve-mcp.js';
@@ -64,7 +64,7 @@ function commandLooks(cwd: string, names: readonly string[]): readonly Look[] {
       return { text: [...printed, ...noted, ...written, messageOf(error ?? '')].join('\n'), error };
     },
   });
-  if (namedCommand(['show']) === undefined) throw new Error('there is no command show');
+  if (namedCommand(['show'])?.command === undefined) throw new Error('there is no command show');
   const json = [true, false].map((one) => ({ json: one }));
   return [
     ...json.map((form) => command('list', form)),

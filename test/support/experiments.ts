@@ -4,7 +4,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { type Assembly, assemble } from '../../src/experiment/assemble.js';
-import type { Proposer } from '../../src/experiment/proposer/proposer.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
 import type { LanguageModel } from '../../src/models/language-model.js';
 import { formatValue } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';

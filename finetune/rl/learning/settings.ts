@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { advantageScales, objectiveSchema } from '../../../src/config/learning/objective.js';
 import { deviceSchema, ignoreKeysSchema } from '../../../src/models/local/settings.js';
 import { schedules } from '../../engine/optimisers.js';
-import { rlMethod } from '../../train/settings/method-settings.js';
+import { rlMethod } from '../../train/train-config.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 

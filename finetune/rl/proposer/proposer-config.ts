@@ -5,23 +5,26 @@ import { type Config, modulesOf } from '../../../src/config/config.js';
 import { openConfig } from '../../../src/config/file.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { deriveSeeds } from '../../../src/random/generator.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
 import {
+  type Collection,
   collectionKind,
+  type Layer,
   layerProblems,
   layerSchema,
+  layersOf,
   locatedIn,
   type Reserved,
   tasksSchema,
   withLayers,
 } from '../../../src/studies/collection/collection-config.js';
-import { checkCollection } from '../../../src/studies/collection/collection-plan.js';
+import { checkCollection, configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
 import { readTrainingSettings } from '../../train/train-config.js';
 import { learningSettings } from '../learning/settings.js';
-import { runPlans } from './run-plans.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
@@ -61,7 +64,7 @@ const proposerSettings = learningSettings.extend({
     .prefault({})
     .describe('What the best weights are chosen by'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches that play the held-out runs, too, with the same number of episodes'),
 });
@@ -136,19 +139,12 @@ export type ProposerConfig = Omit<Written, 'heldOut'> & {
   readonly heldOut: Written['tasks'];
 };
 
-/**
- * True if a reinforcement learning config trains a proposer.
- * @throws UserError if the config doesn't exist
- */
 export function isProposerConfig(file: string, cwd: string): boolean {
   const { content } = openConfig('rl', file, { cwd });
   return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
 }
 
-/**
- * Reads the config for training a proposer; resolves paths as in other training configs.
- * @throws UserError that lists every problem with its location, value, alternatives and remedy
- */
+/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
 export function loadProposerConfig(
   file: string,
   overrides: readonly string[] = [],
@@ -215,3 +211,48 @@ export function modulePaths(config: ProposerConfig): readonly string[] {
   const ofRewards = termsOf(config.reward).flatMap((term) => (term.kind === 'module' ? [term.path] : []));
   return [...new Set([...ofRuns, ...ofRewards])];
 }
+
+interface RunSettings {
+  readonly experiment: Layer;
+  readonly tasks: Tasks;
+  readonly heldOut: Tasks;
+  readonly model: string;
+  readonly seed: number;
+  readonly evaluation: { readonly runs: number };
+}
+
+type Tasks = z.output<typeof tasksSchema>;
+
+interface RunPlans {
+  readonly training: Collection;
+  readonly heldOut: Collection;
+}
+
+/** First spawn keys below the seed. */
+const streams = { training: 20, heldOut: 21 } as const;
+
+/** @param locate adds the location in the file to problems with a run's config */
+export function runPlans(
+  { experiment, heldOut, model, seed, tasks }: RunSettings,
+  locate: (error: UserError, list: 'tasks' | 'heldOut', task: number) => UserError = (error) => error,
+): RunPlans {
+  const plan = (list: 'tasks' | 'heldOut', layers: Tasks, stream: number): Collection => ({
+    output: '',
+    runs: 1,
+    seed: deriveSeeds(seed, [stream], 1)[0]!,
+    experiment,
+    tasks: layersOf(layers),
+    proposers: [{ weight: 1, layer: { model: { provider: 'local', path: model } } }],
+    locate: (error, task) => locate(error, list, task),
+  });
+  return {
+    training: plan('tasks', tasks, streams.training),
+    heldOut: plan('heldOut', heldOut, streams.heldOut),
+  };
+}
+
+export const configOf = (plan: Collection, number: number): Config =>
+  configOfRun(plan, drawRun(plan, number));
+
+export const heldOutRuns = (config: RunSettings): readonly Config[] =>
+  Array.from({ length: config.evaluation.runs }, (_, number) => configOf(runPlans(config).heldOut, number));

@@ -9,8 +9,6 @@ import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 import type { ParameterShape } from '../../engine/trainable.js';
-import { importanceWeights } from './importance.js';
-import { likelihood } from './likelihood.js';
 import {
   type PolicyContext,
   type PolicyObjective,
@@ -19,7 +17,15 @@ import {
   type Sampled,
   tokenMean,
 } from './sampled.js';
-import { arithmetic, clippedSurrogate, oldLogp, ratioTo, weightedLoss } from './terms.js';
+import {
+  arithmetic,
+  clippedSurrogate,
+  importanceWeights,
+  likelihood,
+  oldLogp,
+  ratioTo,
+  weightedLoss,
+} from './terms.js';
 
 /** Names of the value head's parameters, which are initialized to 0. */
 const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;

@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import { type Example, type Imitation, proposalRecipes } from '../../../finetune/dataset/example.js';
 import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
-import { playAgain } from '../../../finetune/dataset/play-again.js';
 import {
   advantageWeights,
   bestOfGroup,
   improvement,
+  playAgain,
   preference,
   toPlayAgain,
   weighted,

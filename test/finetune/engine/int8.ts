@@ -1,4 +1,4 @@
-import { requireInt8 } from '../../../finetune/engine/require-int8.js';
+import { requireInt8 } from '../../../finetune/engine/training-session.js';
 
 /** Whether this processor has exact products of 8-bit numbers, which trainings with `method.compute: int8` need. */
 export const hasInt8 = await requireInt8('cpu').then(

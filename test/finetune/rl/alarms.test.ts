@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { AlarmWatch } from '../../../finetune/rl/alarms.js';
 import type { OpenedLearning } from '../../../finetune/rl/assemble.js';
 import type { RlAlarm, RlEvent } from '../../../finetune/rl/events.js';
+import { AlarmWatch } from '../../../finetune/rl/events.js';
 import type { Episode } from '../../../finetune/rl/learning/episode.js';
 import type { OnlineHooks } from '../../../finetune/rl/online.js';
 import { learnt, tinyConfig } from './tiny-learning.js';

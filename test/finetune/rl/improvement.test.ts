@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ImprovementSettings, improve, type Sessions } from '../../../finetune/rl/improvement.js';
 import { freshState } from '../../../finetune/rl/online.js';
-import { policyObjective } from '../../../finetune/train/objectives/policy-objective.js';
+import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../src/config/learning/objective.js';
 

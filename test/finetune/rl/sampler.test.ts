@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
-import { episodeOf, type SampledSequence } from '../../../finetune/rl/learning/episode.js';
-import { wasChosen } from '../../../finetune/rl/learning/reply.js';
+import { episodeOf, type SampledSequence, wasChosen } from '../../../finetune/rl/learning/episode.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';

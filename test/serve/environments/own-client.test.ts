@@ -82,6 +82,6 @@ describe('agents', () => {
 
 it('a text that is not there is told by its field', async () => {
   const remote = await through('CartPole-v1', { observation: { text: true }, action: { n: 2 } });
-  await expect(remote.batches[0]!.reset([1])).rejects.toThrow(/field text holds no text.*fields chooses/);
+  await expect(remote.batches[0]!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
   await remote.close();
 });

@@ -3,10 +3,9 @@
  * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
  */
 
-import { dot, plus } from '../../../../src/search/vectors.js';
-import type { Distributions } from '../network/head.js';
-import type { NumericPolicy } from '../network/policy.js';
-import type { Batch } from './batch.js';
+import { dot, plus } from '../../../../src/search/linear-algebra.js';
+import type { Distributions, NumericPolicy } from '../network/policy.js';
+import type { Batch } from './values.js';
 
 export interface TrpoSettings {
   /** δ, in nats. */
@@ -30,7 +29,6 @@ export interface TrpoUpdate {
   readonly gain: number;
   readonly kl: number;
   readonly entropy: number;
-  /** Number of halvings; undefined if no step was accepted. */
   readonly backtracks: number | undefined;
   readonly gradientNorm: number;
 }
@@ -86,7 +84,6 @@ function surrogateOf(
   return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
 }
 
-/** Gradient of the surrogate at the policy that played the batch. */
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,

@@ -26,7 +26,7 @@ import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokeni
 export interface ChatTokenizer {
   /** The prompt for people. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt for the model. Control tokens inside a message stay text. */
+  /** The prompt for the model. Baseline tokens inside a message stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
   /** What the template writes between the last answer, whose ids are known already, and the next one. */
   encodeNext(messages: readonly ChatMessage[]): number[];
@@ -99,12 +99,12 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const special = json.added_tokens.filter((token) => token.special);
   const contents = json.added_tokens.map((token) => token.content);
   const written = template === undefined ? [] : writtenTokens(contents, template);
-  const isControl = new Set([...special.map((token) => token.content), ...written]);
-  const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
+  const isBaseline = new Set([...special.map((token) => token.content), ...written]);
+  const own = json.added_tokens.filter((token) => !token.special && isBaseline.has(token.content));
   const control = controlTokens(
-    [...isControl],
+    [...isBaseline],
     own.map((token) => token.content).filter((one) => template?.sought.some((text) => text.includes(one))),
-    contents.filter((content) => !isControl.has(content)),
+    contents.filter((content) => !isBaseline.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
   const strip = stripper(json, control);

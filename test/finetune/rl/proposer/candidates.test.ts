@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import {
   type Candidate,
   type CandidateGroup,
+  openReward,
   rewardsOf,
-} from '../../../../finetune/rl/proposer/candidates.js';
-import { openReward } from '../../../../finetune/rl/proposer/open-reward.js';
+} from '../../../../finetune/rl/proposer/reward.js';
 import { rewardSchema } from '../../../../src/config/learning/reward.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
