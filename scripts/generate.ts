@@ -8,11 +8,11 @@ import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { configReference, configSummary, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas, schemaTable } from './output-schemas.js';
+import { configReference, configSummary, withReference } from './reference.js';
 
 /** Markdown of a kind's tables, one text per section: `''` is the top level, `model.price` belongs to `model`. */
 function tables(json: SchemaNode): (wanted: (section: string) => boolean) => string {

@@ -130,7 +130,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       ...{ field: '--best-share', value: bestShare, message: 'a share lies above 0, and is at most 1' },
     });
-  const { findRuns } = await import('../../src/archive/names.js');
+  const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');
   const { parseValidation } = await import('../dataset/split.js');
@@ -171,7 +171,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return dataset.train.length === 0 ? exitCodes.failure : 0;
 }
 
-/** Parses a list such as `0,4,16`. */
 function counts(option: string, text: string): readonly number[] {
   return text
     .split(',')

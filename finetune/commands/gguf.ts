@@ -6,8 +6,7 @@ import { type Arguments, common, kinds, listed } from '../../src/base/command.js
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { requireOneLine, shellWord } from '../../src/format/one-line.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
@@ -116,10 +115,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   }
 }
 
-/**
- * @throws UserError if the output doesn't end in .gguf, or the Modelfile exists and isn't left over from a
- *   killed command
- */
+/** @throws UserError unless the output ends in .gguf, and its Modelfile is free or left by a killed command */
 function requireFree(out: string, modelfile: string, isAgain: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
@@ -132,7 +128,6 @@ function requireFree(out: string, modelfile: string, isAgain: boolean): void {
     });
 }
 
-/** Finds the model to write, and the adapter to merge into it. */
 async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: string) {
   const { isAdapter, openBase } = await import('../export/base-model.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');

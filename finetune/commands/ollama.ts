@@ -1,14 +1,11 @@
-/**
- * `policyloop finetune ollama <adapter> --from <base>`: writes an adapter's Modelfile and GGUF file for a
- * model that Ollama already has.
- */
+/** `policyloop finetune ollama <adapter> --from <base>`: an adapter's Modelfile and GGUF file, for Ollama. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 
@@ -77,10 +74,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/**
- * Model name, taken from the Modelfile's name or the adapter's directory; since training calls every adapter
- * `adapter`, from the parent directory in that case.
- */
+/** That of the Modelfile, else of the adapter's directory, or its parent if that is `adapter`. */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

@@ -1,7 +1,4 @@
-/**
- * `policyloop finetune rl <config>`: reinforcement learning with live progress, a log of metrics, and a clean
- * stop on Ctrl-C.
- */
+/** `policyloop finetune rl <config>`: reinforcement learning. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
@@ -47,10 +44,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/**
- * Metrics as they are measured, then the result of the language model or numeric policy; with `--dry-run`,
- * the forecast.
- */
+/** Metrics as they are measured, then the result; with `--dry-run`, the forecast. */
 export type Output =
   | RlMetric
   | RlSummary

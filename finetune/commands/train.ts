@@ -1,4 +1,4 @@
-/** `policyloop finetune train <config>`: training with live progress, a log of metrics, and a clean stop on Ctrl-C. */
+/** `policyloop finetune train <config>`: supervised training. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';

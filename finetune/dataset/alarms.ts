@@ -17,14 +17,11 @@ export interface Alarm {
   readonly remedy: string;
 }
 
-/** What the alarms need to know about a dataset. */
 export interface Checked {
   readonly recipe: Recipe;
   readonly train: readonly Example[];
   readonly validation: readonly Example[];
-  /** True if a validation split was requested. */
   readonly heldOut: boolean;
-  /** Number of examples before duplicates were removed. */
   readonly made: number;
   readonly lengths: ReadonlyMap<Example, ExampleLength>;
   /** Context of the model to train, in tokens; undefined skips the check. */

@@ -1,7 +1,6 @@
 /**
- * Data augmentation by symmetries of policy classes: the same policy in an environment with reordered or
- * negated observations and renamed actions. Returns don't change, so an evaluation of some parameters is also
- * one of the transformed parameters.
+ * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
+ * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
  */
 
 import { UserError } from '../../src/base/errors.js';
@@ -20,20 +19,16 @@ export interface Moved {
 }
 
 export type Symmetry =
-  /**
-   * Observation i of the transformed environment is `observations[i]` of the original, and output a is `outputs[a]`.
-   */
+  /** Observation i of the transformed environment is `observations[i]` of the original; likewise output a. */
   | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
-  /**
-   * Changes the basis of the subspace that weights are projected from: new column j is the old column `coordinates[j]`.
-   */
+  /** Changes the basis that weights are projected from: new column j is the old column `coordinates[j]`. */
   | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
 /**
- * Draws a symmetry of a policy class uniformly. Signs flip only if the parameters' range is symmetric about
- * 0. Signs of outputs flip only if the output is the action itself, because flipping would reverse an argmax.
+ * Draws a symmetry uniformly. Signs flip only if the parameters' range is symmetric about 0, and those of outputs
+ * only if the output is the action itself, because flipping would reverse an argmax.
  */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
@@ -69,7 +64,6 @@ const unknownSymmetries = (whose: string) =>
     remedy: 'leave augmentation out for runs of this policy',
   });
 
-/** Returns the parameters of the same policy in the transformed environment. */
 export function transformed(
   parameters: ParameterVector,
   symmetry: Symmetry,
@@ -113,8 +107,7 @@ const signed = (sign: number, value: number): number => sign * value + 0;
 const silentSets = ['numeric', 'compact'];
 
 /**
- * Makes copies 1 … `count` of a run as if it had been played in transformed environments. Each symmetry
- * depends only on `seed`, the run's seed and the copy's number, so it is reproducible.
+ * Makes copies 1 … `count` of a run, each determined by `seed`, the run's seed and the copy's number.
  * @param warp if true, the copies' prompts also show returns on a different scale
  * @throws UserError if the run's prompts mention its environment or can't be rendered
  */
@@ -127,7 +120,6 @@ export function augmented(run: SourceRun, count: number, seed: number, warp = fa
   });
 }
 
-/** A monotone map of scores. */
 export type Scale = (score: number) => number;
 
 const identity: Scale = (score) => score;
@@ -136,8 +128,8 @@ const identity: Scale = (score) => score;
 const largestExponent = 5;
 
 /**
- * Draws a monotone scale for displayed returns, which keeps the ranking of candidates. A score is mapped to a
- * power of its relative distance from the run's lowest or highest score; the exponent is log-uniform.
+ * Draws a monotone scale for shown returns: a power of the relative distance from the run's lowest or highest
+ * score, with a log-uniform exponent.
  */
 export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
   const limit = Math.log(largestExponent);
@@ -154,9 +146,8 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
 }
 
 /**
- * Returns the run with all parameters transformed and its prompts rendered with the code and templates used
- * in serving. Drops the replies, because their reasons describe the original parameters.
- * @param scale applied to the scores shown in prompts
+ * The run with all parameters transformed, and its prompts rendered with the code and templates of serving. Drops
+ * the replies, because their reasons describe the original parameters.
  */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);

@@ -19,7 +19,7 @@ import type { Distribution } from './token-statistics.js';
 /** Most samples to show per split, evenly spaced. */
 const samplesShown = 20;
 
-/** Renders the page as a single self-contained file. Text from the runs is escaped. */
+/** Text from the runs is escaped. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const alarms = manifest.alarms.length === 0 ? [] : [alarmList(manifest.alarms)];
@@ -90,7 +90,6 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-/** Table columns for a dataset's runs, also used on the page of a training run. */
 export const sourceColumns: readonly Column<
   Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
 >[] = [

@@ -38,10 +38,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly validation: ValidationPlan;
   /** Seed for choosing held-out runs, hindsight prompts and the symmetries of copies. */
   readonly seed: number;
-  /**
-   * Prompts that `hindsight` draws per run (default: the run's number of iterations), or steps that
-   * `demonstrations` draws per play (default: all).
-   */
+  /** Prompts drawn per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
@@ -67,7 +64,6 @@ export interface Source {
   /** SHA-256 of the run's prompt templates, from its manifest. */
   readonly prompts: string;
   readonly split: Split;
-  /** Examples made from the run. */
   readonly made: number;
   /** Examples left after removing duplicates. */
   readonly kept: number;
@@ -77,14 +73,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Split = 'train' | 'validation';
 
-/**
- * The part of a dataset that goes into its manifest. Contains no times or absolute paths, so equal runs and
- * options give identical bytes.
- */
+/** Contains no times or absolute paths, so equal runs and options give identical bytes. */
 interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;
-  /** Transformed copies per training run. */
   readonly augment: number;
   /** Set if the prompts of copies show returns on other scales. */
   readonly warp?: true;
@@ -119,7 +111,6 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** A run directory and its name in the lineage. */
 export interface NamedRun {
   readonly path: string;
   readonly name: string;
@@ -127,7 +118,6 @@ export interface NamedRun {
 
 /**
  * Reads the runs one by one, makes examples from each, and splits them by run.
- * @param env environment variables, for environments outside this process
  * @throws UserError for a damaged run, or a name in `validation` that matches nothing
  */
 export async function buildDataset(
@@ -142,7 +132,6 @@ export async function buildDataset(
   return assembled(gathered, options);
 }
 
-/** All examples with their sources, before the split. */
 interface Gathered {
   readonly examples: readonly Example[];
   readonly sources: readonly Omit<Source, 'split' | 'made' | 'kept'>[];
@@ -270,8 +259,8 @@ function examplesOf(
 }
 
 /**
- * Keys of a run's dependencies. Runs that share a key are dependent: they have the same seed (hence the same
- * warm-up policies and episodes), one took policies from the other, or they share a prompt.
+ * Runs that share a key are dependent: by seed (hence warm-up policies and episodes), by `warmup.from`, or by a
+ * prompt.
  */
 function dependencies(
   { path, manifest, config }: SourceRun,

@@ -13,7 +13,6 @@ import {
   sha256,
 } from './example.js';
 
-/** Layout of a row, independent of the file type. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';
 
 function shapeOf(format: RowFormat): RowShape {
@@ -79,7 +78,6 @@ const lineageColumns: {
   'rejected?': { kind: 'struct', fields: evaluated },
 };
 
-/** A row, and its lineage, which other trainers' formats have no field for. */
 interface Row {
   readonly content: object;
   readonly lineage: Lineage;
@@ -99,10 +97,7 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   });
 }
 
-/**
- * The rows of a file.
- * @throws UserError like `requireExportable`
- */
+/** @throws UserError like `requireExportable` */
 export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
   const shape = shapeOf(format);
   for (const { lineage } of examples) requireExportable(lineage.recipe, format);
@@ -137,7 +132,7 @@ function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   return [...first.values()];
 }
 
-/** Row formats of a dataset. Has no runtime imports, so the command line can list the formats cheaply. */
+/** Row formats of a dataset. */
 export const rowFormats = [
   'jsonl',
   'parquet',
@@ -164,7 +159,6 @@ function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'comple
   return { messages: [...said, answer(completion)] };
 }
 
-/** Preference optimization, with one message per side. */
 function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
   return {
     input: { messages: prompt },
@@ -173,14 +167,11 @@ function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 
   };
 }
 
-// Rows in the conversational formats of TRL's trainers.
-
 /** `SFTTrainer`, with separate prompt and completion so that only the completion contributes to the loss. */
 export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
   return { prompt, completion: [answer(completion)] };
 }
 
-/** `DPOTrainer`. */
 export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
   return { prompt, chosen: [answer(chosen)], rejected: [answer(rejected)] };
 }
@@ -223,7 +214,6 @@ export function writeParquet(path: string, columns: Columns, rows: readonly obje
   void writer.finish();
 }
 
-/** Parquet types of columns without nested fields. */
 const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   number: { type: 'DOUBLE' },

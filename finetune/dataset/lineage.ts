@@ -30,10 +30,8 @@ const sourceSchema = z.looseObject({
   environment: z.string(),
   model: z.string(),
   seed: z.number(),
-  /** SHA-256 of the run's files. */
   hash: z.string(),
   split: z.enum(['train', 'validation']),
-  /** Number of its examples in the dataset. */
   kept: z.number(),
 });
 
@@ -43,7 +41,6 @@ export const datasetSchema = z.looseObject({
   recipe: z.string().nullable(),
   /** The dataset's runs; null if it has no manifest. */
   sources: z.array(sourceSchema).nullable(),
-  /** SHA-256 of the rows, by file name. */
   files: z.record(z.string(), z.string()),
   /** True if rows differ from what the manifest describes. */
   changed: z.boolean(),
@@ -57,7 +54,6 @@ const lineageSchema = z.looseObject({
   /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
   method: z.string(),
   base: z.looseObject({
-    /** Path or name. */
     model: z.string(),
     /** `contentHash` of the model; null if it isn't available. */
     hash: z.string().nullable(),
@@ -67,12 +63,10 @@ const lineageSchema = z.looseObject({
     },
   }),
   dataset: datasetSchema,
-  /** Settings of the training run. */
   config: z.record(z.string(), z.unknown()),
   outcome: z.looseObject({
     ended: z.string(),
     step: z.number(),
-    /** The lowest validation loss. */
     best: z.looseObject({ step: z.number(), loss: z.number() }).nullable(),
   }),
 });
@@ -90,7 +84,6 @@ export interface Training {
     readonly ended: string;
     readonly step: number;
     readonly best?: StepLoss | undefined;
-    /** Error message of a failed run. */
     readonly message?: string;
   };
 }
@@ -118,16 +111,12 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 export interface TrainingState {
   /** Call this once the checkpoint has been accepted: a refused run must not change anything. */
   begin(): void;
-  /**
-   * @param dataset replaces the dataset known at the start
-   * @returns lineage of the result
-   */
+  /** @param dataset replaces the dataset known at the start */
   end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
   /** Records the failure if the run had begun. */
   fail(outcome: Training['outcome']): void;
 }
 
-/** @param given the command that resumes the run, and its working directory */
 export function trainingState(
   output: string,
   about: Omit<Training, 'outcome'>,
@@ -156,15 +145,11 @@ export function writeLineage(directory: string, lineage: TrainingLineage): void 
   replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);
 }
 
-/**
- * Reads the lineage in a directory; undefined if there is none.
- * @throws UserError if the file is damaged
- */
+/** @throws UserError if the file is damaged */
 export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
-/** Lineage of the dataset in a directory; reads and hashes its rows. */
 export function datasetLineage(directory: string): DatasetLineage {
   const manifest = readAs(
     join(directory, 'manifest.json'),
@@ -190,10 +175,7 @@ export function datasetLineage(directory: string): DatasetLineage {
   };
 }
 
-/**
- * Ids of all environments that the model and its bases were trained in; undefined if one of the datasets has
- * no manifest, or its rows differ from it.
- */
+/** Undefined if one of the datasets, including those of bases, has no manifest or differs from it. */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
   if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
@@ -205,9 +187,8 @@ const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
 /**
- * Hash of the weights in a directory or a GGUF file (with all its parts): SHA-256 over file names, sizes and
- * contents. Only the first and last MiB of files above 64 MiB count, which includes the header with all
- * tensors. Ignores lineage and subdirectories.
+ * SHA-256 over names, sizes and contents of the weight files in a directory or a GGUF file. Only the first and last
+ * MiB of files above 64 MiB count, which includes the header with all tensors.
  */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');

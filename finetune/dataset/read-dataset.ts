@@ -12,18 +12,17 @@ import type { TokenExample } from '../engine/batch.js';
 import type { Imitation, Preference } from './example.js';
 import { datasetFiles } from './write-dataset.js';
 
-/** A prompt and the answer to learn. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly completion: string;
   /** Weight of each answer token; a negative weight makes the answer less likely. */
   readonly weight: number;
-  /** The model that was served this prompt and its token count at that time; undefined if it wasn't recorded. */
+  /** The model that was served this prompt, and its token count at that time. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
 /**
- * The token that ends an answer: the tokenizer's, because chat templates write it, else the model's own.
+ * The tokenizer's, because chat templates write it, else the model's own.
  * @throws UserError if neither is defined
  */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
@@ -39,9 +38,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/**
- * Encodes the prompt as in serving, and the answer as the model would write it: its only control token is the last one.
- */
+/** Encodes the prompt as in serving, and the answer as the model would write it, ending with `end`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -54,10 +51,7 @@ export function renderExample(
   };
 }
 
-/**
- * True if the chat template shows an answer unchanged in a longer conversation. If not (some templates trim or drop the
- * model's thinking), a model that serves several turns sees different text than it was trained on.
- */
+/** True if the template shows an answer unchanged in a longer conversation; some trim it or drop thinking. */
 export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
   const answered = [...messages, { role: 'assistant', content: completion } as const];
   return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
@@ -73,18 +67,13 @@ const promptedSchema = z.looseObject({
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
-/** A jsonl row with one answer. */
 const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
 
-/** A jsonl row with a pair of answers. */
 const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
 
 type Split = 'train' | 'validation';
 
-/**
- * Reads the conversations of a split; empty if the file is.
- * @throws UserError if the file doesn't exist, or a row isn't a single answer
- */
+/** @throws UserError if the file doesn't exist, or a row isn't a single answer */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
     message: 'this row is no answer to learn',
@@ -94,7 +83,7 @@ export function readConversations(dataset: string, split: Split): readonly Conve
 }
 
 /**
- * Reads the pairs of a split: each gives two consecutive conversations, the chosen answer first.
+ * Each pair gives two consecutive conversations, the chosen answer first.
  * @throws UserError if the file doesn't exist, or a row isn't a pair
  */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
@@ -146,10 +135,7 @@ function missing(dataset: string, split: Split): UserError {
   });
 }
 
-/**
- * Validates a row.
- * @throws UserError with the problem and the first issue found
- */
+/** @throws UserError with the problem and the first issue found */
 function checkedRow<T>(
   schema: z.ZodType<T>,
   row: unknown,
@@ -170,7 +156,6 @@ type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly 
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;
 
-/** Both splits of a dataset; all examples are of the same kind. */
 interface StoredDataset {
   readonly kind: StoredExample['kind'];
   readonly train: readonly StoredExample[];
@@ -193,7 +178,7 @@ const schemas = {
 };
 
 /**
- * Reads `train.jsonl` and `validation.jsonl` in our own format; the latter may be missing.
+ * Reads a dataset in our own format; `validation.jsonl` may be missing.
  * @throws UserError if there is nothing to train on, or a row differs in format or kind from the first
  */
 export function readStoredDataset(dataset: string): StoredDataset {

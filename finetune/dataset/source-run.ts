@@ -27,10 +27,7 @@ import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 /** In characters. Longer reasons exceed the expected three sentences and are dropped. */
 const longestReason = 600;
 
-/**
- * Formats an answer that parses to these parameters. Drops the reason if it would change the parse.
- * @param reason '' for none
- */
+/** Formats an answer that parses to these parameters. Drops the reason if it would change the parse. */
 export function formatAnswer(
   parameters: ParameterVector,
   { spec, tell }: Telling,
@@ -50,7 +47,6 @@ export function reasonIn(reply: string): string {
   return reason.length > longestReason ? '' : reason;
 }
 
-/** An evaluated proposal. */
 export interface Proposed {
   readonly entry: BufferEntry;
   /** The model's reply; '' if unknown. */
@@ -65,9 +61,7 @@ export interface Step {
   readonly promptHash: string;
   /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
-  /**
-   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time (`pipeline`).
-   */
+  /** Number of evaluations the prompt could show; excludes those in flight at the same time (`pipeline`). */
   readonly history: number;
   /** The best of them, which the prompt presents as the best. */
   readonly incumbent: BufferEntry | undefined;
@@ -76,14 +70,11 @@ export interface Step {
 }
 
 export interface SourceRun extends OpenedRun {
-  /** Name of the run in the lineage. */
   readonly name: string;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly answerForm: AnswerForm;
   /** The run's current prompt set; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
-  /** Demonstrations shown in the run's prompts. */
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
   /** Mean returns of the entries that were played again, by `placeKey`; undefined if there are none. */
@@ -92,7 +83,6 @@ export interface SourceRun extends OpenedRun {
   readonly copy?: number;
 }
 
-/** Identifies an evaluation within its run. */
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
@@ -127,7 +117,6 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 export const tellingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Telling =>
   tellingOf(family.parameters, config.prompts.set);
 
-/** The lineage shared by all examples of a prompt. */
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,
@@ -212,10 +201,7 @@ function stepsOf(
   return steps;
 }
 
-/**
- * The calls that steps are made from: each candidate's first call, and accepted corrections. Only an
- * iteration's first call keeps its prompt, to save memory.
- */
+/** Each candidate's first call, and accepted corrections. Only an iteration's first call keeps its prompt. */
 function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   let iteration = -1;
   for (const call of calls) {
@@ -227,7 +213,7 @@ function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   }
 }
 
-/** SHA-256 of a file of any size, in hexadecimal. */
+/** Reads in pieces. */
 function hashOfFile(file: string): string {
   const hash = createHash('sha256');
   const descriptor = openSync(file, 'r');

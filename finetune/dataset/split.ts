@@ -42,10 +42,7 @@ const validationProblem = {
   alternatives: ['none', 'a share of the runs, e.g. 0.1', 'names of environments or runs, e.g. Pendulum-v1'],
 } satisfies Partial<Problem>;
 
-/**
- * Names of the held-out runs.
- * @throws UserError for a name that matches no run or environment
- */
+/** @throws UserError for a name that matches no run or environment */
 export function validationRuns(
   runs: readonly SplitRun[],
   plan: ValidationPlan,

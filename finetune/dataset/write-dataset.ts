@@ -13,10 +13,7 @@ import type { RowFormat } from './export-rows.js';
 import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
 
-/**
- * Files of a dataset directory. Rows are JSON Lines or Parquet. Lineage files exist only if the rows can't
- * store lineage themselves.
- */
+/** Lineage files exist only if the rows can't store lineage themselves. */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
@@ -42,7 +39,7 @@ export function requireNewDirectory(path: string): void {
 }
 
 /**
- * Writes a dataset and returns its manifest. The directory appears only when it is complete.
+ * The directory appears only when it is complete.
  * @throws UserError if the directory is in use, or the format doesn't suit the recipe
  */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {

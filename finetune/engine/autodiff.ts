@@ -5,17 +5,14 @@ import type { ParameterSource } from '../../src/models/local/graph/parameters.js
 import { gradientRules } from './gradient-rules.js';
 import { inferShapes, sizesOf, uncovered, wholeNumbers } from './shapes.js';
 
-/** Optional facts about the graph's values. */
 interface Known {
-  /**
-   * Values treated as constants: no gradient flows through them. An example is the maximum that stabilizes a softmax.
-   */
+  /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
   /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
   /**
-   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The backward pass
-   * then gathers with the inverse instead of scattering. Gradients at all other positions must be 0 or unused.
+   * Maps gather indices to their inverse, so the backward pass gathers instead of scattering. Gradients at all other
+   * positions must be 0 or unused.
    */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
@@ -23,7 +20,6 @@ interface Known {
 /**
  * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
- * @param parameters values to differentiate with respect to
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
  * @throws Error naming an operator between a parameter and the loss that has no gradient rule
  */
@@ -95,10 +91,7 @@ function scalar(initializer: OnnxInitializer | undefined): number | undefined {
   return undefined;
 }
 
-/**
- * Wraps a parameter source so that it adds each product to `kept`, as well as the input of attention's output
- * projection.
- */
+/** Adds each product to `kept`, as well as the input of attention's output projection. */
 export function keepingProducts(
   source: ParameterSource,
   attentionOutput: string,
@@ -124,11 +117,11 @@ export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Valu
 }
 
 /**
- * Recomputes dropped values, each at most once.
- * @param nodes nodes of the forward pass
+ * Selective recomputation (Korthikanti et al. 2022, arXiv 2205.05198): the backward pass recomputes the layers'
+ * values except products with weights, the residual stream and the input of attention's output projection. The
+ * dropped values are cheap to compute and take two thirds of the memory.
  * @param active values that depend on a parameter
- * @returns a function that takes a value and a gradient, and returns the value. If the value was dropped, it
- *   is recomputed only after the gradient is available.
+ * @returns a function of a value and a gradient; a dropped value is recomputed only once the gradient is available
  */
 function recomputation(
   g: GraphBuilder,
@@ -138,10 +131,7 @@ function recomputation(
 ): (value: Value, after: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
   const known = new Map<Value, Value>();
-  /**
-   * A kept value under a new name that depends on the gradient, so the runtime can't start recomputing early
-   * or merge the recomputation with the forward pass.
-   */
+  /** Depends on the gradient, so the runtime can't start early or merge this with the forward pass. */
   const late = (value: Value, after: Value): Value => {
     const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);

@@ -1,7 +1,4 @@
-/**
- * Stores the complete state of a training run in one safetensors file, so a resumed run matches an
- * uninterrupted one exactly.
- */
+/** The complete state of a training run, so a resumed run matches an uninterrupted one exactly. */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
@@ -17,7 +14,6 @@ export interface TrainingState {
   readonly parameters: readonly Parameter[];
   /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
-  /** Number of updates so far. */
   step: number;
   /** The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
@@ -27,9 +23,7 @@ export interface TrainingState {
 }
 
 export interface CheckpointOwner {
-  /** Result of `trainingIdentity`. */
   readonly identity: string;
-  /** Number of CPU threads. */
   readonly threads: number;
 }
 
@@ -37,7 +31,6 @@ interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
   readonly best: StepLoss | null;
-  /** See `TrainingState.progress`. */
   readonly progress?: string | undefined;
 }
 
@@ -65,7 +58,6 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
 }
 
 /**
- * @param parameters the expected names and shapes
  * @returns undefined if the file doesn't exist
  * @throws UserError if the checkpoint belongs to another training run
  */

@@ -21,7 +21,6 @@ import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-wr
 const formatVersion = 2;
 
 /**
- * @param model directory or file of the model; the codes are cached next to it
  * @param quantized the weights to use for matrices that are already quantized
  * @throws UserError if the cache can't be written
  */

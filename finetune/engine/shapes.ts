@@ -1,7 +1,4 @@
-/**
- * Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. Covers
- * the operators of the decoder and its losses; anything else is an error.
- */
+/** Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type {
   OnnxGraph,
@@ -201,7 +198,6 @@ function along(shape: Shape, axis: number, change: (dimension: Dimension) => Dim
   return shape.map((one, place) => (place === axis ? change(one) : one));
 }
 
-/** The node's `axis` attribute as a non-negative number. */
 export function axisOf(node: OnnxNode, shape: Shape): number {
   const axis = intAttribute(node, 'axis', 0);
   return axis < 0 ? axis + shape.length : axis;
@@ -226,10 +222,7 @@ export function uncovered(node: OnnxNode, what: string): Error {
   return new Error(`the operator ${node.op} (${node.outputs.join(', ')}) ${what}: not covered by training`);
 }
 
-/**
- * Computes shapes as int64 vectors from the graph's inputs alone, so no value is kept just for its shape.
- * @returns a function from a value's name to the value that holds its shape
- */
+/** Shapes as int64 vectors computed from the graph's inputs alone, so no value is kept just for its shape. */
 export function sizesOf(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],

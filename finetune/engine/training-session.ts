@@ -7,7 +7,6 @@ import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.
 
 export type Numbers = Float32Array | Float64Array;
 
-/** A trained parameter with its current values. */
 export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
@@ -45,10 +44,7 @@ export interface BatchBlocks {
   readonly answerPlaces: Int32Array;
   readonly answerPositions: Int32Array;
   readonly slots: Int32Array;
-  /**
-   * Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. `answerSlots` is
-   * the same for answers.
-   */
+  /** Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. */
   readonly promptSlots: Int32Array;
   readonly answerSlots: Int32Array;
 }
@@ -58,7 +54,6 @@ export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
   readonly loss: number;
-  /** Log-probabilities of the targets. */
   readonly logp: Numbers;
   /** The objective's additional outputs, each with one number per target. */
   readonly outputs: Readonly<Record<string, Numbers>>;
@@ -66,9 +61,7 @@ interface StepResult {
   readonly gradients: Gradients;
 }
 
-/**
- * `device` is an ONNX Runtime execution provider. Tests in float64 disable `optimize` because fused operators round.
- */
+/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`: fused operators round. */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -82,7 +75,7 @@ export interface TrainingSession {
 }
 
 /**
- * Loads the graph. Frozen weights are mapped from their files.
+ * Frozen weights are mapped from their files.
  * @throws UserError if memory runs out while loading or running
  */
 export async function openTrainingSession(
@@ -100,8 +93,7 @@ export async function openTrainingSession(
     extra: {
       session: {
         ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
-        // Prepacking would copy each matrix once per direction it is read in. Quantized matrices need it to
-        // be fast.
+        // Prepacking would copy each matrix once per direction. Quantized matrices need it to be fast.
         disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
       },
     },
@@ -142,10 +134,7 @@ export async function openTrainingSession(
 const outOfMemory =
   /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
 
-/**
- * Runs `work`.
- * @throws UserError if it runs out of memory; other errors pass through
- */
+/** @throws UserError if `work` runs out of memory; other errors pass through */
 export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -208,7 +197,6 @@ function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<strin
   };
 }
 
-/** Euclidean norm over all parameters together. */
 export function gradientNorm(gradients: Gradients): number {
   let sum = 0;
   for (const gradient of gradients.values()) for (const slope of gradient) sum += slope * slope;
@@ -231,8 +219,7 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
 }
 
 /**
- * Checks that int8 products are exact. CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16
- * bits, which can overflow: results are wrong there and hardly faster.
+ * CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16 bits, which can overflow.
  * @throws UserError if products of 8-bit numbers aren't exact
  */
 export async function requireInt8(device: string): Promise<void> {

@@ -5,16 +5,15 @@ import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';
+import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
 
-export type ArmName = 'base' | 'tuned' | ControlName;
+export type ArmName = 'base' | 'tuned' | BaselineName;
 
 /** A model or baseline that plays all experiments. */
 export interface Arm {
   readonly name: ArmName;
-  /** Display name. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
   /** `key=value` overrides that replace a config's model. */
@@ -42,10 +41,8 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * Opens the arms: base, tuned model and baselines.
- * @param base a directory (model, adapter or output of a training run; `package:…` for a bundled model),
- *   `ollama:NAME`, `openai:NAME` or a baseline; if undefined, the model that `tuned` was trained from
- * @param tuned likewise
+ * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
+ * the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
  * @throws UserError if a directory holds nothing suitable, or the base can't be determined
  */
@@ -70,7 +67,7 @@ export function openArms(
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
   return {
-    arms: [...models, ...controlArms(wanted)],
+    arms: [...models, ...baselineArms(wanted)],
     notes: otherBaseNotes(first, tunedArm),
   };
 }
@@ -84,7 +81,6 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
     ? arm
     : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
 
-/** Determines the environments that the tuned arm was trained in. */
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
@@ -108,7 +104,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-function controlArms(specs: readonly string[]): readonly Arm[] {
+function baselineArms(specs: readonly string[]): readonly Arm[] {
   const arms = [...new Set(specs)].map((spec) => armOf('--control', spec));
   const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
   if (twice === undefined) return arms;
@@ -123,7 +119,7 @@ function controlArms(specs: readonly string[]): readonly Arm[] {
 /** Parses a baseline, optionally with settings that override its defaults: `cma-es:sigma=2:population=8`. */
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
-  const arm = controlArm(requireControl(field, name!));
+  const arm = baselineArm(requireBaseline(field, name!));
   const wrong = settings.find((setting) => !/^[a-zA-Z]+=./.test(setting));
   if (wrong !== undefined) {
     throw new UserError({
@@ -153,7 +149,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isControl(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
+  if (isBaseline(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const given = modelDirectory(spec, cwd, `--${name}`);
   requireProposer(given, name);
   const directory = weightsIn(given, `--${name}`);
@@ -198,10 +194,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
   });
 }
 
-/**
- * Name of the model and adapter; includes the parent directory if the last path component is generic, as in
- * `tuned/adapter`.
- */
+/** Includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -240,7 +233,6 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-/** The base model that a tuned model was trained from. */
 function itsBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
   const named = lineage?.base.model;

@@ -100,8 +100,8 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
 }
 
 /**
- * For each seed, the mean over the experiments; undefined if a run is incomplete. Runs with the same seed may
- * share warm-up and episodes, so a seed counts as one observation.
+ * The mean over the experiments; undefined if a run is incomplete. A seed counts as one observation, because runs
+ * with the same seed may share warm-up and episodes.
  */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {

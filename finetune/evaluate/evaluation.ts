@@ -1,9 +1,8 @@
 /** Types of `evaluation.json`, the result of an evaluation. */
-
 import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
-import { factsOf, type RunFacts } from '../../src/runs/facts.js';
 import { openLogs } from '../../src/runs/reader.js';
+import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
 import type { ArmName, TrainedOn } from './arms.js';
 
@@ -45,10 +44,7 @@ export interface ExperimentResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/**
- * Several experiments combined: one value per seed, the mean over the experiments. `confirmed` is the
- * normalized return.
- */
+/** One value per seed, the mean over the experiments. `confirmed` is the normalized return. */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -100,11 +96,8 @@ export type Metric = keyof typeof metrics;
 
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
-  readonly status: RunFacts['status'];
-  /**
-   * True if the run has ended. A run without any accepted proposal failed, but that is a result of its model,
-   * so it counts as over.
-   */
+  readonly status: RunSummary['status'];
+  /** True if the run has ended. A run without any accepted proposal counts, too: that is a result of its model. */
   readonly isOver: boolean;
   /** Description of why the run has its status. */
   readonly reason: string;
@@ -129,16 +122,13 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
 }
 
 /**
- * Reads the figures of the run at `path`:
- * - `validFirst`: fraction of answered proposals whose first answer had the right format, including
- *   repetitions.
+ * - `validFirst`: fraction of answered proposals whose first answer had the right format, or repeated an earlier one.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
- * - `improvementRate`: fraction of all requested proposals that beat everything before, so format failures
- *   count against the model.
+ * - `improvementRate`: fraction of all requested proposals that beat everything before.
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {
-  const facts = factsOf(path);
+  const facts = summaryOf(path);
   const { manifest, status } = facts;
   const { entries, calls, iteration } = openLogs(path);
   const counted = onlyProposals(loggedProposals({ entries, calls })).filter(

@@ -1,5 +1,4 @@
 /** Plays an evaluation and reports the results. */
-
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -11,11 +10,9 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { isHandedOver, tellProgress } from '../../src/studies/handed-over.js';
-import { studyOnSlurm } from '../../src/studies/on-slurm.js';
-import type { PlanPlace } from '../../src/studies/open.js';
-import type { PlayArguments } from '../../src/studies/plan.js';
-import { playPlan } from '../../src/studies/play.js';
+import type { PlanPlace, PlayArguments } from '../../src/studies/plan.js';
+import { isHandedOver, playPlan, tellProgress } from '../../src/studies/play.js';
+import { studyOnSlurm } from '../../src/studies/slurm.js';
 import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import { type Arm, openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
@@ -38,9 +35,7 @@ interface EvaluationRequest extends PlayArguments {
   /** Directory of the evaluation. Default: one in `runsDir` named after the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Play the runs on Slurm. */
   readonly slurm?: boolean | undefined;
-  /** Open the page in a browser at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -94,7 +89,6 @@ async function requireAssembling({ experiments }: EvaluationPlan, context: Comma
   }
 }
 
-/** Reads a run's figures; those of complete runs are cached. */
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
   const figures = read.get(path) ?? readFigures(path);
@@ -140,7 +134,6 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
 type EvaluationPlan = StudyPlan<Arm>;
 
 /**
- * @param files configs, by path or by the name of a bundled one
  * @param overrides for all arms; model overrides apply only to language models
  * @param seed first root seed (default: the first config's)
  * @throws UserError if a config is unusable, or an override would invalidate the comparison
@@ -175,13 +168,9 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 
-/** Default directory name, so the same command finds its evaluation again. */
 const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
-/**
- * Directory and record of an evaluation. `record` throws a UserError if the directory has a different
- * evaluation; more repeats may be added.
- */
+/** `record` throws a UserError if the directory has a different evaluation; more repeats may be added. */
 function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {

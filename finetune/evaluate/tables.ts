@@ -116,7 +116,6 @@ const armColumns: readonly Column<ArmIn>[] = [
   shareColumn('valid', 'valid'),
 ];
 
-/** @param width see `CommandContext` */
 export function evaluationTables(evaluation: Evaluation, width?: number): string {
   const { arms, experiments, failures, trainedOn } = evaluation;
   const blocks: string[] = [];
@@ -148,15 +147,14 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
 }
 
 export interface Conclusion {
-  /** The experiments that the conclusion covers. */
   readonly scope: string;
   readonly verdict: Verdict | 'nothing';
   readonly text: string;
 }
 
 /**
- * Conclusions, the main one first. With a single experiment it is about plain returns, with several about
- * normalized ones, followed by separate conclusions for environments that were and weren't trained on.
+ * The main one first. With several experiments, it is about normalized returns, followed by separate ones for
+ * environments that were and weren't trained on.
  */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;

@@ -11,17 +11,13 @@ import { readJson } from '../../src/storage/files.js';
 import { readLineage } from '../dataset/lineage.js';
 
 export interface AdaptedModel {
-  /** Directory or GGUF file of the base model. */
   readonly model: string;
   readonly adapter: Adapter;
 }
 
 /**
  * Opens an adapter with its base model.
- * @param model directory of the base; if undefined, the one named in the adapter's config, searched for in
- *   `cwd` and next to the adapter
- * @param ignoredKeys keys to ignore in both configs
- * @param remedy advice if the base isn't found
+ * @param model directory of the base; default: the one that the adapter's config names, in `cwd` or next to the adapter
  * @throws UserError if the base isn't found, or the adapter belongs to another model
  */
 export function openBase(
@@ -57,11 +53,10 @@ export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
 }
 
-/** True if the path is a GGUF file or a directory with a model. */
 export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
-/** Chat template variables that a model or adapter was trained with, from its lineage; empty if there are none. */
+/** Chat template variables of the training, from its lineage; empty if there are none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);

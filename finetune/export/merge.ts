@@ -26,14 +26,11 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, writeParts } from './writing.js';
 
-/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /**
- * - `stored`: rounds changed matrices to the model's dtype, so the merged model is as large and fast as its
- *   base. Quantized blocks of a GGUF file become float16.
- * - `float32`: keeps them in float32, without losing any of the training (bfloat16 shifted logits of small
- *   models by 0.05).
+ * `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16. `float32` loses nothing of
+ * the training (bfloat16 shifted logits of small models by 0.05).
  */
 type MergedDtype = 'stored' | 'float32';
 
@@ -41,20 +38,15 @@ export interface Merged {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
-  /**
-   * Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares over
-   * all changed matrices). 0 if nothing was rounded.
-   */
+  /** Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares). */
   readonly roundingError: number;
 }
 
 /**
- * Writes the merged model: the same files and numbers, except for the matrices that the adapter changes,
- * which are computed in float64. With dtype float32, config.json says so. The directory appears only when it
- * is complete.
+ * The same files and numbers, except for the matrices that the adapter changes, which are computed in float64. The
+ * directory appears only when it is complete.
  * @param output must not exist, or be empty
- * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of
- *   `hooks.signal`
+ * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
  */
 export async function mergeAdapter(
   model: string,
@@ -184,9 +176,8 @@ const classes: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param float32 true writes all weights in float32, which is exact; false converts quantized blocks to
- *   float16
- * @returns the number of changed matrices, and the bytes of all weights
+ * Merges into a GGUF file's weights, and writes a Hugging Face directory with a tokenizer rebuilt from metadata.
+ * @param float32 if false, quantized blocks become float16
  * @throws UserError if config.json can't express the model in the file
  */
 async function mergeGguf(

@@ -1,4 +1,3 @@
-/** Writes model directories. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -10,7 +9,6 @@ import type { Parameter } from '../engine/training-session.js';
 
 /**
  * Creates a model directory that appears only when `write` is done.
- * @param write fills the directory it is given
  * @throws UserError if the directory isn't empty, or another process is writing it
  */
 export async function makeModelDirectory<T>(

@@ -8,14 +8,12 @@ import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
 
 export interface WriteHooks {
-  /** Called after every part with its number of bytes. */
   onBytes?(bytes: number): void;
   /** Once aborted, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
 export interface MergeHooks extends WriteHooks {
-  /** Called once before writing, with the bytes of all weights. */
   onStart?(bytes: number): void;
 }
 
@@ -37,10 +35,7 @@ export async function writeParts(
   }
 }
 
-/**
- * Creates the directory of an output that is about to be written.
- * @throws UserError if the disk doesn't have enough space
- */
+/** @throws UserError if the disk doesn't have enough space */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });
   const { bavail, bsize } = statfsSync(directory);

@@ -49,11 +49,7 @@ interface ExportedFolder extends Pick<FolderFacts, 'examples' | 'tokens' | 'warn
   readonly lineage: HandOver;
 }
 
-/**
- * Writes the folder.
- * @throws UserError if the directory is in use, there is nothing to train on, or TRL doesn't support the
- *   config; nothing is written in that case
- */
+/** @throws UserError if the directory is in use, or TRL can't train this; writes nothing in that case */
 export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   const { config, machines, rows, queue } = job;
   requireNewDirectory(out);
@@ -121,7 +117,6 @@ function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;
 }
 
-/** Text files of the folder, by name. */
 function folderTexts(job: TrlJob, facts: FolderFacts, queue: Queue): Readonly<Record<string, string>> {
   const { trainer, machines, config } = job;
   const trainerClass = trainer === 'sft' ? 'SFTTrainer' : 'DPOTrainer';
@@ -148,7 +143,6 @@ function rowsOf(
   );
 }
 
-/** @returns names of the files with rows and with lineage */
 function writeSplit(
   out: string,
   split: 'train' | 'validation',

@@ -1,6 +1,4 @@
-/**
- * Imports an adapter or a whole model that was trained elsewhere, checks it against its base, and records its lineage.
- */
+/** Imports an adapter or model trained elsewhere, checks it against its base, and records its lineage. */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
@@ -25,29 +23,23 @@ interface Import {
   /** Default: `adapter` or `model` in the exported config's output directory, if that is inside `cwd`. */
   readonly out: string | undefined;
   readonly cwd: string;
-  /** Keys to ignore in the configs. */
   readonly ignoredKeys?: readonly string[] | undefined;
 }
 
 export interface Imported {
   readonly kind: TrainedDirectory['kind'];
-  /** The new directory. */
   readonly directory: string;
-  /** Base of an adapter. */
   readonly base: string | undefined;
   readonly outcome: TrlOutcome;
   readonly lineage: TrainingLineage;
   readonly warnings: readonly string[];
 }
 
-/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /**
- * Checks the required files, copies only those into a new directory, and adds the lineage. The directory
- * appears only when all of that is done.
- * @throws UserError for links, damaged weights, or files that don't fit the base; or the reason of
- *   `hooks.signal`
+ * Copies only the required files into a new directory, which appears only when it is complete.
+ * @throws UserError for links, damaged weights, or a wrong base; or the reason of `hooks.signal`
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
   const { kind, directory: from, files } = job.trained;
@@ -128,9 +120,7 @@ function plainSize(directory: string, name: string): number {
   });
 }
 
-/**
- * Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced since the last check.
- */
+/** Reads a file in pieces, after checking again that it isn't a link: it may have been replaced. */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {

@@ -4,8 +4,7 @@ import { Document, type ScalarTag, visit } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
-import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { requireOneLine, shellWord } from '../../src/format/one-line.js';
 import type { RowKind, TokenCheck } from './trl-rows.js';
 import { accumulation, type Machines, processesOf, type TrlJob, type TrlTrainer } from './trl-settings.js';
 
@@ -75,7 +74,6 @@ export function requirements({ strategy }: Machines): string {
 
 export interface FolderFacts {
   readonly rows: RowKind;
-  /** Undefined if the base model's files weren't available. */
   readonly tokens: TokenCheck | undefined;
   readonly examples: { readonly train: number; readonly validation: number };
   readonly seeds: number;
@@ -104,7 +102,6 @@ export function instructions(job: TrlJob, facts: FolderFacts): string {
 export interface Queue {
   /** Job name; letters, digits and `_.-`. */
   readonly name: string;
-  /** Time limit of a single job, in Slurm's format. */
   readonly time: string;
   readonly partition: string | undefined;
   readonly account: string | undefined;
@@ -119,10 +116,8 @@ const noticeSeconds = 120;
 const coresPerGpu = 8;
 
 /**
- * Creates the script. The job receives USR1 before its time is up, asks the training to stop, and requeues
- * itself if there is a new checkpoint. Without that check, a run that can't reach a checkpoint within the
- * time limit would restart forever.
- * @param seed seed of the first training run
+ * Slurm signals the job before its time is up; it requeues itself if there is a new checkpoint. Without that
+ * check, a run that can't reach a checkpoint within the time limit would restart forever.
  * @throws UserError for values that can't be used in an `#SBATCH` line
  */
 export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queue, seed: number): string {

@@ -34,10 +34,7 @@ const companions = [
   'chat_template.json',
 ];
 
-/**
- * Finds the adapter or model in a directory, or in the output directory of an exported folder.
- * @throws UserError if there is none
- */
+/** @throws UserError if neither the directory nor its `output` has an adapter or a model */
 export function findTrained(directory: string): TrainedDirectory {
   if (!existsSync(directory)) {
     throw new UserError({ field: 'directory', message: 'there is no such directory', value: directory });
@@ -126,9 +123,7 @@ export interface TrlOutcome {
   readonly seed: number | undefined;
   /** Training loss of the last logged step. */
   readonly lastLoss: number | undefined;
-  /** The lowest validation loss. */
   readonly best: StepLoss | undefined;
-  /** Versions of Python packages. */
   readonly versions: Readonly<Record<string, string>>;
 }
 

@@ -39,7 +39,6 @@ export interface BaseTexts {
   /** The same without the assistant prefix, because TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
-  /** Texts of the control tokens. */
   readonly control: readonly string[];
   /** True if the template inserts the current date, for which serving uses a fixed one. */
   readonly dated: boolean;
@@ -67,10 +66,7 @@ export function openBaseTexts(
   };
 }
 
-/**
- * Rows with messages: `{prompt, completion}` or `{prompt, chosen, rejected}`, plus `chat_template_kwargs` if
- * there are any.
- */
+/** `{prompt, completion}` or `{prompt, chosen, rejected}`, plus `chat_template_kwargs` if there are any. */
 export function messageRows(
   examples: readonly StoredExample[],
   variables: Readonly<Record<string, unknown>>,

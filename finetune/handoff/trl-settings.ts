@@ -126,26 +126,21 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   });
 }
 
-/**
- * One device; a model copy per device; sharded optimizer states (DeepSpeed ZeRO-2); or everything sharded
- * (PyTorch FSDP2).
- */
+/** One device; a copy per device; sharded optimizer states (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {
   readonly strategy: Strategy;
   readonly nodes: number;
   readonly gpusPerNode: number;
-  /** Examples that a device reads at once. */
   readonly perDevice: number;
 }
 
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
 /**
- * Number of batches to accumulate per update, so each update has exactly `batchExamples` examples.
- * @throws UserError if the examples can't be divided evenly, or the strategy is for one device but there are
- *   several
+ * Batches to accumulate, so each update has exactly `batchExamples` examples.
+ * @throws UserError if they can't be divided evenly, or the strategy doesn't suit the devices
  */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);

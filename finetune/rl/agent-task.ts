@@ -13,7 +13,6 @@ import { episodeOf } from './learning/episode.js';
 
 export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
-  /** See `openAgent`. */
   readonly prompts?: string | undefined;
   readonly act: (typeof ways)[number];
   readonly history: number;
@@ -23,7 +22,6 @@ export interface AgentSettings {
   readonly maxTurns: number;
 }
 
-/** Most environments opened for simultaneous episodes. */
 const mostAtOnce = 4096;
 
 /** @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words */
@@ -88,7 +86,6 @@ export async function openAgentTask(
   };
 }
 
-/** True if the environment can list its valid actions. */
 const isListed = ({ actionSpace, info }: Environment): boolean =>
   actionSpace.kind === 'discrete' ||
   actionSpace.kind === 'tuple' ||

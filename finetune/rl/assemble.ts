@@ -34,7 +34,6 @@ export interface PlannedLearning {
   readonly objective: PolicyObjective;
   readonly checkpoint: string;
   readonly threads: number;
-  /** Environment variables, for environments outside this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -55,7 +54,6 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
-/** The parts that don't depend on the task. */
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
   readonly trainable: Trainable;
   close(): Promise<void>;
@@ -149,7 +147,6 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
   };
 }
 
-/** True if sampling masks tokens that can't lead to a valid answer. */
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
@@ -194,10 +191,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/**
- * What identifies a training run: the settings that affect learning, and content hashes of the model and the
- * user's modules.
- */
+/** The settings that affect learning, and hashes of the model and the user's modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

@@ -23,20 +23,16 @@ export interface ReadSequence extends SampledSequence {
 export interface CreditSettings {
   readonly objective: ObjectiveSettings;
   readonly scale: (typeof advantageScales)[number];
-  /** Added for each reply that names no action. */
   readonly invalid: number;
-  /** Default: `return`. */
   readonly assignment?: Assignment | undefined;
   /** Discount factor per turn; not used by the assignment `return`. */
   readonly gamma?: number | undefined;
 }
 
 /**
- * Computes the advantages of all sequences. PPO estimates them per token from its value head. The other
- * objectives compare within the group: by the return of the whole episode, or by the credit of each turn with
- * those of the same turn.
+ * Advantages of all sequences: PPO's from its value head, per token; the others' by comparison within the group.
  * @param returns per group and episode
- * @param read returns a sequence with what was read before the update, or unchanged if nothing was
+ * @param read returns a sequence with what was read before the update
  */
 export function credited(
   groups: readonly Group[],
@@ -108,10 +104,7 @@ function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence
     : logRatios(oldLogp ?? samplerLogp, referenceLogp, trained);
 }
 
-/**
- * Generalized advantage estimation over each episode's tokens. The reward of a reply is given at its last
- * trained token.
- */
+/** GAE over each episode's tokens. The reward of a reply is given at its last trained token. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -159,17 +152,12 @@ type Assignment = (typeof assignments)[number];
 const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly number[] =>
   rewards.map((reward, turn) => reward + (valid[turn] === false ? invalid : 0));
 
-/** Splits the sum of the rewards into equal shares. */
 function spread(rewards: readonly number[]): readonly number[] {
   const share = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
   return rewards.map(() => share);
 }
 
-/**
- * Credits of the turns in a group, to be compared within each turn.
- * @param rewards per episode and turn
- * @returns one list per turn with one value per episode; NaN for episodes that ended earlier
- */
+/** Credits by turn, then episode, to be compared within each turn; NaN for episodes that ended earlier. */
 function turnCredits(
   rewards: readonly (readonly number[])[],
   assignment: Exclude<Assignment, 'return'>,
@@ -192,18 +180,12 @@ function perToken({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => num
 }
 
 export interface RewardSettings {
-  /** Discount factor per turn. */
   readonly gamma: number;
-  /** Added for each reply that names no action. */
   readonly invalid: number;
-  /** If true, permutes the returns within each group. */
   readonly shuffle: boolean;
 }
 
-/**
- * Return of each episode of each group: Σ γᵗ·reward(t), plus `invalid` for each invalid reply.
- * @param seed seed of the permutation
- */
+/** Return of each episode by group: Σ γᵗ·reward(t), plus `invalid` for each invalid reply. */
 export function returnsOf(
   groups: readonly Group[],
   { gamma, invalid, shuffle }: RewardSettings,

@@ -75,23 +75,19 @@ type Step = Pick<
   'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
 >;
 
-/** Number of updates averaged. */
 const window = 10;
 
-/** The updates that the checks examine. */
 interface Course {
-  /** The first updates; `now` has the latest ones. */
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /** True if the last episodes returned almost as much as the best one ever, so there is little left to learn. */
+  /** True if the last episodes returned almost as much as the best one ever. */
   readonly solved: boolean;
-  /** True if the objective compares the episodes of a group. If it doesn't, equal returns can still teach something. */
+  /** True if the objective compares the episodes of a group. */
   readonly compares: boolean;
 }
 
 interface Watch {
   readonly alarm: RlAlarm['alarm'];
-  /** Returns the problem and its remedy; undefined if all is well. */
   check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
 }
 
@@ -185,12 +181,10 @@ export class AlarmWatch {
   #highest = Number.NEGATIVE_INFINITY;
   readonly #raised = new Set<RlAlarm['alarm']>();
 
-  /** @param compares true if the objective compares the episodes of a group */
   constructor(compares: boolean) {
     this.#compares = compares;
   }
 
-  /** Adds an update and returns the alarms it raises. */
   step(step: Step): readonly RlAlarm[] {
     this.#lowest = Math.min(this.#lowest, step.lowest);
     this.#highest = Math.max(this.#highest, step.highest);

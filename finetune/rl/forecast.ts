@@ -1,7 +1,4 @@
-/**
- * Forecasts the cost of a training run: memory is estimated, tokens follow from the config, and time comes
- * from trial updates.
- */
+/** Forecasts a training run: memory is estimated, tokens follow from the config, time from trial updates. */
 
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
@@ -36,7 +33,6 @@ const tried = 16;
 /** A whole update is tried if it takes at most this many seconds. */
 const longestTrial = 30;
 
-/** Size and duration (in seconds) of a trial update. */
 interface Tried {
   readonly episodes: number;
   readonly tokens: number;
@@ -98,7 +94,6 @@ export async function forecast(
   }
 }
 
-/** Performs one update on copies of the parameters. */
 async function tryUpdate(
   learning: OpenedLearning,
   groups: number,
@@ -119,10 +114,7 @@ async function tryUpdate(
   };
 }
 
-/**
- * Estimates memory from played episodes, repeated to the size of an update.
- * @throws UserError if an episode exceeds the model's context
- */
+/** @throws UserError if an episode exceeds the model's context */
 function memoryOf(
   played: readonly Group[],
   { config, decoder }: PlannedLearning,

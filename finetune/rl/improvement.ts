@@ -22,7 +22,6 @@ import type { SampledSequence } from './learning/episode.js';
 const orderStream = 2;
 
 export interface ImprovementSettings {
-  /** Number of passes over the same episodes. */
   readonly epochs: number;
   /** Minibatches per epoch, reshuffled every epoch; one optimizer step each. */
   readonly minibatches: number;
@@ -37,13 +36,11 @@ export interface ImprovementSettings {
 }
 
 export interface Sessions {
-  /** Trains the objective. */
   readonly training: TrainingSession;
   /** Reads what the objective needs before an update; undefined if it needs nothing. */
   readonly reading: TrainingSession | undefined;
 }
 
-/** Optimizer steps per update. */
 export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
   epochs * minibatches;
 
@@ -71,7 +68,6 @@ export interface Improvement {
 
 /**
  * Updates the parameters of `state` in place.
- * @param sequences all sequences of the update, with their advantages
  * @throws UserError if training diverges
  */
 export async function improve(
@@ -130,11 +126,8 @@ function minibatch(
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
 /**
- * Reads sequences before an update: log-probabilities, values of a value head, and log-probabilities under
- * the reference.
- * @param reference parameters of the reference; undefined if there is none
- * @returns a function that adds what was read to a sequence; the sequence is unchanged if there is no reading
- *   session
+ * Reads log-probabilities, values and reference log-probabilities before an update.
+ * @returns a function that adds them to a sequence; without a reading session it changes nothing
  */
 export async function readBefore(
   { reading }: Sessions,

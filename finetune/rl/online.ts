@@ -42,7 +42,6 @@ export interface OnlineLearning {
   /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
   readonly settings: OnlineSettings;
-  /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
 }
@@ -75,8 +74,7 @@ export interface OnlineOutcome {
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
 /**
- * Trains, resuming from the checkpoint if it exists. Random numbers depend only on the seed and the update's
- * number, so the results are the same as without an interruption.
+ * Trains, resuming from the checkpoint. Random numbers depend only on the seed and the update's number.
  * @throws UserError if training diverges, or the checkpoint belongs to another run
  */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
@@ -120,7 +118,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), perUpdate);
 }
 
-/** One update: plays groups of episodes and learns from them. */
 export async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -143,8 +140,7 @@ export async function playAndLearn(
 }
 
 /**
- * Updates the parameters of `state` in place.
- * @param permutation seed for shuffling returns (a control experiment)
+ * Updates the parameters of `state` in place; `permutation` is the seed for shuffling returns.
  * @throws UserError if training diverges
  */
 export async function learnFrom(
@@ -190,9 +186,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   };
 }
 
-/**
- * Evaluates the model on held-out starts, the same every time. Keeps the weights if no earlier evaluation was better.
- */
+/** Evaluates on held-out starts, always the same. Keeps the weights if no earlier evaluation was better. */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -220,7 +214,6 @@ async function evaluate(
   return evaluated;
 }
 
-/** The state before any update. */
 export function freshState(parameters: readonly Parameter[]): TrainingState {
   const moments = parameters.map(zeroMoments);
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
@@ -255,9 +248,7 @@ function outcome(
   };
 }
 
-/**
- * SHA-256 of everything that determines the result. A checkpoint can only be resumed by a run with the same identity.
- */
+/** SHA-256 of all that determines the result; only a run with the same one can resume a checkpoint. */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

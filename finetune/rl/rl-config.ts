@@ -3,7 +3,7 @@ import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { isAbsolute } from '../../src/config/learning/reward.js';
 import { environmentSchema } from '../../src/environments/settings.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
@@ -141,11 +141,7 @@ export const rlKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
-/**
- * Reads a reinforcement learning config by path or by the name of a bundled one; resolves paths as in other
- * training configs.
- * @throws UserError that lists every problem with its location, value, alternatives and remedy
- */
+/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
 export function loadRlConfig(
   file: string,
   overrides: readonly string[] = [],
@@ -165,13 +161,11 @@ export type LearningConfig = RlConfig | ProposerConfig;
 
 export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
 
-/** @throws UserError like `loadRlConfig` */
 export function loadLearningConfig(...given: Parameters<typeof loadRlConfig>): LearningConfig {
   const [file, , cwd = ''] = given;
   return isProposerConfig(file, cwd) ? loadProposerConfig(...given) : loadRlConfig(...given);
 }
 
-/** Limits on replies: most tokens, and the sampling temperature. */
 export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
   isProposer(config) ? config.answers : config.agent;
 
@@ -179,10 +173,7 @@ export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'ma
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
 
-/**
- * `most`: the most replies per episode. `evaluated`: episodes per unit that an evaluation counts; 1 for
- * agents, and for proposers the mean number of iterations per run.
- */
+/** `most` replies per episode; `evaluated` episodes per evaluated unit: 1, or a proposer's iterations per run. */
 export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
   if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
@@ -200,17 +191,12 @@ export function environmentsOf(config: LearningConfig): ReadonlyMap<string, numb
   return shares;
 }
 
-/** Names of the environments, for titles. */
 export function placeOf(config: LearningConfig): string {
   const ids = [...environmentsOf(config).keys()];
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
-/**
- * Command-line words that use the result in a run or in play, with the same settings as in training.
- * @param model the trained model's path as shown on the command line
- * @param result likewise, path of the adapter or model
- */
+/** Command-line words that use the result with the settings of the training. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
   if (!isProposer(config)) {
@@ -221,7 +207,6 @@ export function usedAs(config: LearningConfig, model: string, result: string): s
   return words.join(' ');
 }
 
-/** Labels for pages. */
 export function wordsOf(config: LearningConfig) {
   if (!isProposer(config))
     return {

@@ -21,10 +21,8 @@ import type { RlMetric, RlMetricOf } from './events.js';
 import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './rl-config.js';
 
 export interface RlReport {
-  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: LearningConfig;
-  /** All metrics of the run, in order; includes a `start`. */
   readonly metrics: readonly RlMetric[];
   readonly status: TrainingStatus;
 }
@@ -83,7 +81,6 @@ ${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssByt
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-/** A `stepChart` with updates on the x axis. */
 const chart: typeof stepChart = (steps, title, value, options = {}) =>
   stepChart(steps, title, value, { xTitle: 'Update', ...options });
 

@@ -23,12 +23,9 @@ export interface MemoryEstimate {
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
-  /** Node.js and the runtime. */
   readonly overhead: number;
   readonly total: number;
-  /** The batch that needs the most memory. */
   readonly batch: BatchSize;
-  /** How to reduce memory, starting with the largest part. */
   readonly remedy: string;
 }
 
@@ -83,7 +80,6 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
 }
 
-/** Sizes of all batches in the first epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {

@@ -1,11 +1,8 @@
-/**
- * Training methods: an adapter, all stored weights, or all weights from a random start. Creates the initial
- * values and writes the result.
- */
+/** Training methods: an adapter, all stored weights, or all weights from a random start. */
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
@@ -34,10 +31,7 @@ export type Method =
     }
   /** Trains all weights, starting from the stored ones. */
   | { readonly kind: 'full' }
-  /**
-   * Trains all weights, starting from random ones. The model directory needs only a config, tokenizer and
-   * chat template.
-   */
+  /** Trains all weights from random ones; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };
 
 export function methodOf(settings: MethodSettings): Method {
@@ -52,7 +46,6 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-/** Short description of what is trained. */
 export function methodText(settings: MethodSettings): string {
   switch (settings.kind) {
     case 'lora':
@@ -64,11 +57,7 @@ export function methodText(settings: MethodSettings): string {
   }
 }
 
-/**
- * Command-line settings that serve the result. An adapter needs the model and quantization it was trained with.
- * @param model the trained model's path as shown on the command line
- * @param result likewise, path of the adapter or model
- */
+/** Command-line settings that serve the result with the model and quantization it was trained with. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
@@ -76,17 +65,12 @@ export function servedAs(method: MethodSettings, model: string, result: string):
 }
 
 interface MethodJob {
-  /** Directory of the model. */
   readonly model: string;
   readonly method: Method;
-  /** Directory for the result. */
   readonly output: string;
 }
 
-/**
- * Translates the method's module names to the model's own names.
- * @throws UserError for GPT-2 if all weights are trained
- */
+/** @throws UserError for GPT-2 if all weights are trained */
 export function withOwnModules(method: Method, config: DecoderConfig): Method {
   if (method.kind !== 'lora') {
     if (config.architecture !== 'gpt2') return method;
@@ -129,7 +113,6 @@ export function firstParameters(
   }
 }
 
-/** @returns directory of the adapter or model */
 export async function writeResult(
   { model, method, output }: MethodJob,
   parameters: readonly Parameter[],

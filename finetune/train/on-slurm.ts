@@ -1,12 +1,9 @@
-/**
- * Submits a training run to Slurm as one task. The task is requeued when its time runs out and resumes from
- * its checkpoint.
- */
+/** Submits a training run to Slurm as one task, which is requeued when its time is up. */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
-import { trainingFacts } from '../../src/runs/training/trainings.js';
+import { readTraining } from '../../src/runs/training/trainings.js';
 import { isTraining } from '../../src/runs/training-files.js';
-import { isAtWork, submit, taskWords } from '../../src/studies/slurm/hand-over.js';
+import { isAtWork, submit, taskWords } from '../../src/studies/slurm.js';
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 
@@ -18,13 +15,11 @@ export interface HandedTraining {
   readonly output: string;
 }
 
-/** Overrides without those for Slurm. */
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
 /**
- * Submits the training run in `output`, or reports the progress of its task.
- * @returns false if the training run is already complete, so nothing is left to Slurm
+ * @returns false if training is complete, so nothing is left to Slurm
  * @throws UserError if Slurm is missing or refuses the task
  */
 export async function trainOnSlurm(
@@ -32,7 +27,7 @@ export async function trainOnSlurm(
   { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
   context: Pick<CommandContext, 'cwd' | 'note' | 'print' | 'words'>,
 ): Promise<boolean> {
-  const facts = isTraining(output) ? trainingFacts(output) : undefined;
+  const facts = isTraining(output) ? readTraining(output) : undefined;
   const progress =
     facts === undefined ? 'not begun' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
   const told: HandedTraining = {

@@ -12,11 +12,7 @@ export interface Intervals {
   readonly checkpointEvery: number;
 }
 
-/**
- * Smoothed training loss after the first `count` steps: the mean over the latest of them. The terminal, the
- * page and the charts all use this definition.
- * @param losses losses of the steps, in order
- */
+/** Loss after `count` steps: the mean over the latest of them. Terminal, page and charts use this. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
   return mean(losses.slice(Math.max(0, count - reach), count));
@@ -30,7 +26,6 @@ interface Pace {
   readonly secondsLeft: number | undefined;
 }
 
-/** @param metrics those of the whole run */
 export function paceOf(metrics: readonly Metric[], { evaluateEvery, checkpointEvery }: Intervals): Pace {
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const losses = steps.map(({ loss }) => loss);

@@ -25,9 +25,7 @@ interface PackingSettings {
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /**
-   * Most tokens to read at once, including attention padding; limited by memory. A single example is always read whole.
-   */
+  /** Most tokens to read at once, including attention padding. A single example is always read whole. */
   readonly batchTokens: number;
 }
 
@@ -67,7 +65,6 @@ function familiesOf<E extends TokenSequence>(
   }
 }
 
-/** Splits examples into consecutive pairs. */
 export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
   return examples.flatMap((first, place) => (place % 2 === 0 ? [[first, examples[place + 1]!]] : []));
 }
@@ -83,7 +80,6 @@ function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => 
   return groups;
 }
 
-/** One family per example. */
 export function alone<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return examples.map((example) => [example]);
 }
@@ -133,7 +129,6 @@ function divided<E extends TokenSequence>(family: Family<E>, limit: number): rea
 
 export interface OrderSettings extends PackingSettings {
   readonly seed: number;
-  /** Number of examples per weight update. */
   readonly batchExamples: number;
 }
 
@@ -171,10 +166,7 @@ function unitsBy(
   return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
 }
 
-/**
- * Indices of each step's examples. Every example occurs once per epoch, `batchExamples` per step; one step
- * takes the remainder. A unit may be split between steps.
- */
+/** Every example occurs once per epoch, `batchExamples` per step. A unit may be split between steps. */
 export function planEpoch(
   units: readonly Unit[],
   settings: OrderSettings,
@@ -200,8 +192,8 @@ function cut<T>(items: readonly T[], size: number): T[][] {
 }
 
 /**
- * Returns the examples with a nonzero weight and a nonempty answer.
- * @throws UserError if there are none, any example exceeds the model's context, or one has an empty prompt
+ * The examples with a nonzero weight and an answer.
+ * @throws UserError if there are none, one exceeds the context, or a prompt is empty
  */
 export function usableExamples(
   examples: readonly TokenExample[],
@@ -231,10 +223,8 @@ export function usableExamples(
   return weighted;
 }
 
-/** Number of validation examples laid out together. */
 const validationGroup = 64;
 
-/** The parts that an epoch reads, in order. */
 export function epochParts(
   examples: readonly TokenExample[],
   units: readonly Unit[],
@@ -247,7 +237,6 @@ export function epochParts(
   });
 }
 
-/** The parts that every validation reads. */
 export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
   const grouped = { ...settings, batchExamples: validationGroup };
   return epochParts(examples, unitsOf(examples, settings), grouped, 0);

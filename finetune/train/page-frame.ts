@@ -1,7 +1,4 @@
-/**
- * The frame shared by the pages of all training runs: title, state, facts, how to resume, alarms and how to
- * use the result.
- */
+/** The frame of the pages of all training runs: title, state, facts, alarms, how to resume or use them. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
@@ -9,7 +6,7 @@ import { version } from '../../src/base/package.js';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import { formatCount, formatDuration, formatTime } from '../../src/format/numbers.js';
 import type { Page, Section } from '../../src/report/page/page.js';
-import { type Controlled, controlledText } from '../../src/runs/control.js';
+import { type Controlled, controlledText } from '../../src/runs/requests.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { alarmList } from '../dataset/dataset-page.js';
 
@@ -48,7 +45,6 @@ interface TimedMetric {
   readonly totalSteps?: number;
   readonly message?: string;
   readonly remedy?: string;
-  /** Action of a request that took effect. */
   readonly action?: Controlled['action'];
 }
 
@@ -62,15 +58,12 @@ export interface TrainingFrame {
   /** What it is trained on, or in. */
   readonly object: string;
   readonly config: { readonly $schema?: string | undefined; readonly output: string };
-  /** Title and content; shown below the state. */
   readonly facts: readonly (readonly [string, Content])[];
-  /** Name of a step. */
   readonly unit: 'step' | 'update';
   /** Why the run stopped early. */
   readonly early: string;
   /** Command line that started the run and resumes it. */
   readonly command: string;
-  /** All metrics, in order. */
   readonly metrics: readonly TimedMetric[];
   readonly status: TrainingStatus;
   /** Other things to know before using the result. */
@@ -82,11 +75,7 @@ interface Notice {
   readonly remedy?: string | undefined;
 }
 
-/**
- * Builds the page. External text is escaped.
- * @param sections shown between result and config; undefined ones are skipped
- * @param use how to use the result; shown once it exists
- */
+/** Builds the page. External text is escaped; `sections` are shown between result and config. */
 export function trainingPage(
   frame: TrainingFrame,
   result: Html,
@@ -115,10 +104,7 @@ export function trainingPage(
   };
 }
 
-/**
- * When the metrics were last written, and after how many seconds of silence the run counts as stalled: a
- * minute plus three times the longest event so far.
- */
+/** A run counts as stalled after a silence of a minute plus three times its longest event. */
 const followed = (metrics: readonly TimedMetric[]) => ({
   written: metrics.at(-1)?.time ?? '',
   silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
@@ -145,7 +131,6 @@ ${requests.length > 0 && html`<div><dt>steered</dt><dd>${requests.slice(-mostReq
 
 const mostRequests = 4;
 
-/** Descriptions of the requests from other processes. */
 const requestsIn = ({ metrics, unit }: TrainingFrame) =>
   metrics.flatMap(({ action, step }) =>
     action === undefined

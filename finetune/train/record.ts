@@ -22,7 +22,6 @@ export type Timed<Event> = Event & {
 export interface LoggedEvent {
   readonly kind: string;
   readonly step: number;
-  /** Number of tokens read by the step. */
   readonly tokens?: number;
   readonly totalSteps?: number;
 }
@@ -35,10 +34,7 @@ export interface ControlledTraining {
   readonly action: 'pause' | 'resume' | 'stop' | 'set';
 }
 
-/**
- * Returns a function that turns events into metrics; call it as each event happens.
- * @param meters `milliseconds` is a monotonic clock, `memory` is in bytes
- */
+/** Turns events into metrics, as they happen; `memory` is in bytes. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;
@@ -93,7 +89,6 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #file: JsonLinesFile<M>;
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
-  /** Seconds since the page was last written. */
   #unwritten = 0;
 
   constructor(output: string, recording: Recording<M>) {

@@ -1,15 +1,16 @@
 /** Runs any kind of training in its output directory: lock, record, progress, requests, lineage and result. */
+
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { openPage } from '../../src/base/open-page.js';
-import { Control } from '../../src/experiment/run-commands.js';
+import { RunCommands } from '../../src/experiment/run-commands.js';
 import { formatDuration } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
 import type { Page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
@@ -44,7 +45,6 @@ export interface Trained {
   readonly result: string | undefined;
 }
 
-/** Hooks for the training loop. */
 export interface SessionHooks<E> {
   onEvent(event: E): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
@@ -53,7 +53,6 @@ export interface SessionHooks<E> {
   rest(): Promise<void>;
 }
 
-/** A configured training. */
 export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   extends Omit<Recording<Timed<E>>, 'page'> {
   readonly command: 'train' | 'rl';
@@ -62,7 +61,6 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   readonly about: Omit<Training, 'outcome'>;
   /** @param command resumes the run */
   page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
-  /** Shows a metric on the terminal. */
   show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
   /** @param metrics returns those of the whole run */
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
@@ -72,7 +70,6 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   summary(trained: T): object;
   /** Figures for the terminal, after the number of steps and the time. */
   figures(trained: T): readonly string[];
-  /** More lines for the terminal. */
   more?(trained: T): readonly string[];
   /** Settings that use the result, as shown on the command line. */
   use?(result: string): string;
@@ -89,10 +86,7 @@ export interface SessionSummary {
   readonly output: string;
 }
 
-/**
- * Starts training, or resumes it from an existing checkpoint. Returns the exit code. E must include
- * `ControlledTraining`.
- */
+/** Starts or resumes training. Returns the exit code. E must include `ControlledTraining`. */
 export async function runTraining<E extends LoggedEvent, T extends Trained>(
   job: TrainingJob<E, T>,
   args: TrainingArguments,
@@ -159,7 +153,6 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
 }
 
-/** Trains, updating the record and the display. */
 async function recorded<E extends LoggedEvent, T extends Trained>(
   job: TrainingJob<E, T>,
   record: TrainingRecord<Timed<E>>,
@@ -171,7 +164,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
-  const control = new Control(job.output, context.stop, milliseconds);
+  const control = new RunCommands(job.output, context.stop, milliseconds);
   const add = (metric: Timed<E>) => {
     record.add(metric);
     if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
@@ -218,7 +211,6 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   }
 }
 
-/** Starts the progress line of a training. */
 export function beginProgress(
   progress: Progress,
   { step, totalSteps }: { readonly step: number; readonly totalSteps: number },

@@ -56,9 +56,8 @@ export interface TrainingRun {
 }
 
 /**
- * SHA-256 of everything that determines the result: model, frozen and initial weights (sampled), method,
- * settings, examples. Excludes `batchTokens` and `checkpointEvery`, which don't change what a step learns; a
- * run that ran out of memory can thus resume with a smaller `batchTokens`.
+ * SHA-256 of all that determines the result. Excludes `batchTokens` and `checkpointEvery`, which don't change
+ * what a step learns, so a run that ran out of memory can resume with a smaller `batchTokens`.
  */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
@@ -91,14 +90,13 @@ export function trainingIdentity(run: TrainingRun): string {
 
 export interface Learned {
   readonly objective: Objective;
-  /** @param parts all parts that the loss is averaged over */
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
 /**
  * Prepares the configured objective. For DPO, the reference model first reads all pairs.
- * @param examples one array per split, in file order; the first example of each pair is the chosen one
- * @throws UserError if memory runs out while the reference reads the pairs
+ * @param examples per split, in file order; the first example of each pair is the chosen one
+ * @throws UserError if memory runs out
  */
 export async function learned(
   run: TrainingRun,
@@ -142,10 +140,7 @@ export const sft: Objective = {
   }),
 };
 
-/**
- * @param examples all examples that the loss is averaged over; the losses and gradients of their batches add
- *   up
- */
+/** @param examples all that the loss is averaged over, so that the parts' losses and gradients add up */
 export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
   const normalizer = totalWeight(examples);
   return ({ factors, weight }) => ({
@@ -161,14 +156,12 @@ function totalWeight(examples: readonly TokenExample[]): number {
 const factorsOf = (example: TokenExample): number =>
   example.factors?.reduce((sum, factor) => sum + factor, 0) ?? trainedLength(example);
 
-/** One answer of a pair. */
 export interface Compared {
   readonly chosen: boolean;
   /** Log-probabilities under the initial model. */
   readonly referenceLogp: PerToken;
 }
 
-/** @param beta penalty for departing from the reference */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {

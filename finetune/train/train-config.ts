@@ -1,10 +1,8 @@
-/** Config schema of training methods, shared by all kinds of training; each has its own defaults. */
-
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
-import { loraShape, sampledLora } from '../../src/config/learning/lora.js';
+import { loraShape, sampledLora } from '../../src/config/learning/adapt.js';
 import {
   deviceSchema,
   ignoreKeysSchema,
@@ -39,7 +37,6 @@ const wholeModel = [
   z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
 ] as const;
 
-/** Methods of supervised training. */
 const trainingMethod = z.discriminatedUnion('kind', [
   loraSettings({ rank: 8, alpha: 16, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj'] }).extend({
     dropout: z.number().min(0).lt(1).default(0).describe("Share of the adapter's inputs that is set to zero"),
@@ -159,10 +156,7 @@ const settings = z.strictObject({
     .describe('Processor threads (default: the physical cores that are free at the start)'),
 });
 
-/**
- * Schema of a training config. Muon is refused for adapters: it equalizes the singular values of an update,
- * which isn't useful for low-rank factors.
- */
+/** Muon equalizes the singular values of an update, which isn't useful for low-rank factors. */
 export const trainConfigSchema = settings
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
@@ -192,10 +186,7 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
 };
 
 /**
- * Reads a training config by path or by the name of a bundled one. Makes relative paths absolute: paths in the file are
- * relative to the file, paths in overrides to the working directory, and `package:…` paths to the package.
- * @param overrides `key=value`, such as `epochs=1` or `method.rank=16`
- * @param cwd working directory (default: the process's)
+ * Paths in the file are relative to it, paths in overrides to `cwd`, and `package:…` paths to the package.
  * @param note called for each field of the file that an override removed
  * @throws UserError that lists every problem with its location, value, alternatives and remedy
  */
@@ -209,10 +200,7 @@ export function loadTrainConfig(
   return { ...config, model: modelDirectory(config.model, undefined, 'model') };
 }
 
-/**
- * Reads the config of any kind of training; see `loadTrainConfig`.
- * @throws UserError like `loadTrainConfig`, and if the output is inside the package
- */
+/** @throws UserError like `loadTrainConfig`, and if the output is inside the package */
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(
   ...given: Parameters<typeof readTrainingSettings<T>>
 ): T & { readonly output: string } {

@@ -86,10 +86,7 @@ export function trainingScalars(metric: Metric): Scalars {
   }
 }
 
-/**
- * Shows the memory estimate, as a warning if less is free. It doesn't refuse, because other programs may end
- * and the system may reclaim memory.
- */
+/** Only warns if less memory is free: other programs may end, and the system may reclaim memory. */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainingArguments,

@@ -94,10 +94,7 @@ export interface TrainingOutcome {
   readonly best: StepLoss | undefined;
 }
 
-/**
- * @throws UserError if there is nothing to learn from, an example exceeds the context, the loss is no longer
- *   finite, or the checkpoint belongs to another training run
- */
+/** @throws UserError if nothing can be learned, the loss is no longer finite, or the checkpoint is another run's */
 export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
   const training = usableExamples(run.training, run.config, 'training');
   const validation =
@@ -160,7 +157,6 @@ interface Training {
   readonly totalSteps: number;
   readonly state: TrainingState;
   readonly sessions: Sessions;
-  /** Writes a checkpoint. */
   readonly keep: () => void;
 }
 
@@ -228,7 +224,6 @@ const nothingToFinish = (checkpoint: string) =>
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 
-/** True if early stopping applies. */
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
 }
@@ -240,7 +235,7 @@ function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-/** @throws FailedWork where something is no finite number */
+/** @throws FailedWork if any of the values isn't finite */
 export function refuseNonFinite(step: number, found: Readonly<Record<string, number>>): void {
   if (Object.values(found).every(Number.isFinite)) return;
   const values = Object.entries(found).map(([name, value]) => `the ${name} is ${value}`);

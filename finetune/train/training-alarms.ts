@@ -1,7 +1,4 @@
-/**
- * Detects problems that make a training run useless or misleading although it doesn't fail. Datasets have
- * their own alarms.
- */
+/** Detects problems that make a training run useless or misleading although it doesn't fail. */
 import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { mean } from '../../src/statistics/descriptive.js';
@@ -16,11 +13,7 @@ export interface TrainingAlarm {
 /** Number of conversations to check. Rendering takes time, and a template treats all alike. */
 const checked = 100;
 
-/**
- * Checks that training sees the same tokens as serving: prompts have the token counts recorded when this
- * model was served, and the chat template leaves answers unchanged.
- * @param model directory of the model
- */
+/** Checks that training sees the tokens of serving: prompts of the recorded length, and unchanged answers. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,
@@ -70,7 +63,6 @@ export class DivergenceWatch {
   #points: { readonly training: number; readonly validation: number }[] = [];
   #raised = false;
 
-  /** @param lowest lowest validation loss of earlier sessions, if any */
   constructor(lowest = Number.POSITIVE_INFINITY) {
     this.#lowest = lowest;
   }

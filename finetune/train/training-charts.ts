@@ -3,20 +3,18 @@
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
+  coordinate,
   figure,
   intervalMark,
   line,
+  linearScale,
   numberedTicks,
   type PlotColumn,
-  plotChart,
-} from '../../src/report/charts/plot.js';
-import {
-  coordinate,
-  linearScale,
   percent,
+  plotChart,
   robustMaximum,
   type Scale,
-} from '../../src/report/charts/scale.js';
+} from '../../src/report/charts/plot.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { trainingLoss } from './pace.js';
 import type { MetricOf } from './trainer.js';
@@ -82,7 +80,6 @@ ${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${
   return figure(chart, legend, 'Point at a column for its figures.');
 }
 
-/** Learning rate, gradient norm, speed and memory. */
 export function courseCharts({ steps }: Curves, maxGradientNorm: number | undefined): Html {
   const norms = steps.map(({ gradientNorm }) => gradientNorm);
   const cut = maxGradientNorm === undefined ? 0 : norms.filter((norm) => norm > maxGradientNorm).length;
@@ -149,7 +146,6 @@ interface Numbered {
 
 type StepPoint = readonly [step: number, value: number];
 
-/** Line through the steps' midpoints. */
 function path(points: readonly StepPoint[], y: Scale): string {
   return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
 }
@@ -167,7 +163,6 @@ function extremes(steps: readonly Numbered[], values: readonly number[]): readon
   });
 }
 
-/** Last value of each group of steps. */
 function sampled(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).map(([, to]) => [steps[to]!.step, values[to]!]);
 }

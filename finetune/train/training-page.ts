@@ -25,11 +25,9 @@ import type { Metric, MetricOf } from './trainer.js';
 import { courseCharts, formatLoss, lossChart } from './training-charts.js';
 
 export interface TrainingReport {
-  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: TrainConfig;
   readonly dataset: DatasetLineage;
-  /** Metrics of the whole run, in order; includes a `start`. */
   readonly metrics: readonly Metric[];
   readonly status: TrainingStatus;
 }
@@ -76,7 +74,6 @@ const changedData = {
 
 const nothing = html`<p class="empty">There was no step yet.</p>`;
 
-/** Key figures, the validation loss first. */
 function headline(
   { config, metrics }: TrainingReport,
   steps: readonly MetricOf<'step'>[],

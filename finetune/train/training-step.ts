@@ -23,14 +23,10 @@ interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
   /** Empty for an evaluation session. */
   readonly gradients: Gradients;
-  /** In the order of the parts. */
   readonly examples: readonly ReadExample<E>[];
 }
 
-/**
- * Computes loss and gradients of a batch part by part; the inputs' weights make them add up.
- * @param seed training seed; dropout masks depend on it and the step
- */
+/** Loss and gradients of a batch; dropout masks depend on the training's `seed` and the step. */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
   state: Pick<TrainingState, 'parameters' | 'step'>,
@@ -74,10 +70,7 @@ function readExamples<E extends TokenSequence>(
   }));
 }
 
-/**
- * Performs the optimizer step; updates parameters and moments in place.
- * @param scale factor applied to the gradients (clipping)
- */
+/** Performs the optimizer step in place; `scale` multiplies the gradients (clipping). */
 export async function update(
   state: TrainingState,
   gradients: Gradients,

@@ -1,9 +1,9 @@
 /** Attacks on Slurm scripts and Modelfiles: texts that could break out of a line. */
 import { adapterModelfile } from '../../finetune/export/ollama/modelfile.js';
 import { fillTemplate } from '../../finetune/handoff/texts.js';
-import { slurmSchema } from '../../src/config/slurm.js';
+import { slurmSchema } from '../../src/config/many-runs.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
-import { jobScript } from '../../src/studies/slurm/job-script.js';
+import { jobScript } from '../../src/studies/slurm.js';
 import { type AttackKind, outcome, shorten } from './attack.js';
 
 const injected = ['\n', '\r', '\r\n', '\u0085', '\u2028', '\u2029', '\v', '\f', '\u0000', '\u001b'];

@@ -36,6 +36,7 @@ export const contents: readonly Chapter[] = [
   {
     title: 'Reference',
     pages: [
+      'docs/commands.md',
       'docs/configuration.md',
       'docs/reference/experiment.md',
       'docs/reference/model.md',

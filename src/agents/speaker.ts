@@ -1,7 +1,7 @@
 /** The source of an agent's replies: a model of any provider, or a sampler that keeps token ids. */
 
 import { answerText } from '../models/answer-text.js';
-import type { ChatMessage, LanguageModel } from '../models/language-model.js';
+import type { ChatMessage } from '../models/language-model.js';
 import type { Choice } from './reading.js';
 
 export interface Reply {
@@ -54,17 +54,4 @@ export function messagesOf({
 function quoted(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;
-}
-
-/** @throws ModelError if the provider gave no completion */
-export function modelSpeaker(model: LanguageModel): Speaker {
-  return {
-    reply: (conversations) =>
-      Promise.all(
-        conversations.map(async (conversation) => {
-          const [completion] = await model.generate(messagesOf(conversation), { seeds: [conversation.seed] });
-          return { text: completion!.text };
-        }),
-      ),
-  };
 }

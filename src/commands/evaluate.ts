@@ -1,5 +1,4 @@
 import type { Argv } from 'yargs';
-import { findRun } from '../archive/names.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { modulesPlayed } from '../config/config.js';
@@ -12,6 +11,7 @@ import type { ParameterVector } from '../policies/policy.js';
 import { confirmationSeeds } from '../random/seeds.js';
 import { type Evaluation, evaluate } from '../rollout/evaluation.js';
 import { openTask } from '../rollout/task.js';
+import { findRun } from '../runs/listing/names.js';
 import { choosePolicy, type OpenedRun, readWholeRun } from '../runs/open-run.js';
 import { clipped } from '../statistics/bootstrap.js';
 import {
@@ -43,7 +43,7 @@ type Args = Arguments<typeof options>;
 /** Returns of the policy on fresh seeds, with the interval of their mean. */
 export type Output = EvaluationFigures;
 
-/** `policyloop evaluate <run>`: the best policy on seeds that the run has not used. */
+/** Evaluates the best policy on seeds that the run has not used. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
   requireCount('--workers', args.workers, 1);

@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import { findRun } from '../archive/names.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
@@ -19,8 +18,9 @@ import { durationOf, type PictureFormat, pictureFormats } from '../render/animat
 import { gifAnimation } from '../render/gif-animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { placeName } from '../runs/facts.js';
+import { findRun } from '../runs/listing/names.js';
 import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../runs/open-run.js';
+import { placeName } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 
 export const options = (y: Argv) =>
@@ -61,10 +61,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The picture that was written, and the episode that it shows. */
+/** The picture and the episode that it shows. */
 export type Output = PictureFigures;
 
-/** `policyloop render <run>`: an episode of one of its policies as an animation. */
+/** Draws an episode of one of the run's policies. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireRange('--size', args.size, 64, 2048);
   requireRange('--max-frames', args.maxFrames, 2, 5000);

@@ -2,7 +2,7 @@
  * Asks a model until its answers can be used: request → read → correct. An unusable answer is sent back with the reason,
  * up to a maximum number of corrections. Stays within the run's limits and never pays for a call twice.
  */
-import { isByControl } from '../config/model.js';
+import { isByBaseline } from '../config/model.js';
 import {
   type ChatMessage,
   type Completion,
@@ -48,14 +48,12 @@ export interface Prompt {
   readonly formatCorrection: (failure: ParseFailure) => string;
 }
 
-/** A model and its role in a portfolio. */
-export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isControl'>;
+export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
 
 /** What is asked of whom, and how answers are read. */
 export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
-  /** Number of the first candidate (default: 0). */
   readonly first?: number;
   /** The model that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
@@ -124,7 +122,7 @@ function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: C
   const { arrived, asked, ledger, warn } = experiment;
   // Answers received by an earlier process have already been counted.
   if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
-  if (!isByControl(call) && stageOf(call) === 'proposal') {
+  if (!isByBaseline(call) && stageOf(call) === 'proposal') {
     asked.isAnswered ||= call.completion !== undefined;
     asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
     if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
@@ -223,7 +221,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
         continue;
       }
       if (outcome.kind === 'rejected') {
-        if (!request.by(item.candidate).isControl) rejected++;
+        if (!request.by(item.candidate).isBaseline) rejected++;
         const { kind } = outcome.failure;
         const isRepeat = kind === 'repeated' || kind === 'echo' || kind === 'too-close';
         item.sampling = isRepeat ? request.afterRepeat?.(attempt + 1) : undefined;
@@ -299,7 +297,6 @@ function abandon(request: AskRequest, replies: Round['replies']): never {
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
 
-/** The record of a call, with its reply read if there is one. */
 function judged(
   request: AskRequest,
   { completion, cost, outcome, ...base }: EndedCall,

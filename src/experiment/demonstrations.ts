@@ -40,7 +40,6 @@ export function readEpisodes(file: string, environment: EnvironmentSpec): readon
   return isOfRun ? shownEpisodes(content, file, environment) : [episodeOf(content, file, environment)];
 }
 
-/** @throws UserError see `readEpisodes` */
 export const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration =>
   episodeOf(contentOf(file), file, environment);
 
@@ -89,7 +88,6 @@ function contentOf(file: string): unknown {
   }
 }
 
-/** Location of a step, for error messages. */
 interface StepPlace {
   readonly file: string;
   readonly step: string;
@@ -248,7 +246,6 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
   });
 }
 
-/** @throws UserError at `demonstrations.from` */
 function runAt(config: DemonstrationsConfig) {
   try {
     return readManifest(config.from);

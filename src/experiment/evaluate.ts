@@ -15,7 +15,7 @@ import {
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
-import type { Task } from '../search/control.js';
+import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Proposal, ProposalGroup } from './ask.js';
@@ -59,7 +59,6 @@ export async function measureCandidates(
 export interface Iteration extends ProposalGroup {
   readonly number: number;
   readonly measured: readonly Measured[];
-  /** What the critic made of the best proposal. */
   readonly revision?: Revision;
   readonly feedback?: FeedbackResult;
 }
@@ -213,7 +212,6 @@ export async function confirmBest(
   return confirmation;
 }
 
-/** Evaluates an entry on seeds that played no part in selecting it; undefined if aborted. */
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
   entry: BufferEntry,

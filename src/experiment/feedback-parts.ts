@@ -10,7 +10,7 @@ import { taskContext } from '../prompting/context/task-context.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import { pngFrames } from '../render/png.js';
 import { notDrawn } from '../rollout/replay.js';
-import { closeQuestion } from '../runs/questions.js';
+import { closeQuestion } from '../runs/requests.js';
 import { iterationName, makeAnimationsFolder, openDrawable } from './animations.js';
 import type { Assembly } from './assemble.js';
 import {

@@ -1,7 +1,7 @@
 /** The parts that the outer loop works with, built from an assembly and a run directory. */
 import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
-import { isByControl, languageModelOf } from '../config/model.js';
+import { isByBaseline, languageModelOf } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -14,7 +14,7 @@ import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tally
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import { createScreening, type Screening } from '../search/gp.js';
 import type { Assembly } from './assemble.js';
 import { Ledger } from './budget/ledger.js';
@@ -40,7 +40,7 @@ export interface Experiment {
   /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
   /** True if a baseline is the only proposer, here or in the replayed run. It always answers with plain parameters. */
-  readonly isControl: boolean;
+  readonly isBaseline: boolean;
   readonly prompter: Prompter;
   /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
@@ -160,8 +160,8 @@ export function experimentIn(
   const ledger = ledgerOf(assembly);
   // A shared budget already includes the recorded calls.
   const isHeld = assembly.sharedBudget !== undefined;
-  const isControl = findControl(assembly.counted.provider) !== undefined;
-  const replies = new Replies(isControl);
+  const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
+  const replies = new Replies(isBaseline);
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call, isHeld);
@@ -177,7 +177,7 @@ export function experimentIn(
     racing,
     model,
     languageModel: languageModelIn(model),
-    isControl,
+    isBaseline,
     critic: openCritic(assembly),
     prompter: new Prompter({ ...assembly, buffer, recorded }),
     buffer,
@@ -235,7 +235,7 @@ function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Exp
 }
 
 export class Replies {
-  readonly #isControl: boolean;
+  readonly #isBaseline: boolean;
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
@@ -244,15 +244,15 @@ export class Replies {
   /** The first rejected reply. */
   first: CallRecord | undefined;
 
-  /** @param isControl true if only a baseline proposes; its replies don't count as a model's */
-  constructor(isControl: boolean) {
-    this.#isControl = isControl;
+  /** @param isBaseline true if only a baseline proposes; its replies don't count as a model's */
+  constructor(isBaseline: boolean) {
+    this.#isBaseline = isBaseline;
   }
 
   /** Counts a call of a complete iteration. */
   count(call: CallRecord): void {
     if (stageOf(call) !== 'proposal') return;
-    const isModel = !this.#isControl && !isByControl(call);
+    const isModel = !this.#isBaseline && !isByBaseline(call);
     if (call.outcome.kind === 'accepted') {
       this.isAnyAccepted = true;
       this.isModelAccepted ||= isModel;

@@ -1,8 +1,7 @@
 /** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
-
-import { evaluationsOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
-import { isByControl, languageModelOf } from '../config/model.js';
+import { evaluationsOf } from '../config/critic.js';
+import { isByBaseline, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import {
@@ -19,7 +18,7 @@ import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import type { CallRecord, EndedCall } from '../runs/calls.js';
-import type { Task } from '../search/control.js';
+import type { Task } from '../search/baseline.js';
 import { movedAway, nearestTried } from '../search/moves.js';
 import { evaluatedEach } from '../search/settings.js';
 import {
@@ -39,11 +38,9 @@ import { evaluationsLeft, RunStopped } from './stopping.js';
 
 /** How proposals are asked for, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
-  /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
   /** How parameters are encoded for the model; unchanged if omitted. */
   readonly telling?: Telling | undefined;
-  /** The form of answers (default: `freeForm`). */
   readonly form?: AnswerForm;
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
@@ -71,7 +68,6 @@ interface Branch extends Prompt {
   readonly changes?: ParameterVector;
 }
 
-/** @param emitCall receives each call, in order */
 export function proposeCandidates(
   experiment: Experiment,
   iteration: number,
@@ -154,7 +150,7 @@ function readProposal(
   text: string,
   context: ParseContext,
 ): ParseResult {
-  if (by(candidate).isControl) return parseParameters(text, parameters, context);
+  if (by(candidate).isBaseline) return parseParameters(text, parameters, context);
   const parent = branch?.(candidate).changes;
   if (parent !== undefined) return parseChanges(text, parent, parameters, context);
   return telling === undefined
@@ -192,7 +188,7 @@ export function branches(
  * show), or a portfolio member.
  */
 function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { buffer, config, isControl, model, seed } = experiment;
+  const { buffer, config, isBaseline, model, seed } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
@@ -200,14 +196,14 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
     shared: isPortfolio || config.critic !== undefined,
   };
   if (!isPortfolio) {
-    const answerer = { model: answering(model, task), isControl };
+    const answerer = { model: answering(model, task), isBaseline };
     return () => answerer;
   }
   const members = model.members.map(({ name, proposer }) => ({
     model: answering(proposer, task),
     member: name,
-    isFree: isByControl({ member: name }),
-    isControl: isByControl({ member: name }),
+    isFree: isByBaseline({ member: name }),
+    isBaseline: isByBaseline({ member: name }),
   }));
   const chosen = model.choose(iteration, {
     candidates: config.candidates,

@@ -15,14 +15,14 @@ import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '.
 import { formatParameters } from '../prompting/notation/grammar.js';
 import { historyTokens } from '../prompting/settings.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type { Control, Task } from '../search/control.js';
-import { findControl } from '../search/controls.js';
+import type { Baseline, Task } from '../search/baseline.js';
+import { findBaseline } from '../search/baselines.js';
 import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
 
 /** Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of them. */
 export type Proposer = SingleProposer | Portfolio;
 
-export type SingleProposer = LanguageModel | ControlProposer;
+export type SingleProposer = LanguageModel | BaselineProposer;
 
 /** Members that take turns over one buffer. */
 export interface Portfolio extends Absent<LanguageModel> {
@@ -37,7 +37,7 @@ export function languageModelIn(proposer: Proposer): LanguageModel | undefined {
   return singles.find((one) => one.generate !== undefined);
 }
 
-interface ControlProposer extends Control, Absent<LanguageModel> {
+interface BaselineProposer extends Baseline, Absent<LanguageModel> {
   readonly id: string;
 }
 
@@ -70,15 +70,10 @@ export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   };
 }
 
-/** What a model needs in addition to its config section. */
 interface Surroundings {
-  /** Environment variables, for keys and server addresses. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How hosted models wait before they retry a failed call. */
   readonly wait: Wait;
-  /** Recorded answers for a replay. */
   readonly cassette: Cassette | undefined;
-  /** Modules of a local model that are trained during the run; undefined if it stays fixed. */
   readonly adaptable: readonly string[] | undefined;
 }
 
@@ -128,10 +123,9 @@ export function createModel(
   return record.create(config, { environment, wait, cassette, adaptable });
 }
 
-/** Creates the language model or the baseline that a config names; see createModel. */
 export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
   const [config] = given;
-  const control = findControl(config.provider);
+  const control = findBaseline(config.provider);
   if (control === undefined) return createModel(...given);
   return { id: `control/${control.name}`, ...control.create(config) };
 }

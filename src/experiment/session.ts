@@ -12,13 +12,12 @@ import { type FeedbackParts, openFeedback } from './feedback-parts.js';
 import { adaptingConfig, type Learner, learnAgain, learningAtHand } from './learner.js';
 import { type Experiment, experimentIn } from './parts.js';
 import { languageModelIn } from './proposer.js';
-import { Control } from './run-commands.js';
+import { RunCommands } from './run-commands.js';
 import { capsIn, statusAfter } from './stopping.js';
 
 /** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
-  /** Restores the terminal. */
   close(): void;
 }
 
@@ -36,8 +35,12 @@ export async function runInDirectory(
   const quit = new AbortController();
   const { abort } = context.stop;
   const stop = { abort, finish: AbortSignal.any([context.stop.finish, quit.signal]) };
-  const control = new Control(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
-    answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
+  const control = new RunCommands(
+    directory.path,
+    stop,
+    context.milliseconds,
+    ({ question, rating, remark }) =>
+      answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
   // Waiting for a person counts towards no limit.
   let askedMs = 0;
@@ -107,7 +110,6 @@ const steerable = (experiment: Experiment) => ({
   },
 });
 
-/** Undefined if the model isn't trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
   const adapting = adaptingConfig(config);
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);

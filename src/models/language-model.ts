@@ -111,21 +111,16 @@ export interface Sampling {
   readonly repetitionPenalty: number;
 }
 
+export const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
 /** Unfiltered, at temperature 1. */
 export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
 /** The sampling that a call requests, completed by the model's own settings. */
-export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice {
-  return {
-    temperature: asked.temperature ?? own.temperature,
-    topP: asked.topP ?? own.topP,
-    topK: asked.topK ?? own.topK,
-    minP: asked.minP ?? own.minP,
-    repetitionPenalty: asked.repetitionPenalty ?? own.repetitionPenalty,
-  };
-}
+export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
+  Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
   /**

@@ -4,7 +4,7 @@ import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { Control } from '../experiment/run-commands.js';
+import { RunCommands } from '../experiment/run-commands.js';
 import { RunStopped, statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
@@ -14,7 +14,7 @@ import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker } from './model-speaker.js';
-import { playFigures, playMeans } from './play-figures.js';
+import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
 
@@ -25,18 +25,13 @@ export interface PlayDisplay {
   close(): void;
 }
 
-/** The games recorded in a run directory. */
-export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
-  ...(recorded.episodes as Iterable<GameRecord>),
-];
-
 export async function playInDirectory(
   setup: PlaySetup,
   directory: RunDirectory,
   display: PlayDisplay,
   outside: Outside,
 ): Promise<void> {
-  const control = new Control(directory.path, outside.stop, outside.milliseconds);
+  const control = new RunCommands(directory.path, outside.stop, outside.milliseconds);
   const play = new Play(setup, directory, display, { ...outside, stop: control.stop }, control);
   try {
     await play.run();
@@ -58,7 +53,7 @@ class Play {
   readonly #directory: RunDirectory;
   readonly #display: PlayDisplay;
   readonly #outside: Outside;
-  readonly #control: Control;
+  readonly #control: RunCommands;
   readonly #started: number;
   readonly #earlierMs: number;
   readonly #games: GameRecord[];
@@ -76,7 +71,7 @@ class Play {
     directory: RunDirectory,
     display: PlayDisplay,
     outside: Outside,
-    control: Control,
+    control: RunCommands,
   ) {
     const { recorded } = directory;
     this.#setup = setup;

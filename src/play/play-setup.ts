@@ -29,11 +29,8 @@ export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
   readonly agent: PromptedAgent;
-  /** Undefined for players without a model. */
   readonly model: LanguageModel | undefined;
-  /** Counts calls for the limits. */
   readonly ledger: Ledger;
-  /** Seed of each game. */
   readonly starts: readonly number[];
   readonly fingerprint: string;
   readonly prompts: { readonly hash: string };
@@ -143,7 +140,6 @@ const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
 /** Maximum batch size of a local model. */
 const mostInBatch = 64;
 
-/** Maximum number of concurrent calls. */
 export function callsAtOnce({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;
   return 'concurrency' in model ? model.concurrency : parallel;

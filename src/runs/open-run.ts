@@ -18,7 +18,7 @@ import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
 
-/** A run, read to be looked at. */
+/** A run opened for reading. */
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;
@@ -28,7 +28,7 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** @throws UserError when a run has lost its config, or has a link or a pipe in its place. */
+/** @throws UserError if the config is missing, a link or a pipe */
 export function requireConfig(file: string): string {
   if (existsSync(file)) {
     closeSync(openRegularFile(file, 'refuse').descriptor);
@@ -41,10 +41,7 @@ export function requireConfig(file: string): string {
   });
 }
 
-/**
- * Reads the run at `path` to play its policies again: those of a module are imported.
- * @throws UserError where the run is damaged
- */
+/** Reads a run to play its policies again; imports their modules. @throws UserError if the run is damaged */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
@@ -58,9 +55,9 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
 }
 
 /**
- * Reads the run at `path` to look at it: nothing that it names is imported, started or read. Broken lines of its logs are
- * left out and named in `recorded.faults`, and so is what it doesn't record of its policies.
- * @throws UserError where there is no run, or its manifest or config is damaged
+ * Reads a run to show it, without importing or starting anything that it names. Broken log lines are skipped
+ * and listed in `recorded.faults`.
+ * @throws UserError if there is no run, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
@@ -71,7 +68,7 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   };
 }
 
-/** As `readShownRun`, without the logs; `unknown` says what the run doesn't record of its policies. */
+/** Like `readShownRun`, without the logs; `unknown` says what the run doesn't record about its policies. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -111,7 +108,7 @@ async function frameOf(
   };
 }
 
-/** Its intervals end where returns do: earlier versions wrote them as they were computed. */
+/** Clips intervals to the range of returns, which earlier versions did not. */
 function withinReturns(manifest: Manifest, { environment, evaluation }: Config): Manifest {
   const range = returnRange(environment, evaluation);
   const confirmations = manifest.confirmations.map((confirmation) => ({
@@ -123,7 +120,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Made again from what is built in and recorded, and from nothing else. */
+/** Uses only what is built in or recorded. */
 async function shownParts({
   config,
   manifest,

@@ -6,7 +6,7 @@
 import { createGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Control, foldHistory, sampleUnseen, type Task } from './control.js';
+import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
@@ -62,7 +62,7 @@ interface Search {
  * `population` evaluations update the distribution, using the samples as clamped and rounded to allowed values. Once it
  * has shrunk below the grid of values without finding anything better, the search restarts from a random point.
  */
-export function createCmaEs(config: CmaEsConfig): Control {
+export function createCmaEs(config: CmaEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => startSearch(task, config),
     (search, evaluated, index) => {

@@ -8,7 +8,7 @@ import { createGenerator, type RandomGenerator, shuffled } from '../random/gener
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximise } from './acquisition.js';
-import type { Control, Task } from './control.js';
+import type { Baseline, Task } from './baseline.js';
 import {
   type Hyperparameters,
   negativeLogPosterior,
@@ -34,7 +34,7 @@ const thinning = { above: 200, best: 100, latest: 50 } as const;
  * Always fits from the prior's mean, so that a resumed run finds the same. Given enough points, averages a process with
  * one length scale per parameter and one with a shared length scale, which is stronger if parameters are rotated.
  */
-export function createGp(): Control {
+export function createGp(): Baseline {
   const believed = createBelief();
   const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) =>
     chooseAll(task, await believed(task), randoms);

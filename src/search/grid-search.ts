@@ -2,7 +2,7 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
-import { type Control, evaluatedKeys, sampleUnseen, type Task } from './control.js';
+import { type Baseline, evaluatedKeys, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
@@ -16,7 +16,7 @@ const mostSkipped = 10_000;
  * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the next
  * unevaluated one. Then the spacing is halved again and again; finally random points follow.
  */
-export function createGridSearch(config: GridConfig): Control {
+export function createGridSearch(config: GridConfig): Baseline {
   const evaluated = evaluatedKeys();
   const walks = new WeakMap<ParameterSpec, Walk>();
   const walkOf = (spec: ParameterSpec) => {

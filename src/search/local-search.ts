@@ -1,7 +1,7 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
-import { type Control, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './control.js';
+import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
@@ -9,7 +9,7 @@ import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
-export function createRandomSearch(): Control {
+export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
   return {
     propose(task, random) {
@@ -21,7 +21,7 @@ export function createRandomSearch(): Control {
 }
 
 /** Steps from the best point so far (the newest of equals): Gaussian in each coordinate; tables redraw entries. */
-export function createHillClimb(config: HillClimbConfig): Control {
+export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -54,7 +54,7 @@ const cornerProbability = 0.35;
  * scaled out to the box; the others are Gaussian, with a deviation log-uniform between a 40th of the range and all of
  * it. Tables change as in hill climbing.
  */
-export function createMix(): Control {
+export function createMix(): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -118,7 +118,7 @@ interface Search {
  * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
  * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
  */
-export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
+export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
     (search, evaluated, index) => {

@@ -3,7 +3,7 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { type Control, foldHistory, sampleUnseen } from './control.js';
+import { type Baseline, foldHistory, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
@@ -42,7 +42,7 @@ interface Situation extends Omit<Past, 'seen'> {
  * 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
  * one and half of the entries (log-uniform), and a direction copies entries.
  */
-export function createTeacher(): Control {
+export function createTeacher(): Baseline {
   const fold = foldHistory<Past>(
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { trainingKind } from '../../finetune/train/train-config.js';
+import { configReference, configSummary, withReference } from '../../scripts/reference.js';
 import { packageRoot } from '../../src/base/package.js';
 import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
-import { configReference, configSummary, withReference } from '../../src/config/reference.js';
 import { collectionKind } from '../../src/studies/collection/collection-config.js';
 
 const file = (path: string) => join(packageRoot(), path);

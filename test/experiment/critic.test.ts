@@ -13,8 +13,8 @@ import { runData } from '../../src/report/write-report.js';
 import { tallyOf } from '../../src/runs/events.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import type { Task } from '../../src/search/control.js';
-import { findControl } from '../../src/search/controls.js';
+import type { Task } from '../../src/search/baseline.js';
+import { findBaseline } from '../../src/search/baselines.js';
 import { distanceOf } from '../../src/search/moves.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
@@ -281,7 +281,7 @@ it('takes a control for its critic, which costs nothing, and goes with novelty, 
 it('tells a control that proposes that some of the history is not its own', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
-    const random = findControl('random')!.create({ provider: 'random' });
+    const random = findBaseline('random')!.create({ provider: 'random' });
     const model = {
       id: 'control/random',
       propose: (task: Task, generator: RandomGenerator) => {

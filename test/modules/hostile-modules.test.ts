@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { longestList } from '../../src/modules/plain.js';
+import { longestList } from '../../src/modules/host-messages.js';
 import { createPolicyFamily, openPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { startCommand } from '../support/command.js';

@@ -8,7 +8,7 @@ import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Task } from '../../src/search/control.js';
+import type { Task } from '../../src/search/baseline.js';
 import { ask } from '../support/ask.js';
 
 const configs: readonly ModelConfig[] = [

@@ -48,8 +48,8 @@ describe('only programs of this machine are served', () => {
   });
 
   it('the port may be left out where it is the default', () => {
-    expect(() => requireLocal({ headers: { host: 'localhost' } }, 80)).not.toThrow();
-    expect(() => requireLocal({ headers: {} }, 8000)).toThrow(/Host ""/);
+    expect(() => requireLocal({ headers: { host: 'localhost' }, url: '/' }, 80)).not.toThrow();
+    expect(() => requireLocal({ headers: {}, url: '/' }, 8000)).toThrow(/Host ""/);
   });
 });
 

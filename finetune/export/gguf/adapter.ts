@@ -13,9 +13,8 @@ import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes }
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
- * llama.cpp scales all products by a single alpha divided by their rank. The file has the alpha of the first
- * module; the factors of modules with a different scale (rank_pattern, alpha_pattern) compensate for it. All
- * tensors are float32.
+ * llama.cpp scales all products by a single alpha divided by their rank. The file has that of the first module;
+ * factors with a different scale (rank_pattern, alpha_pattern) compensate for it. All tensors are float32.
  * @param base its adapter must not use DoRA
  */
 export async function writeGgufAdapter(

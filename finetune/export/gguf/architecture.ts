@@ -11,7 +11,7 @@ const { float32, int32s, string, uint32 } = ggufValue;
 type Own = Readonly<Record<string, Buffer>>;
 
 /**
- * Metadata keys that start with the architecture's name.
+ * Keys that start with the architecture's name.
  * @throws UserError if llama.cpp can't compute what the config specifies
  */
 export function architectureKeys(config: DecoderConfig): GgufMetadata {
@@ -129,10 +129,7 @@ function requireLayers(
   if (differs) throw refused(config, what);
 }
 
-/**
- * llama.cpp derives Gemma's score scale itself: from hidden/heads for the largest model, from the head
- * dimension for the others.
- */
+/** llama.cpp derives Gemma's score scale from hidden/heads for the largest model, else from the head dimension. */
 function requireGemmaScale(config: DecoderConfig, layersOfLargest: number): void {
   const { headDim, heads, hidden, layers, scoreScale } = config;
   const width = layers.length === layersOfLargest ? hidden / heads : headDim;

@@ -28,21 +28,14 @@ export interface WrittenGguf {
   readonly tensors: number;
   /** Context length stated in the file, in tokens. */
   readonly contextTokens: number;
-  /**
-   * The model's own context if it is longer: llama.cpp lacks sliding windows for the model, which limits its context.
-   */
+  /** The model's own context if it is longer: llama.cpp lacks its sliding windows. */
   readonly cappedFrom?: number;
 }
 
 /**
- * Writes a GGUF file.
- * @param model directory of a Hugging Face model, or a GGUF file
- * @param adapter merged during writing, with a single rounding; the other tensors of a GGUF file are copied
- *   unchanged
+ * @param adapter merged during writing, with a single rounding; other tensors of a GGUF file are copied unchanged
  * @param output must not exist; appears only when it is complete
- * @param ignoredKeys keys of config.json to ignore
- * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of
- *   `hooks.signal`
+ * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of `hooks.signal`
  */
 export async function writeGguf(
   model: string,
@@ -101,7 +94,6 @@ function exported(
 /** GGUF's `general.file_type` for files with matrices of a type. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
-/** Bytes copied at a time. */
 const chunkBytes = 1 << 22;
 
 /** Keys that no longer apply: file type, alignment and split information. */
@@ -113,7 +105,7 @@ interface Parts {
 }
 
 /**
- * @param type for the matrices that the adapter changes
+ * Copies everything that the adapter doesn't change byte for byte; `type` is for the matrices it changes.
  * @throws UserError if there is no adapter, or it doesn't fit the model
  */
 function mergedGguf(

@@ -1,6 +1,6 @@
 /**
- * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the merge
- * with the higher score goes first), and names of the rules that split text before pairs are merged.
+ * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the higher score is
+ * merged first), and names of the rules that split text before pairs are merged.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,8 +20,16 @@ const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 type Merge = readonly [left: string, right: string];
 
 /**
- * Merges as plain text, by rank.
- * @param tokens the vocabulary as plain text
+ * Makes llama.cpp split text like the embedded model's tokenizer, whose pattern it lacks. That tokenizer
+ * takes whole words from a vocabulary (`, params[3]:`, ` -1.5`, ` 42`, `best`) and single bytes for all other
+ * words. In llama.cpp:
+ * - Keys and numbers with a decimal are user-defined tokens, which llama.cpp extracts first, longest first.
+ * - The rest is split at spaces, commas and periods by the pattern of `bloom`, and merges build integers and
+ *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
+ *   they fall apart into bytes.
+ * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
+ * into bytes. Three things therefore differ: positive numbers above the grid (` 7.2` contains the token ` 7`),
+ * integers with five or more digits, and a vocabulary word after a space, as in prose.
  */
 export function improverMerges(tokens: readonly string[]): readonly Merge[] {
   const afterBlank = tokens
@@ -39,7 +47,6 @@ export function improverMerges(tokens: readonly string[]): readonly Merge[] {
   return [...new Map(merges.map((merge) => [merge.join(' '), merge])).values()];
 }
 
-/** All numbers with `count` digits. */
 const numbers = (count: number): readonly string[] =>
   count === 0 ? [''] : numbers(count - 1).flatMap((number) => digits.map((digit) => number + digit));
 
@@ -75,7 +82,7 @@ function closures(words: readonly string[]): Merge[] {
 }
 
 /**
- * Scores by token, from `tokenizer.model` if it exists, else derived from the order of the merges.
+ * By token, from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
  * @throws UserError if no scores can express that order
  */
@@ -89,8 +96,8 @@ export function sentencePieceScores(
 }
 
 /**
- * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of
- * pieces that forms a piece is a merge, and all merges that form the same piece are consecutive.
+ * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of pieces
+ * that forms a piece is a merge, and all merges that form the same piece are consecutive.
  */
 function scoresOfMerges(
   vocabulary: ReadonlyMap<string, number>,
@@ -196,8 +203,8 @@ const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]
 const splits = (name: string) => preTokenizers[name]!.splits.map((pattern) => `split ${pattern}`);
 
 /**
- * llama.cpp's names for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel with GPT-2's
- * own pattern). With `ignoreMerges`, a word that is itself a token stays whole regardless of merges.
+ * Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel with GPT-2's own pattern). With `ignoreMerges`, a word
+ * that is itself a token stays whole regardless of merges.
  */
 const known = [
   { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },
@@ -212,10 +219,8 @@ const known = [
 ];
 
 /**
- * Finds llama.cpp's name for a tokenizer's splitting rules.
- * @param preTokenizer `pre_tokenizer` of tokenizer.json
- * @throws UserError if no name is known: other rules would split text differently from what the model was
- *   trained on
+ * llama.cpp's name for a tokenizer's splitting rules.
+ * @throws UserError if none is known: other rules would split text differently from what the model was trained on
  */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);
@@ -249,16 +254,3 @@ function stepsOf(preTokenizer: unknown): string[] | undefined {
     return [step.type];
   });
 }
-
-/**
- * Makes llama.cpp split text like the embedded model's tokenizer, whose pattern it lacks. That tokenizer
- * takes whole words from a vocabulary (`, params[3]:`, ` -1.5`, ` 42`, `best`) and single bytes for all other
- * words. In llama.cpp:
- * - Keys and numbers with a decimal are user-defined tokens, which llama.cpp extracts first, longest first.
- * - The rest is split at spaces, commas and periods by the pattern of `bloom`, and merges build integers and
- *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
- *   they fall apart into bytes.
- * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
- * into bytes. Three things therefore differ: positive numbers above the grid (` 7.2` contains the token ` 7`),
- * integers with five or more digits, and a vocabulary word after a space, as in prose.
- */

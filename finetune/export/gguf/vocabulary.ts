@@ -15,7 +15,6 @@ import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
 import { improverMerges, isCutOut, preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
-/** GGUF's token types. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
 const stepSchema = z.looseObject({ type: z.string() });
@@ -37,10 +36,7 @@ const tokenizerSchema = z.looseObject({
 });
 type Tokenizer = z.output<typeof tokenizerSchema>;
 
-/**
- * Metadata for tokens, merges or scores, special tokens and the chat template.
- * @throws UserError if llama.cpp doesn't support the tokenizer
- */
+/** @throws UserError if llama.cpp doesn't support the tokenizer */
 export function vocabularyMetadata(directory: string, config: DecoderConfig): GgufMetadata {
   const file = path.join(directory, 'tokenizer.json');
   const tokenizer = readTokenizer(file);
@@ -165,8 +161,8 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
 }
 
 /**
- * True if every piece of text between control tokens gets a leading space. With `prepend_scheme: first`, only
- * the start of the whole text gets one. In a chat, that is a control token, so the result is false.
+ * True if every piece of text between control tokens gets a leading space. With `prepend_scheme: first`, only the
+ * start of the text gets one, which is a control token in a chat.
  */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z

@@ -23,8 +23,6 @@ export interface Modelfile {
 /**
  * @param gguf path from the Modelfile to the weights
  * @param variables chat template variables the model was trained with
- * @param contextTokens the model's context
- * @param ignoredKeys keys of config.json to ignore
  * @throws UserError for a name with a line break
  */
 export function ggufModelfile(
@@ -62,9 +60,8 @@ export function ggufModelfile(
 }
 
 /**
- * Modelfile of an adapter on a model that Ollama already has.
- * @param place path from the Modelfile to the adapter's GGUF file; PEFT's own files don't work, because
- *   Ollama rejects their name, reads alpha only as an integer and ignores use_rslora
+ * For a model that Ollama already has.
+ * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
  * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
 export function adapterModelfile(
@@ -107,7 +104,6 @@ function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }
 
-/** Texts of the tokens that end an answer. */
 function endTexts(model: string, config: DecoderConfig): string[] {
   const { added_tokens: added } = readTokenizerJson(model);
   const stated = readGenerationDefaults(model).eosTokens;

@@ -1,6 +1,6 @@
 /**
- * Derives a Go template for Ollama from the model's Jinja template, because Ollama recognizes only some of those.
- * Infers it from how the Jinja template renders a few conversations, and keeps it only if it reproduces all of them.
+ * Derives a Go template from the model's Jinja template, because Ollama recognizes only some. Infers it from a few
+ * rendered conversations, and keeps it only if it reproduces all of them.
  */
 
 import type { ChatMessage } from '../../../src/models/language-model.js';
@@ -40,8 +40,7 @@ const conversations: readonly (readonly ChatMessage[])[] = [
 
 /**
  * @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none
- * @param ends texts of the tokens that end an answer
- * @returns a Go template; undefined if none can be derived
+ * @returns undefined if no template can be derived
  */
 export function ollamaTemplate(
   template: Pick<ChatTemplate, 'render'>,

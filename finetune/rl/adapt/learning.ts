@@ -91,10 +91,8 @@ const klOf = (kl: number | { readonly coefficient: number }) =>
 
 /** What can be determined before loading any weights. */
 interface PlannedAdapter {
-  /** Directory or file of the base model. */
   readonly model: string;
   readonly decoder: DecoderConfig;
-  /** Sampling temperature. */
   readonly temperature: number;
   readonly lora: LoraSettings;
   /** The existing adapter to continue from; undefined for a fresh one. */
@@ -133,11 +131,7 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   });
 }
 
-/**
- * LoRA settings of an existing adapter.
- * @throws UserError unless it is plain LoRA with one rank and scale, applied to the same modules in every
- *   layer
- */
+/** @throws UserError unless it is plain LoRA with one rank and scale, on the same modules in every layer */
 function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   const refused = (message: string) =>
     new UserError({
@@ -158,7 +152,6 @@ function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   return lora;
 }
 
-/** Enough to compute the names and shapes of the factors. */
 const shapesOnly = (lora: LoraSettings): Trainable => ({ kind: 'adapter', lora, base: new Map() });
 
 interface BegunAdapter {

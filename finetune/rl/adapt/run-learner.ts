@@ -36,10 +36,8 @@ import { type Episode, episodeOf, type Group } from '../learning/episode.js';
 import { identityOf } from '../online.js';
 import { type OpenedTerm, rewardsOf } from '../proposer/reward.js';
 
-/** Everything a `RunLearner` needs. */
 interface LearnerParts {
   readonly config: AdaptingConfig;
-  /** Directory of the run. */
   readonly run: string;
   readonly lora: LoraSettings;
   /** Initial values; never modified. */
@@ -65,7 +63,6 @@ export class RunLearner implements Learner {
   readonly #states: LearnerStates;
   readonly #owner: CheckpointOwner;
   readonly #state: TrainingState;
-  /** Groups since the last update. */
   #pending: RewardedGroup[] = [];
   #iteration: number;
 
@@ -132,7 +129,6 @@ export class RunLearner implements Learner {
     };
   }
 
-  /** The answers to train on, with their advantages. */
   async #credited(groups: readonly RewardedGroup[]): Promise<readonly Sampled[]> {
     const { config, parameters, refers, sessions } = this.#parts;
     const { advantages: scale, objective } = config.adapt;
@@ -184,7 +180,6 @@ export class RunLearner implements Learner {
   }
 }
 
-/** The answer with the highest reward; on ties, the first. */
 function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
   const best = rewards.indexOf(largest(rewards));
   return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
@@ -209,7 +204,6 @@ function figuresOf(groups: readonly RewardedGroup[]) {
   };
 }
 
-/** The answers to one prompt with their rewards. */
 interface RewardedGroup {
   readonly episodes: Group;
   readonly rewards: readonly number[];
@@ -217,7 +211,6 @@ interface RewardedGroup {
 
 interface Rewarding {
   readonly terms: readonly OpenedTerm[];
-  /** Id of the environment. */
   readonly environment: string;
   /** If set, permutes the rewards within each group with this seed. */
   readonly shuffle: number | undefined;
@@ -253,10 +246,7 @@ function episodeOfAnswer(
   return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
 
-/**
- * Number of states to keep. An iteration is recorded only after the next one has begun, so a run may resume
- * from before its last two updates. A missing state is recomputed from the run's log.
- */
+/** An iteration is recorded after the next has begun, so a run may resume from before its last two updates. */
 const kept = 3;
 
 const stateFile = /^after-(\d+)\.safetensors$/;
@@ -264,7 +254,6 @@ const stateFile = /^after-(\d+)\.safetensors$/;
 export class LearnerStates {
   readonly #folder: string;
 
-  /** @param run directory of the run */
   constructor(run: string) {
     this.#folder = join(run, 'learning');
   }
@@ -281,10 +270,7 @@ export class LearnerStates {
     for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
   }
 
-  /**
-   * Returns the latest usable state at or before iteration `completed`. Removes all states after it, and
-   * temporary files that a killed process left.
-   */
+  /** The latest usable state at or before iteration `completed`. Removes later states and temporary files. */
   restore(
     completed: number,
     parameters: readonly Parameter[],
@@ -302,7 +288,6 @@ export class LearnerStates {
     return undefined;
   }
 
-  /** Latest first. */
   #iterations(): readonly number[] {
     if (!existsSync(this.#folder)) return [];
     return readdirSync(this.#folder)

@@ -4,11 +4,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { isLearningConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/preflight/findings.js';
 
-/**
- * Checks a config, loading the trainer's code only if it is one for reinforcement learning.
- * @param offline only read the config, without trying an update
- * @returns undefined for other kinds of config
- */
+/** Undefined for other kinds of config. Loads the trainer's code only if needed; `offline` tries no update. */
 export async function checkLearning(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,
@@ -43,7 +39,6 @@ export async function checkLearning(
   }
 }
 
-/** Splits a line of `--dry-run` into the name and value of a forecast. */
 function forecastFinding(line: string): Finding {
   const [, field = 'forecast', message = line] = /^(\S+) +(.*)$/.exec(line) ?? [];
   return found(field, message);

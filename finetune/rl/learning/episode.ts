@@ -7,7 +7,6 @@ import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-mo
 import type { TokenSequence } from '../../engine/batch.js';
 import type { Parameter } from '../../engine/training-session.js';
 
-/** A reply with the token ids that were sampled. */
 export interface SampledReply extends Reply {
   readonly promptIds: readonly number[];
   /** Includes the end-of-sequence token. */
@@ -16,48 +15,33 @@ export interface SampledReply extends Reply {
   readonly logp: readonly number[];
   /** For each token, the ids it was chosen from if a constraint applied (possibly only one), else null. */
   readonly allowed: readonly (readonly number[] | null)[];
-  /** True if the model ended the reply itself. */
   readonly ended: boolean;
 }
 
 /** True if there was more than one possible token, so there is something to learn. */
 export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
 
-/** Messages to answer. */
 interface Prompt {
   readonly messages: readonly ChatMessage[];
-  /** Constrains the form of the reply. */
   readonly grammar?: AnswerGrammar | undefined;
   readonly seed: number;
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /**
-   * Call this after changing parameters; drops everything computed with the old ones. Ignores parameters that
-   * aren't the model's, such as a value head.
-   */
+  /** Call after changing parameters; drops what the old ones computed. Ignores parameters that aren't the model's. */
   refresh(parameters: readonly Parameter[]): void;
-  /** Returns one reply per prompt, in order; identical prompts are read once. */
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
 }
 
 export interface RlTask {
-  /**
-   * Plays `size` episodes from each start.
-   * @param seed sampling seed
-   */
+  /** Plays `size` episodes from each start; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  /**
-   * Evaluates the model on starts that are never trained on.
-   * @param seed sampling seed
-   */
+  /** Evaluates the model on starts that are never trained on; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
-  /**
-   * State that the next groups depend on besides their starts, to be saved in checkpoints; missing if there is none.
-   */
+  /** State besides the starts that the next groups depend on, for checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
-  /** Results of baseline searches on the held-out tasks; missing for tasks without baselines. */
+  /** Results of baseline searches on the held-out tasks. */
   baselines?(): Promise<readonly Baseline[]>;
   close(): Promise<void>;
 }
@@ -65,18 +49,14 @@ export interface RlTask {
 interface Measured {
   /** One per start; the weights with the highest mean are the best. */
   readonly values: readonly number[];
-  /** Mean return of the proposed policies. */
   readonly policyReturn?: number | undefined;
-  /** Best return of each run, averaged over runs. */
   readonly bestReturn?: number | undefined;
 }
 
 /** A baseline search with the same number of episodes. */
 export interface Baseline {
-  /** Name shown in tables. */
   readonly label: string;
   readonly bestReturn: number;
-  /** Episodes per run. */
   readonly episodes: number;
 }
 
@@ -89,20 +69,13 @@ export interface SampledSequence extends TokenSequence {
 
 export interface Episode {
   readonly sequences: readonly SampledSequence[];
-  /** Reward of each turn. */
   readonly rewards: readonly number[];
-  /** True for each turn whose reply named an action. */
   readonly valid: readonly boolean[];
-  /**
-   * For each turn, the index of the last trained token up to the end of its reply, counting the tokens of all
-   * completions; −1 if there is none.
-   */
+  /** Per turn, the index of its last trained token among those of all completions; −1 if there is none. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more might have been earned. */
   readonly truncated: boolean;
-  /** Number of sampled tokens. */
   readonly tokens: number;
-  /** Mean return of the proposed policy. */
   readonly policyReturn?: number;
 }
 
@@ -123,9 +96,7 @@ export function episodeOf({
   };
 }
 
-/**
- * Joins turns whose prompts continue the previous tokens into one sequence. Drops tokens after its last trained one.
- */
+/** Joins turns whose prompts continue the previous tokens. Drops tokens after the last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */
@@ -203,5 +174,4 @@ function continuation(
   return prompt.slice(known.length);
 }
 
-/** Episodes from the same start. */
 export type Group = readonly Episode[];

@@ -55,10 +55,7 @@ export interface UpdateFigures {
 export interface Learner {
   initial(): LearnerState;
   actor(state: Pick<LearnerState, 'theta' | 'observed'>): Actor;
-  /**
-   * Updates the state in place.
-   * @param progress fraction of the training done, in [0, 1]
-   */
+  /** Updates the state in place; `progress` is the fraction of the training done. */
   update(state: LearnerState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
   close(): Promise<void>;
 }
@@ -141,7 +138,6 @@ async function improve(
 
 interface PolicyNetwork {
   readonly network: NumericNetwork;
-  /** Initial parameter values. */
   first(): Float64Array;
   /** Computes the network's inputs from observations if a frozen decoder reads them first. */
   readonly encode?: (rows: readonly Row[]) => Promise<readonly Row[]>;

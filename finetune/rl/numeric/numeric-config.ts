@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { applyOverrides } from '../../../src/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
 import { readTrainingConfig } from '../../train/train-config.js';
@@ -111,7 +111,7 @@ const settings = z.strictObject({
     .prefault({})
     .describe('The return that the best weights are chosen by'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches over simple policies that are given the same number of episodes'),
   checkpointEvery: count(1).default(5).describe('Updates between checkpoints'),
@@ -133,7 +133,6 @@ export const numericKind: SettingsKind<Written> = {
   longForm: (path, value) => (path.length === 1 && path[0] === 'environment' ? { id: value } : undefined),
 };
 
-/** Short description of the policy. */
 export function policyText(policy: NumericConfig['policy']): string {
   const widths = policy.hidden.join('-');
   return policy.kind === 'mlp'
@@ -144,20 +143,14 @@ export function policyText(policy: NumericConfig['policy']): string {
 /** Accepts any keys, so a config can be read before its kind is known. */
 const anyKind = { json: {}, example: numericKind.example };
 
-/**
- * True if a reinforcement learning config, with overrides applied, trains a numeric policy and not a language model.
- * @throws UserError if the config doesn't exist or an override is malformed
- */
+/** True if an rl config with these overrides trains a numeric policy, not a language model. */
 export function isNumericConfig(file: string, overrides: readonly string[], cwd: string): boolean {
   const { content } = applyOverrides(openConfig('rl', file, { cwd }).content, overrides, anyKind);
   const has = (key: string) => Object.hasOwn(content, key);
   return has('algorithm') || (has('policy') && !has('model'));
 }
 
-/**
- * Reads the config of a numeric policy; resolves paths as in other training configs.
- * @throws UserError that lists every problem with its location, value, alternatives and remedy
- */
+/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
 export function loadNumericConfig(
   file: string,
   overrides: readonly string[] = [],

@@ -10,7 +10,6 @@ import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import type { LearnerState } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 
-/** Names in the output directory. */
 export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
 /** The best weights in any evaluation, with the observation moments at that time. */
@@ -102,11 +101,7 @@ export function readNumericCheckpoint(
   };
 }
 
-/**
- * Writes `policy.safetensors` (all parameters; mean and sum of squared deviations of the observations) and
- * `policy.json` (what they belong to).
- * @returns their directory
- */
+/** Writes policy.safetensors (parameters, moments of observations) and policy.json. Returns their directory. */
 export function writePolicy(
   { output, environment, policy, normalizeObservations }: NumericConfig,
   { theta, observed, step, meanReturn }: BestPolicy,

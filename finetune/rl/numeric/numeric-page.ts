@@ -17,10 +17,8 @@ import { type NumericConfig, policyText } from './numeric-config.js';
 import type { NumericMetric, NumericMetricOf } from './train-numeric.js';
 
 export interface NumericReport {
-  /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: NumericConfig;
-  /** All metrics of the run, in order; includes a `start`. */
   readonly metrics: readonly NumericMetric[];
   readonly status: TrainingStatus;
 }
@@ -67,7 +65,6 @@ ${tile('Time', formatDuration(1000 * seconds), '')}
 </dl>`;
 }
 
-/** Compares the policy with the baselines on the same held-out starts. */
 function comparison(metrics: readonly NumericMetric[]): Html {
   const played = metrics.filter((metric) => metric.kind === 'final' || metric.kind === 'baseline');
   if (played.length === 0)

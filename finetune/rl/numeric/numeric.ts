@@ -48,7 +48,6 @@ export interface NumericSummary extends SessionSummary {
   readonly baselines: Readonly<Record<string, number>>;
 }
 
-/** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function numeric(
   args: TrainingArguments & { readonly dryRun: boolean },
   context: CommandContext,
@@ -102,7 +101,6 @@ function aboutOf(config: NumericConfig): Omit<Training, 'outcome'> {
 const modelOf = (policy: NumericConfig['policy']) =>
   policy.kind === 'transformer' ? policy.path : policyText(policy);
 
-/** Describes the episodes played so far as the run's dataset, for the lineage. */
 function episodesOf({ environment: { id }, policy, seed }: NumericConfig, kept: number): DatasetLineage {
   const source = { run: 'played while learning', environment: id, model: modelOf(policy), seed, hash: '' };
   return {
@@ -206,7 +204,7 @@ async function forecastNumeric(
   });
 }
 
-/** Total steps and evaluations if every episode takes `length` steps; episodes are always played to the end. */
+/** Total steps and evaluations if every episode has `length` steps. */
 function stepsOf(config: NumericConfig, length: number): { steps: number; evaluations: number } {
   const unlimited = Number.POSITIVE_INFINITY;
   const episodes = Math.min(Math.ceil(config.batchSteps / length), config.batchEpisodes ?? unlimited);

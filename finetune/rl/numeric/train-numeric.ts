@@ -72,7 +72,6 @@ export interface NumericOutcome {
   /** Returns of the best policy on seeds that were used for nothing else; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
-  /** Directory of the policy. */
   readonly result: string | undefined;
 }
 
@@ -80,10 +79,8 @@ export interface NumericOutcome {
 const streams = { starts: 10, heldOut: 13 } as const;
 
 /**
- * Trains, resuming from a checkpoint in `config.output` if there is one; the results are the same as without
- * the interruption.
- * @throws UserError if the environment can't be controlled by a numeric policy, or the checkpoint has other
- *   settings
+ * Trains, resuming from the checkpoint in `config.output`; results don't depend on interruptions.
+ * @throws UserError if a numeric policy can't control the environment, or the checkpoint has other settings
  */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
@@ -162,10 +159,7 @@ async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   return { ...outcome('complete'), returns, baselines, result: writePolicy(config, best!) };
 }
 
-/**
- * Plays and learns from one batch.
- * @returns undefined if stopped
- */
+/** Plays and learns from one batch; undefined if stopped. */
 export async function update(
   { config, hooks, environments, learner }: OpenedTraining,
   state: LearnerState,
@@ -197,10 +191,7 @@ export async function update(
   };
 }
 
-/**
- * Evaluates the current policy.
- * @returns the best policy so far; undefined if stopped
- */
+/** Evaluates the current policy. Returns the best so far; undefined if stopped. */
 async function judge(
   training: OpenedTraining,
   { theta, observed, updates: step }: LearnerState,
@@ -221,7 +212,7 @@ async function judge(
   };
 }
 
-/** Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if stopped. */
+/** Returns of one episode per seed, with the most probable actions; undefined if stopped. */
 async function play(
   { environments, hooks, learner }: OpenedTraining,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
@@ -238,7 +229,6 @@ async function play(
   return episodes?.map(returnOf);
 }
 
-/** Most episodes for the next batch. */
 function batchEpisodes(
   { batchEpisodes: most, maxEpisodes }: NumericConfig,
   { episodes }: LearnerState,
@@ -255,7 +245,7 @@ function progressOf({ updates, maxEpisodes }: NumericConfig, state: LearnerState
   return Math.max(state.updates / updates, maxEpisodes === undefined ? 0 : state.episodes / maxEpisodes);
 }
 
-/** OpenedTraining starts use seeds below 2³¹; evaluations use larger ones. */
+/** Training starts use seeds below 2³¹; evaluations use larger ones. */
 function trainingStart(seed: number, episode: number): Start {
   const random = createGenerator(seed, [streams.starts, episode]);
   return { seed: random.integers(0, 2 ** 31), actionSeed: random.integers(0, 2 ** 31) };

@@ -6,7 +6,7 @@ import { openConfig } from '../../../src/config/file.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
@@ -64,7 +64,7 @@ const proposerSettings = learningSettings.extend({
     .prefault({})
     .describe('What the best weights are chosen by'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches that play the held-out runs, too, with the same number of episodes'),
 });
@@ -139,19 +139,12 @@ export type ProposerConfig = Omit<Written, 'heldOut'> & {
   readonly heldOut: Written['tasks'];
 };
 
-/**
- * True if a reinforcement learning config trains a proposer.
- * @throws UserError if the config doesn't exist
- */
 export function isProposerConfig(file: string, cwd: string): boolean {
   const { content } = openConfig('rl', file, { cwd });
   return ['tasks', 'experiment', 'answers'].some((key) => Object.hasOwn(content, key));
 }
 
-/**
- * Reads the config for training a proposer; resolves paths as in other training configs.
- * @throws UserError that lists every problem with its location, value, alternatives and remedy
- */
+/** @throws UserError that lists every problem with its location, value, alternatives and remedy */
 export function loadProposerConfig(
   file: string,
   overrides: readonly string[] = [],
@@ -219,12 +212,10 @@ export function modulePaths(config: ProposerConfig): readonly string[] {
   return [...new Set([...ofRuns, ...ofRewards])];
 }
 
-/** The settings that determine the runs. */
 interface RunSettings {
   readonly experiment: Layer;
   readonly tasks: Tasks;
   readonly heldOut: Tasks;
-  /** Directory of the model. */
   readonly model: string;
   readonly seed: number;
   readonly evaluation: { readonly runs: number };

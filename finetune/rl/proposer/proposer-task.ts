@@ -17,7 +17,6 @@ import {
   type RunUnderway,
 } from './run-in-flight.js';
 
-/** A run in flight with its number in the plan. */
 interface Slot {
   readonly number: number;
   /** Number of iterations after which the next run takes its place. */
@@ -27,7 +26,6 @@ interface Slot {
 
 /** State that the next groups depend on, saved as JSON. */
 interface Saved {
-  /** Number of the next run. */
   readonly next: number;
   readonly slots: readonly (RunState & { readonly number: number; readonly until: number })[];
 }
@@ -158,9 +156,7 @@ class RunsUnderway {
 interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
-  /** Returns of the proposed policies. */
   readonly scores: readonly number[];
-  /** Mean reward of the proposals. */
   readonly reward: number;
 }
 

@@ -20,12 +20,10 @@ export type Candidate =
   /** Replies that can't be parsed are data, not errors. */
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
-/** The answers to one prompt. */
 export interface CandidateGroup {
   /** The evaluations that the run remembered at the time, oldest first. */
   readonly history: readonly Evaluated[];
   readonly candidates: readonly Candidate[];
-  /** Id of the environment. */
   readonly environment: string;
 }
 
@@ -35,7 +33,6 @@ type RewardModule = (group: CandidateGroup) => readonly number[];
 /** A reward term, with its function if it comes from a module. */
 export type OpenedTerm = RewardTerm & { readonly give?: RewardModule };
 
-/** Weighted sum of the terms for each candidate. */
 export function rewardsOf(group: CandidateGroup, terms: readonly OpenedTerm[]): readonly number[] {
   const values = terms.map((term) => valuesOf(group, term));
   return group.candidates.map((_, i) =>
@@ -94,7 +91,6 @@ function withInvalid(
   return values.map((value) => value ?? worst);
 }
 
-/** Converts a candidate to an episode of one turn. */
 export function episodeOfCandidate(reply: SampledReply, candidate: Candidate, reward: number): Episode {
   const valid = candidate.kind === 'evaluated';
   return {

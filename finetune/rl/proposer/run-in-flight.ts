@@ -13,25 +13,21 @@ import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../learning/episode.js';
 import type { Candidate, CandidateGroup } from './reward.js';
 
-/** State to resume a run from. */
 export interface RunState {
   /** Number of completed iterations. */
   readonly iteration: number;
-  /** The evaluations the run remembers. */
   readonly entries: readonly BufferEntry[];
 }
 
 export interface RunUnderway {
   readonly parameters: ParameterSpec;
   readonly state: RunState;
-  /** The prompt of the next iteration. */
   prompt(): readonly ChatMessage[];
-  /** Grammar of a valid answer. */
   readonly grammar: AnswerGrammar;
   /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't played again. */
   judge(
@@ -42,10 +38,7 @@ export interface RunUnderway {
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /**
-   * Completes the iteration: adds the best of the group's new evaluations to the run's memory
-   * (`memory.ofGroup`; default: all).
-   */
+  /** Completes the iteration: remembers the group's best new evaluations (`memory.ofGroup`; default: all). */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,10 +49,7 @@ const noModel: LanguageModel = {
   generate: () => Promise.reject(new Error('the sampler answers')),
 };
 
-/**
- * Starts a run with its random policies, or resumes one.
- * @throws UserError for an unknown environment, or policies or prompts that don't fit it
- */
+/** @throws UserError for an unknown environment, or policies or prompts that don't fit it */
 export async function openRun(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
@@ -140,19 +130,15 @@ export async function openRun(
 }
 
 export interface PlayedBaseline {
-  /** Name shown in tables. */
   readonly label: string;
-  /** Best return of each run. */
   readonly returns: readonly number[];
   /** Mean number of episodes per run. */
   readonly episodes: number;
 }
 
-/**
- * Runs each search with as many evaluations as the model has, on the same episodes and from the same random policies.
- */
+/** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
 export function playBaselines(
-  names: readonly ControlName[],
+  names: readonly BaselineName[],
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly PlayedBaseline[]> {
@@ -160,11 +146,11 @@ export function playBaselines(
 }
 
 async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const returns: number[] = [];
   let episodes = 0;
   for (const config of configs) {

@@ -27,7 +27,6 @@ import {
   weightedLoss,
 } from './terms.js';
 
-/** Creates the configured objective. */
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
   const { objective, reading, inputs } = unconstrained(settings, context);
   const { constrained } = context;

@@ -10,10 +10,7 @@ export interface PolicyStatistics {
   readonly tokens: number;
   /** In nats. */
   readonly entropy: number;
-  /**
-   * Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh` is the fraction with ratio > 1 + high
-   * (or the cap) and A > 0.
-   */
+  /** Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh`: ratio > 1 + high (or cap) and A > 0. */
   readonly clippedLow: number;
   readonly clippedHigh: number;
   /** KL(π_old ‖ π), then KL(π ‖ π_ref) and KL(π_sampler ‖ π_old): k3 estimates in nats. */
@@ -26,7 +23,6 @@ export interface PolicyStatistics {
   readonly explainedVariance?: number;
 }
 
-/** @param examples results of all parts of an update, from `lossAndGradients` */
 export function policyStatistics(
   examples: readonly ReadExample<Sampled>[],
   settings: ObjectiveSettings,

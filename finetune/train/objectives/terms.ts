@@ -8,7 +8,6 @@ import type {
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { Objective, TokenValues } from '../../engine/objective.js';
 
-/** Shorthand for the operators used in objectives. */
 export function arithmetic({ g, precision, logp }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
   const unary = (op: string) => (a: Value) => g.op(op, [a]);
@@ -117,9 +116,8 @@ export function likelihood(temperature: number, head?: Head): Objective {
 const largestLog = 40;
 
 /**
- * π_old / π_sampler per token, as a constant: the trainer's probability before the update divided by the sampler's. At
- * sequence level, the product over the trained tokens. Ratios above the cap become 0 (mask) or the cap (truncate).
- * @returns undefined if importance weighting is off
+ * π_old / π_sampler per token or per sequence, as a constant: the trainer's probability before the update
+ * divided by the sampler's. Ratios above the cap become 0 (mask) or the cap (truncate).
  */
 export function importanceWeights(
   tokens: TokenValues,

@@ -1,10 +1,12 @@
 /** An agent whose texts come from a prompt set: a folder with three templates. */
+
 import { join } from 'node:path';
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts, type Facts, short } from '../../environments/catalogue/facts.js';
 import type { EnvironmentSpec, Space, TextInfo } from '../../environments/environment.js';
+import { count, flag, maybe, maybeText, text } from '../../prompting/context/fields.js';
 import { descriptionSchema } from '../../prompting/context/prompt-context.js';
 import { descriptionContext } from '../../prompting/context/task-context.js';
 import { environmentDescription } from '../../prompting/templates/description.js';
@@ -150,49 +152,40 @@ function findSet(
   });
 }
 
-const text = z.string();
-const number = z.number();
-const flag = z.boolean();
-
 const actions = z
-  .array(z.strictObject({ text: text.describe('Its name') }))
+  .array(z.strictObject({ text: text('Its name') }))
   .nullable()
   .describe('The possible actions, if they can be listed');
 
-const vector = z
-  .strictObject({
-    length: number.describe('Number of components'),
-    numbers: text.describe('`number`, `numbers` or `whole numbers`'),
-    several: flag.describe('True if there are several'),
-    example: text.describe('Example: that many zeros'),
-  })
-  .nullable()
-  .describe('Set if an action is a list of numbers');
+const vector = maybe('Set if an action is a list of numbers', {
+  length: count('Number of components'),
+  numbers: text('`number`, `numbers` or `whole numbers`'),
+  several: flag('True if there are several'),
+  example: text('Example: that many zeros'),
+});
 
-const common = { json: flag.describe('True if the reply must be a JSON object'), vector };
+const common = { json: flag('True if the reply must be a JSON object'), vector };
 
 /** Variables of `system.hbs`, in addition to `facts` of the environment. */
 export const systemSchema = z.strictObject({
   ...common,
   environment: descriptionSchema.describe('The environment'),
-  description: text.nullable().describe('Description of the environment, if the package has one'),
-  numeric: flag.describe('True if observations and actions are numbers'),
-  objective: text
-    .nullable()
-    .describe('The goal of a text world, once the turn that stated it is no longer shown'),
+  description: maybeText('Description of the environment, if the package has one'),
+  numeric: flag('True if observations and actions are numbers'),
+  objective: maybeText('The goal of a text world, once the turn that stated it is no longer shown'),
   actions,
 });
 
 /** Variables of `observation.hbs`, in addition to `state`: the observation by the names of its parts. */
 export const observationSchema = z.strictObject({
   ...common,
-  observation: text.describe('Observation text'),
-  step: number.describe('Number of the step, from 1'),
-  first: flag.describe('True for the first step'),
-  stepLimit: number.describe('Step limit of an episode'),
-  reward: text.nullable().describe('The reward of the previous step'),
-  score: text.nullable().describe('The score so far (text worlds)'),
-  maxScore: text.nullable().describe('The score of a won game (text worlds)'),
+  observation: text('Observation text'),
+  step: count('Number of the step, from 1'),
+  first: flag('True for the first step'),
+  stepLimit: count('Step limit of an episode'),
+  reward: maybeText('The reward of the previous step'),
+  score: maybeText('The score so far (text worlds)'),
+  maxScore: maybeText('The score of a won game (text worlds)'),
   actions,
 });
 

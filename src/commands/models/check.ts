@@ -26,10 +26,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A model or an adapter: what it is, what it needs, and what keeps it from being run. */
+/** A model or an adapter: facts, requirements and problems. */
 export type Output = ModelSummary | AdapterSummary;
 
-/** `policyloop models check [directory]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
   const { quantizations } = await import('../../models/local/weights/quantization.js');
@@ -57,7 +56,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return explain(facts, modelRows, args.json, context);
 }
 
-/** Prints what was found, and says by the exit code whether there are problems. */
+/** Prints the facts; the exit code says whether there are problems. */
 function explain<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
   facts: Facts,
   rowsOf: (facts: Facts) => readonly (readonly [string, string])[],

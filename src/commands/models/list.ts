@@ -15,14 +15,13 @@ type Args = Arguments<typeof options>;
 
 /** Models of this machine. */
 export type Output = readonly ({
-  /** What a config says: `model.path`. */
+  /** Value for `model.path`. */
   readonly reference: string;
   readonly store: string;
   /** Directory or GGUF file. */
   readonly path: string;
 } & ModelOverview)[];
 
-/** `policyloop models list`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findStoredModels } = await import('../../models/local/stores/stored-models.js');
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');

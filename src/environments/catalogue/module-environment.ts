@@ -1,7 +1,7 @@
 /** Environments written by users: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
-import { longestList, plainCopy } from '../../modules/plain.js';
+import { longestList, plainCopy } from '../../modules/host-messages.js';
 import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';

@@ -27,7 +27,7 @@ const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
 const size = (low: number, high: number) => z.int().min(low).max(high).optional();
-const controlOptions = z
+const baselineOptions = z
   .strictObject({
     seed,
     observations: size(2, 12),
@@ -54,10 +54,10 @@ interface Family {
 }
 
 const families: Readonly<Record<string, Family>> = {
-  survival: family('survival', controlOptions, drawSurvival),
-  regulate: family('regulate', controlOptions, drawRegulation),
-  reach: family('reach', controlOptions, drawReach),
-  pump: family('pump', controlOptions, drawPump),
+  survival: family('survival', baselineOptions, drawSurvival),
+  regulate: family('regulate', baselineOptions, drawRegulation),
+  reach: family('reach', baselineOptions, drawReach),
+  pump: family('pump', baselineOptions, drawPump),
   locomote: family('locomote', z.strictObject({ seed, observations: size(4, 12) }), drawLocomotion),
   landscape: family('landscape', landscapeOptions, drawLandscape),
   sparse: family('sparse', landscapeOptions, drawSparse),

@@ -1,6 +1,6 @@
 /** Counts what calls use and decides whether the next one could exceed a limit. */
 import type { Config, LimitsConfig } from '../../config/config.js';
-import { isByControl } from '../../config/model.js';
+import { isByBaseline } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
 import {
   type CallPurpose,
@@ -60,7 +60,6 @@ export class Headroom {
     );
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
@@ -178,7 +177,6 @@ export class Ledger {
     this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
   }
 
-  /** The model that answers calls for this purpose. */
   #for(purpose: CallPurpose | undefined): CountedModel {
     return (purpose && this.#beside[purpose]) ?? this.#model;
   }
@@ -202,7 +200,6 @@ export class Ledger {
     return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#headroom.isLimited;
   }
@@ -321,7 +318,7 @@ export class Ledger {
   /** Upper bounds on what the call's lost tries may have used. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
-    if (!model.usesTokens || isByControl(call)) return [];
+    if (!model.usesTokens || isByBaseline(call)) return [];
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     if (lost.length === 0) return [];
     const longest = model.fixedLength(this.#limits) ?? 2 * model.longestCompletion;

@@ -11,15 +11,19 @@ import type { ChatMessage, Completion, LanguageModel } from '../../models/langua
 import { receivedText } from '../../models/secrets.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
-import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
-import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
+import {
+  type FeedbackContext,
+  readFeedback,
+  readTyped,
+  type Said,
+} from '../../prompting/context/feedback.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
 import { formatParameters } from '../../prompting/notation/grammar.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { canDraw, notDrawn } from '../../rollout/replay.js';
-import { isViewed } from '../../runs/questions.js';
+import { isViewed } from '../../runs/requests.js';
 import { momentsOf, type SeenEpisode } from './person.js';
 
 /** Builds the question and interprets the answer. */
@@ -33,14 +37,11 @@ export interface Questions {
 
 export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'kind' in said;
 
-/** Questions for a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
-  /** `memory.digits` */
   readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** Duration of an environment step in seconds. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
@@ -115,9 +116,7 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
   };
 }
 
-/** The feedback part of an assembly. */
 export interface FeedbackAssembly {
-  /** Undefined if a person is asked. */
   readonly prompts: FeedbackPrompts | undefined;
   /** The model that answers, if it is neither the run's model nor a person. */
   readonly model: LanguageModel | undefined;
@@ -144,7 +143,6 @@ export function requirePerson(
   });
 }
 
-/** Whether episodes of an environment can be drawn. */
 export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =>
   !isRemote(environment) && canDraw(environment);
 

@@ -1,7 +1,9 @@
 /** Good episodes shown in prompts, so that the model looks for parameters that act similarly. */
+
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
+import { count, flag, list, maybeText, text } from './fields.js';
 import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
@@ -19,10 +21,6 @@ export interface DemonstratedStep {
   readonly action: Action;
 }
 
-const count = z.int().min(0);
-const flag = z.boolean();
-const text = z.string();
-
 const value = z.union([z.number(), z.array(z.number())]);
 
 /** Demonstrations as stored in a run. */
@@ -30,26 +28,22 @@ export const recordedDemonstrations = z
   .array(
     z.strictObject({
       return: z.number().optional(),
-      length: count,
+      length: z.int().min(0),
       steps: z.array(z.strictObject({ observation: value, action: value })).min(1),
     }),
   )
   .min(1) satisfies z.ZodType<readonly Demonstration[]>;
 
 export const demonstratedSchema = z.strictObject({
-  several: flag.describe('True if there are several'),
-  episodes: z
-    .array(
-      z.strictObject({
-        number: count.describe('Number, from 1'),
-        return: text.nullable().describe('Its return; null if unknown'),
-        shown: count.describe('Number of steps shown'),
-        length: count.describe('Number of steps'),
-        partial: flag.describe('True if some steps are omitted'),
-        text: text.describe('The steps, one per line: `observation -> action`'),
-      }),
-    )
-    .describe('The episodes'),
+  several: flag('True if there are several'),
+  episodes: list('The episodes', {
+    number: count('Number, from 1'),
+    return: maybeText('Its return; null if unknown'),
+    shown: count('Number of steps shown'),
+    length: count('Number of steps'),
+    partial: flag('True if some steps are omitted'),
+    text: text('The steps, one per line: `observation -> action`'),
+  }),
 });
 
 /** An episode reduced to the number of steps shown in prompts. */

@@ -1,9 +1,12 @@
 /** Feedback on an episode: parses typed input and model replies, and formats feedback for prompts. */
 
+import { z } from 'zod';
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { Feedback } from '../../rollout/replay-buffer.js';
 import type { ParseFailure } from '../answer/parse.js';
+import { count, flag, list, object, text } from './fields.js';
+import { failureSchema, taskContextSchema } from './prompt-context.js';
 
 /** Maximum number of characters of a remark, which appears in every later prompt. */
 export const longestRemark = 500;
@@ -113,3 +116,32 @@ export function saidText({ rating, remark }: Said): string {
     ...(remark === undefined ? [] : [`“${remark.replaceAll(/[“”]/g, '"')}”`]),
   ].join(', ');
 }
+
+/** The variables available to the prompt templates of a vision model that gives feedback; see `prompt-context.ts`. */
+
+const seenSchema = z.strictObject({
+  iteration: count('The iteration of the evaluation, from 1'),
+  evaluated: object('The evaluation of the episode', {
+    parameters: text('Its parameters, in the answer format'),
+    score: text('Its score'),
+    best: flag('True if no earlier evaluation has a higher score'),
+  }),
+  episode: object('The episode with the median return', {
+    number: count('Its number within the evaluation, from 1'),
+    of: count('Number of episodes'),
+    return: text('Its return'),
+    steps: count('Its length in steps'),
+    terminated: flag('True if the task ended it, not the step limit'),
+  }),
+  frames: list('The pictures sent with the prompt, in order', {
+    number: count('Number of the picture, from 1'),
+    step: count('Steps taken before it'),
+  }),
+});
+
+export const feedbackContextSchema = taskContextSchema.extend(seenSchema.shape);
+export const feedbackCorrectionSchema = feedbackContextSchema.extend({
+  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
+});
+
+export type FeedbackContext = z.output<typeof feedbackContextSchema>;

@@ -16,7 +16,7 @@ import {
   type FeedbackContext,
   feedbackContextSchema,
   feedbackCorrectionSchema,
-} from '../context/feedback-context.js';
+} from '../context/feedback.js';
 import {
   correctionContextSchema,
   descriptionSchema,

@@ -4,9 +4,7 @@ import type { PolicyDescription } from '../../policies/policy.js';
 
 /** Human-readable names for the numbers of a task. */
 export interface TaskLabels {
-  /** One per observation dimension. */
   readonly observations: readonly string[];
-  /** One per action, or per action dimension. */
   readonly actions: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { type Assembly, assemble } from '../../../src/experiment/assemble.js';
 import type { Proposer } from '../../../src/experiment/proposer.js';
 import { type LanguageModel, ModelError } from '../../../src/models/language-model.js';
 import { preflight } from '../../../src/preflight/preflight.js';
-import { memberFigures } from '../../../src/report/data/members.js';
+import { memberFigures } from '../../../src/report/data/contributions.js';
 import { loggedProposals } from '../../../src/report/data/proposals.js';
 import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';
 import { renderReport } from '../../../src/report/run-report.js';

@@ -17,7 +17,6 @@ export interface NumericEpisode {
   readonly raw: readonly Row[];
   /** The same, normalized. */
   readonly observations: readonly Row[];
-  /** Inputs of the policy network for these observations. */
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
@@ -29,7 +28,6 @@ export interface NumericEpisode {
 
 export const returnOf = ({ rewards }: NumericEpisode): number => rewards.reduce((sum, one) => sum + one, 0);
 
-/** The current policy. */
 export interface Actor {
   readonly policy: NumericPolicy;
   readonly theta: Float64Array;
@@ -39,7 +37,6 @@ export interface Actor {
   readonly encode?: ((rows: readonly Row[]) => Promise<readonly Row[]>) | undefined;
 }
 
-/** An episode to play. */
 export interface Start {
   readonly seed: number;
   /** Seed for sampling actions; undefined selects the most probable action each time. */
@@ -59,8 +56,7 @@ interface Running {
 
 /**
  * Plays whole episodes, at most one per environment at a time, until `next` returns undefined.
- * @param next returns the start of an episode, given its index and the number of steps taken so far
- * @param stop if it returns true, playing ends immediately
+ * @param next gets the episode's index and the number of steps taken so far
  * @returns the episodes in the order they were started; undefined if stopped
  */
 export async function playEpisodes(
@@ -140,7 +136,6 @@ export function emptyMoments(width: number): RunningMoments {
   return { count: 0, mean: new Float64Array(width), squares: new Float64Array(width) };
 }
 
-/** Adds a row in place. */
 export function addRow(moments: RunningMoments, row: Row): void {
   const { mean, squares } = moments;
   moments.count++;
@@ -159,10 +154,7 @@ export function normalised({ count, mean, squares }: RunningMoments, row: Row): 
   });
 }
 
-/**
- * Length of the row that represents an observation.
- * @throws UserError for text observations
- */
+/** @throws UserError for text observations */
 export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): number {
   if (space.kind === 'text')
     throw new UserError({

@@ -29,7 +29,6 @@ export interface TrpoUpdate {
   readonly gain: number;
   readonly kl: number;
   readonly entropy: number;
-  /** Number of halvings; undefined if no step was accepted. */
   readonly backtracks: number | undefined;
   readonly gradientNorm: number;
 }
@@ -85,7 +84,6 @@ function surrogateOf(
   return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
 }
 
-/** Gradient of the surrogate at the policy that played the batch. */
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,

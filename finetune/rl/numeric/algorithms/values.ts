@@ -6,11 +6,9 @@ import { generalisedAdvantages } from '../../advantages.js';
 import { joined, type NumericNetwork, type Row } from '../network/network.js';
 import type { NumericEpisode } from './episodes.js';
 
-/** Steps of whole episodes, concatenated. */
 export interface Batch {
   /** Normalized observations, for the value function. */
   readonly observations: readonly Row[];
-  /** Inputs of the policy network. */
   readonly inputs: readonly Row[];
   /** [N × width] */
   readonly actions: Float64Array;
@@ -18,7 +16,6 @@ export interface Batch {
   readonly advantages: Float64Array;
   /** V(s) before the update. */
   readonly values: Float64Array;
-  /** Targets for V(s). */
   readonly targets: Float64Array;
 }
 
@@ -29,7 +26,6 @@ interface Discounts {
   readonly lambda: number;
 }
 
-/** @param width numbers per action */
 export async function makeBatch(
   episodes: readonly NumericEpisode[],
   width: number,
@@ -103,11 +99,9 @@ export async function fitByLbfgs(
   return { theta: x, loss: value };
 }
 
-/** Inputs of the value loss for some steps. */
 interface ValueTargets {
   readonly observations: readonly Row[];
   readonly targets: Float64Array;
-  /** V(s) before the update. */
   readonly values: Float64Array;
 }
 

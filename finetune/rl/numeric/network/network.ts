@@ -9,7 +9,6 @@ export type Row = Float64Array;
 
 export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
-  /** Outputs per row. */
   readonly outputs: number;
   readonly precision: Precision;
   /** Number of rows, starting at `from`, to compute together; at least one. */
@@ -26,7 +25,6 @@ export interface NetworkDefinition {
 export interface NumericNetwork {
   readonly parameters: readonly ParameterShape[];
   readonly outputs: number;
-  /** Length of θ. */
   readonly size: number;
   /** @returns y [N × outputs] */
   forward(theta: Float64Array, rows: readonly Row[]): Promise<Float64Array>;
@@ -39,7 +37,6 @@ export interface NumericNetwork {
 
 type Purpose = 'forward' | 'vectorJacobian' | 'jacobianVector';
 
-/** @param threads number of CPU threads */
 export function openNetwork(definition: NetworkDefinition, threads: number): NumericNetwork {
   const { parameters, outputs, precision } = definition;
   const sessions = new Map<Purpose, Promise<ort.InferenceSession>>();
@@ -52,7 +49,6 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
   const tensors = (prefix: string, values: Float64Array) => split(values, definition, prefix);
   const tensor = (values: Float64Array, width: number) =>
     new ort.Tensor(precision, inPrecision(values, precision), [values.length / width, width]);
-  /** Runs all rows in batches. */
   async function each(
     purpose: Purpose,
     rows: readonly Row[],
@@ -177,7 +173,6 @@ function split(
 
 export interface Layers {
   readonly inputs: number;
-  /** Widths of the hidden layers. */
   readonly hidden: readonly number[];
   readonly outputs: number;
   readonly activation: 'tanh' | 'relu';
@@ -239,7 +234,6 @@ export function initialLayers(layers: Layers, random: RandomGenerator): Float64A
   return Float64Array.from(values);
 }
 
-/** Concatenates rows into one flat array. */
 export function joined(rows: readonly Row[], width: number): Float64Array {
   const all = new Float64Array(rows.length * width);
   rows.forEach((row, i) => {

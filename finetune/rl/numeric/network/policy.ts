@@ -41,8 +41,8 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
 }
 
 /**
- * A Gaussian for a box (standard deviations don't depend on the observation), a softmax for discrete actions.
- * @param logDeviation natural logarithm of the initial standard deviations
+ * A Gaussian for a box, a softmax for discrete actions.
+ * @param logDeviation natural logarithm of the initial standard deviations, which don't depend on the observation
  * @throws UserError for other action spaces
  */
 export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: number): Head {
@@ -73,23 +73,17 @@ export type Distributions = HeadSlope;
 
 /** A family of distributions over actions. `actions` has [N × width] numbers; means are over the N rows. */
 interface Head {
-  /** Number of network outputs per observation. */
   readonly outputs: number;
-  /** Numbers per action. */
   readonly width: number;
   /** Initial values of the head's own parameters, which don't depend on the observation. */
   readonly initial: Float64Array;
-  /** Samples an action from the first row. */
   sample(one: Distributions, random: RandomGenerator): Float64Array;
-  /** The most probable action of the first row. */
   mode(one: Distributions): Float64Array;
-  /** Converts an action to the environment's format. */
   toAction(values: Float64Array): Action;
   /** log π(a|s): [N] */
   logProbabilities(of: Distributions, actions: Float64Array): Float64Array;
   /** Gradient of Σ weights·log π(a|s). */
   slopeOfLogProbabilities(of: Distributions, actions: Float64Array, weights: Float64Array): HeadSlope;
-  /** Mean entropy in nats. */
   entropy(of: Distributions): number;
   slopeOfEntropy(of: Distributions): HeadSlope;
   /** Mean of KL(before ‖ after) in nats. */
@@ -159,7 +153,6 @@ function categoricalHead(actions: number, firstAction: number): Head {
 
 const exponents = (logs: Float64Array) => logs.map(Math.exp);
 
-/** Row-wise log-softmax. */
 function logSoftmax(logits: Float64Array, width: number): Float64Array {
   const logs = new Float64Array(logits.length);
   for (let from = 0; from < logits.length; from += width) {

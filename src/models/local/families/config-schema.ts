@@ -85,27 +85,7 @@ interface RecurrentLayers {
 }
 
 /** How the decoder differs from Llama's. */
-export type Options = Partial<
-  Pick<
-    DecoderConfig,
-    | 'activation'
-    | 'bias'
-    | 'gated'
-    | 'embeddingFactor'
-    | 'intermediate'
-    | 'logitCap'
-    | 'logitFactor'
-    | 'modules'
-    | 'norm'
-    | 'qkNorm'
-    | 'qkNormOver'
-    | 'queryGate'
-    | 'queryGrowth'
-    | 'residualFactor'
-    | 'scoreCap'
-    | 'scoreScale'
-  >
->;
+export type Options = Partial<DecoderConfig>;
 
 export interface Family {
   /** Keys whose spelling differs from Llama's. */

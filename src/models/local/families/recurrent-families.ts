@@ -72,18 +72,10 @@ export const lfm2: Family = {
     'block_ffn_dim_multiplier',
     'block_multiple_of',
   ],
-  harmless: [
-    'block_dim',
-    'block_mlp_init_scale',
-    'block_norm_eps',
-    'block_out_init_scale',
-    'block_use_xavier_init',
-    'conv_dim',
-    'conv_dim_out',
-    'conv_use_xavier_init',
-    'num_heads',
-    'theta',
-  ],
+  harmless: (
+    'block_dim block_mlp_init_scale block_norm_eps block_out_init_scale block_use_xavier_init ' +
+    'conv_dim conv_dim_out conv_use_xavier_init num_heads theta'
+  ).split(' '),
   neutral: { block_use_swiglu: true, use_pos_enc: true },
   defaults: {
     intermediate_size: 12_288,
@@ -146,16 +138,10 @@ export const gpt2: Family = {
   // By default, the feed-forward part is four times as wide as the residual stream.
   derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
   keys: [],
-  harmless: [
-    'n_ctx',
-    'reorder_and_upcast_attn',
-    'summary_activation',
-    'summary_first_dropout',
-    'summary_proj_to_labels',
-    'summary_type',
-    'summary_use_proj',
-    'task_specific_params',
-  ],
+  harmless: (
+    'n_ctx reorder_and_upcast_attn summary_activation summary_first_dropout ' +
+    'summary_proj_to_labels summary_type summary_use_proj task_specific_params'
+  ).split(' '),
   defaults: {
     hidden_act: 'gelu_new',
     max_position_embeddings: 1024,

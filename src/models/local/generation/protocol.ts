@@ -3,20 +3,11 @@ import type { Problem } from '../../../base/errors.js';
 import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
+const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
+export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
+
 /** Settings of a process. `adapter` is part of the model and applies to every job that names none. */
-export interface LoadSettings
-  extends Pick<
-    LocalConfig,
-    | 'path'
-    | 'adapter'
-    | 'device'
-    | 'quantization'
-    | 'threads'
-    | 'batch'
-    | 'contextTokens'
-    | 'template'
-    | 'ignoreKeys'
-  > {
+export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
   /** Directories of adapters that jobs can select. */
   readonly adapters?: readonly string[];
   /** Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial one. */

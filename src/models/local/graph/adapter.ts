@@ -24,22 +24,8 @@ export type AdaptableModule = (typeof adaptableModules)[number];
 /** Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
-  'qkv_proj',
-  'gate_up_proj',
-  'input_linear',
-  'output_linear',
-  'c_attn',
-  'c_proj',
-  'c_fc',
-  'in_proj',
-  'out_proj',
-  'w1',
-  'w2',
-  'w3',
-  'in_proj_qkv',
-  'in_proj_z',
-  'in_proj_a',
-  'in_proj_b',
+  ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
+  ...'out_proj w1 w2 w3 in_proj_qkv in_proj_z in_proj_a in_proj_b'.split(' '),
 ];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */

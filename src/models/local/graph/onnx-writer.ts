@@ -1,5 +1,5 @@
 /** Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as our graphs need it. */
-import { float, integer, nested, text } from '../../../storage/protobuf.js';
+import { float, integer, nested, text } from '../../../storage/tensorboard.js';
 
 export type ElementType =
   | 'float32'

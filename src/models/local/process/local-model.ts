@@ -11,7 +11,13 @@ import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';
-import type { GeneratedAnswer, GenerateJob, JobResult } from '../generation/protocol.js';
+import {
+  type GeneratedAnswer,
+  type GenerateJob,
+  type JobResult,
+  type LoadSettings,
+  loadKeys,
+} from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
@@ -50,18 +56,7 @@ let conversations = 0;
 
 /** Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
-  const { path, adapter, device, quantization, threads, batch, contextTokens, template, ignoreKeys } = config;
-  const settings = {
-    path,
-    adapter,
-    device,
-    quantization,
-    threads,
-    batch,
-    contextTokens,
-    template,
-    ignoreKeys,
-  };
+  const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversations++}`;
   const used = () => {

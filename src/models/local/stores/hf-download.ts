@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireShortNames } from '../../../storage/names.js';
+import { requireShortNames } from '../../../storage/regular-file.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
 import type { Variables } from './ollama-store.js';
 

@@ -1,8 +1,8 @@
 /** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
 
-import { createContext, runInContext } from 'node:vm';
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
 import { checkedValue } from '../../../storage/files.js';
 import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
 
@@ -185,104 +185,42 @@ function byPattern(
   return found;
 }
 
+/** Limits of a pattern, which is untrusted. */
+const most = { characters: 2000, seconds: 0.5 } as const;
+
+/** Syntax of Python's `re` that JavaScript lacks or reads differently. */
+const pythonOnly =
+  /\(\?(?![:=!]|<[=!]|P<[A-Za-z_])|\\(?![dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])[\s\S]?|\{,|\[\^?\]/;
+
+/** The modules whose whole path matches a pattern in the syntax of Python's `re` (`re.fullmatch`). */
 function matching(
   pattern: string,
   modules: readonly string[],
   field: string,
   file: string,
 ): readonly string[] {
-  try {
-    const fits = fullMatches(pattern, modules);
-    return modules.filter((_, i) => fits[i]);
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
+  const refuse = (reason: string): never => {
     throw new UserError({
       file,
       field,
       value: pattern,
-      message: `this regular expression can't be used: ${error.message}`,
+      message: `this regular expression can't be used: ${reason}`,
       remedy: 'write it plainer, or list the modules by their names',
     });
-  }
-}
-
-/**
- * PEFT's patterns have the syntax of Python's `re`. Syntax that means the same in JavaScript is translated, anything
- * else refused. Patterns are untrusted, so matching has a time limit.
- */
-
-/** The pattern can't be used; the message says why. */
-export class PatternError extends Error {
-  override readonly name = 'PatternError';
-}
-
-const longest = 2000;
-
-const milliseconds = 500;
-
-/** Patterns are matched in this context, where they can be interrupted. */
-let place: ReturnType<typeof createContext> | undefined;
-
-/** Whether each text matches as a whole (`re.fullmatch`). @throws PatternError if the pattern can't be used */
-export function fullMatches(pattern: string, texts: readonly string[]): readonly boolean[] {
-  const { source, flags } = javaScriptPattern(pattern);
+  };
+  if (pattern.length > most.characters) refuse(`it is longer than ${most.characters} characters`);
+  // Paths are a single line of ASCII, so the flags a, m, s and u have no effect.
+  const [start = '', flags = ''] = /^\(\?([aimsu]+)\)/.exec(pattern) ?? [];
+  const source = pattern.slice(start.length);
+  const [unknown] = pythonOnly.exec(source) ?? [];
+  if (unknown === '(?') refuse('it has a group of a kind that only Python knows');
+  if (unknown !== undefined) refuse(`${unknown} means something else in Python`);
   try {
-    place ??= createContext({});
-    Object.assign(place, { pattern: new RegExp(`^(?:${source})$`, flags), texts: [...texts] });
-    return runInContext('texts.map((text) => pattern.test(text))', place, {
-      timeout: milliseconds,
-    }) as boolean[];
+    const whole = new RegExp(`^(?:${source.replaceAll('(?P<', '(?<')})$`, flags.includes('i') ? 'i' : '');
+    return withinTime(most.seconds, () => modules.filter((module) => whole.test(module)));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new PatternError('it is no pattern that can be read here');
-    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      throw new PatternError('it takes too long to be matched');
+    if (error instanceof TimeLimitError) return refuse('it takes too long to be matched');
+    if (error instanceof SyntaxError) return refuse('it is no pattern that can be read here');
     throw error;
   }
-}
-
-/** Tokens with different meanings, longer ones first. A character class is one token. */
-const token =
-  /^\(\?[aimsuxL]+\)|\(\?P<(?=[A-Za-z_])|\(\?(?:[:=!]|<[=!])|\(\?|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{,|[\s\S]/g;
-
-/** Escapes with the same meaning in both languages. */
-const sharedEscape = /^\\(?:[dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
-
-function javaScriptPattern(pattern: string): { source: string; flags: string } {
-  if (pattern.length > longest) throw new PatternError(`it is longer than ${longest} characters`);
-  let flags = 'u';
-  const parts = (pattern.match(token) ?? []).map((part): string => {
-    if (/^\(\?[a-zA-Z]+\)$/.test(part)) {
-      flags += flagsOf(part.slice(2, -1));
-      return '';
-    }
-    if (part === '(?P<') return '(?<';
-    if (part === '(?') throw new PatternError('it has a group of a kind that only Python knows');
-    if (part === '{,') return '{0,';
-    if (part === '\\A') return '^';
-    if (part === '\\Z') return '$';
-    if (part.startsWith('\\')) return escapeOf(part);
-    return part.startsWith('[') && part.length > 1 ? classOf(part) : part;
-  });
-  return { source: parts.join(''), flags };
-}
-
-/** Texts are a single line of ASCII, so `a`, `m`, `s` and `u` have no effect. */
-function flagsOf(letters: string): string {
-  if (/[^aimsu]/.test(letters)) throw new PatternError(`it has the flags ${letters}`);
-  return letters.includes('i') ? 'i' : '';
-}
-
-/** With the `u` flag, JavaScript only allows escaping characters that have a special meaning. */
-function escapeOf(part: string): string {
-  if (!sharedEscape.test(part)) throw new PatternError(`${part} means something else in Python`);
-  return /^\\[^A-Za-z0-9^$\\.*+?()[\]{}|/]$/.test(part) ? part.slice(1) : part;
-}
-
-function classOf(part: string): string {
-  const [, begin, inner] = /^(\[\^?)([\s\S]*)\]$/.exec(part)!;
-  const translated = inner!.replace(/\\[\s\S]|[\s\S]/g, (one, at) => {
-    if (one.startsWith('\\')) return one === '\\-' ? one : escapeOf(one);
-    return one === '[' || (one === ']' && at === 0) ? `\\${one}` : one;
-  });
-  return `${begin}${translated}]`;
 }

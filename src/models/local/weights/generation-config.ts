@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import { plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
+import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
 /** Ten times the size of the largest vocabularies. Tables are as long as the largest id. */
@@ -64,22 +64,11 @@ export function samplingOf(
     const { from, sampling } = layers.find((layer) => layer.sampling[key] !== undefined)!;
     return { value: sampling[key]!, from };
   };
-  return {
-    temperature: of('temperature'),
-    topP: of('topP'),
-    topK: of('topK'),
-    minP: of('minP'),
-    repetitionPenalty: of('repetitionPenalty'),
-  };
+  return Object.fromEntries(samplingKeys.map((key) => [key, of(key)])) as SourcedSampling;
 }
 
-export const valuesOf = (sourced: SourcedSampling): Sampling => ({
-  temperature: sourced.temperature.value,
-  topP: sourced.topP.value,
-  topK: sourced.topK.value,
-  minP: sourced.minP.value,
-  repetitionPenalty: sourced.repetitionPenalty.value,
-});
+export const valuesOf = (sourced: SourcedSampling): Sampling =>
+  Object.fromEntries(samplingKeys.map((key) => [key, sourced[key].value])) as unknown as Sampling;
 
 const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   temperature: 'temperature',
@@ -92,9 +81,9 @@ const samplingNames: Readonly<Record<keyof Sampling, string>> = {
 /** Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
 export function samplingText(sourced: SourcedSampling): string {
   const bySource = new Map<string, string[]>();
-  for (const [key, name] of Object.entries(samplingNames)) {
-    const { from, value } = sourced[key as keyof Sampling];
-    bySource.set(from, [...(bySource.get(from) ?? []), `${name} ${value}`]);
+  for (const key of samplingKeys) {
+    const { from, value } = sourced[key];
+    bySource.set(from, [...(bySource.get(from) ?? []), `${samplingNames[key]} ${value}`]);
   }
   return [...bySource].map(([from, settings]) => `${settings.join(', ')} (${from})`).join('; ');
 }
@@ -104,20 +93,12 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
 }
 
 /** Spellings of tokens that end an answer; the file names only one of them. */
-const endSpellings = new Set([
-  '<|eot_id|>',
-  '<|eom_id|>',
-  '<|im_end|>',
-  '<|end|>',
-  '<|return|>',
-  '<|call|>',
-  '<end_of_turn>',
-  '<turn|>',
-  '<|endoftext|>',
-  '<|end_of_text|>',
-  '<eos>',
-  '</s>',
-]);
+const endSpellings = new Set(
+  (
+    '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +
+    '<turn|> <|endoftext|> <|end_of_text|> <eos> </s>'
+  ).split(' '),
+);
 
 const normal = 1;
 

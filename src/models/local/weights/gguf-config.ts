@@ -21,30 +21,14 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-const understood = new Set([
-  'block_count',
-  'context_length',
-  'embedding_length',
-  'feed_forward_length',
-  'vocab_size',
-  'attention.head_count',
-  'attention.head_count_kv',
-  'attention.key_length',
-  'attention.value_length',
-  'attention.layer_norm_rms_epsilon',
-  'attention.causal',
-  'rope.dimension_count',
-  'rope.freq_base',
-  'rope.scaling.type',
-  'rope.scaling.factor',
-  'rope.scale_linear',
-  'rope.scaling.original_context_length',
-  'rope.scaling.finetuned',
-  'rope.scaling.yarn_log_multiplier',
-  'rope.scaling.yarn_beta_fast',
-  'rope.scaling.yarn_beta_slow',
-  'tensor_data_layout',
-]);
+const understood = new Set(
+  (
+    'block_count context_length embedding_length feed_forward_length vocab_size attention.head_count ' +
+    'attention.head_count_kv attention.key_length attention.value_length attention.layer_norm_rms_epsilon attention.causal ' +
+    'rope.dimension_count rope.freq_base rope.scaling.type rope.scaling.factor rope.scale_linear rope.scaling.original_context_length ' +
+    'rope.scaling.finetuned rope.scaling.yarn_log_multiplier rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow tensor_data_layout'
+  ).split(' '),
+);
 
 /** Keys of the vision part that some files also contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;

@@ -142,18 +142,10 @@ const qwen35: GgufFamily = {
     ssm_out: 'linear_attn.out_proj',
   },
   tensors: { ssm_a: 'linear_attn.A_log', 'ssm_dt.bias': 'linear_attn.dt_bias' },
-  keys: [
-    'full_attention_interval',
-    'nextn_predict_layers',
-    'rope.dimension_sections',
-    'rope.mrope_interleaved',
-    'ssm.conv_kernel',
-    'ssm.group_count',
-    'ssm.inner_size',
-    'ssm.state_size',
-    'ssm.time_step_rank',
-    'ssm.v_head_reordered',
-  ],
+  keys: (
+    'full_attention_interval nextn_predict_layers rope.dimension_sections rope.mrope_interleaved ' +
+    'ssm.conv_kernel ssm.group_count ssm.inner_size ssm.state_size ssm.time_step_rank ssm.v_head_reordered'
+  ).split(' '),
   config: (value) => ({
     model_type: 'qwen3_5_text',
     // Layers for multi-token prediction come last and are not run.

@@ -8,8 +8,7 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireFileName } from '../../../storage/names.js';
-import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
+import { openRegularFile, readBytes, requireFileName } from '../../../storage/regular-file.js';
 
 export interface StoredTensor {
   readonly name: string;
