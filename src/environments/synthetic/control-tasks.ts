@@ -15,7 +15,15 @@ import {
   quantile,
   type SystemParts,
 } from './controlled-task.js';
-import { type BaselineOptions, chance, type Draw, integerBetween, logUniform, randomSign, unitVector } from './distributions.js';
+import {
+  type ControlOptions,
+  chance,
+  type Draw,
+  integerBetween,
+  logUniform,
+  randomSign,
+  unitVector,
+} from './distributions.js';
 import { drawLinearPlant, drawOscillators, drawRotors, drawSensors, type Plant } from './plant.js';
 
 /** @param noisy share of the draws with noise, and its maximum standard deviation relative to the strength */
@@ -38,7 +46,7 @@ function drawSystem(
 }
 
 /** Hold a system at zero, at a quadratic cost of state and action. A third of the draws are rotating systems. */
-export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
+export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
   const rotorsFit = options.observations === undefined || options.observations === 3 * joints;
@@ -83,7 +91,7 @@ export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
 const hopeless = 30;
 
 /** Keep an unstable system in a box, sized so that the target share of random linear policies stays in it. */
-export const drawSurvival: Draw<BaselineOptions> = (random, options) => {
+export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
   const plant = drawLinearPlant(random, dimension, growth);
@@ -115,7 +123,7 @@ export const drawSurvival: Draw<BaselineOptions> = (random, options) => {
 };
 
 /** Bring a marginally stable system across a line that the target share of random linear policies reaches. */
-export const drawReach: Draw<BaselineOptions> = (random, options) => {
+export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
   const spread = logUniform(random, 0.02, 0.3);
@@ -161,7 +169,7 @@ function drawGoal(
 }
 
 /** Oscillators with a force too weak for the goal: energy must be pumped in by a force that follows the velocity. */
-export const drawPump: Draw<BaselineOptions> = (random, options) => {
+export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
   const pairs = options.observations === undefined ? drawnPairs : Math.ceil(options.observations / 2);
