@@ -52,7 +52,10 @@ export async function playConfig(
     await openModel(setup, context);
     const place =
       runDir === undefined
-        ? claimDirectory(resolve(context.cwd, runsDir), runName(loaded.config, `${loaded.stem}.yaml`, context.now()))
+        ? claimDirectory(
+            resolve(context.cwd, runsDir),
+            runName(loaded.config, `${loaded.stem}.yaml`, context.now()),
+          )
         : resolve(context.cwd, runDir);
     const directory = createRunDirectory(place, {
       configYaml: playYaml(loaded.config),
