@@ -26,7 +26,7 @@ export default {
 
       /** How prompts describe the policy. */
       description:
-        'The last action is taken where the sum of params[i] * observation[i] is above 0, else the first.',
+        'The last action is taken if the sum of params[i] * observation[i] is above 0, otherwise the first.',
 
       /** Returns the policy for a vector of parameters: a function from observation to action. */
       build(parameters) {

@@ -55,10 +55,9 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   throw new UserError({
     field: 'model',
     value: architecture,
-    message: `models of this family run here but can’t be trained: the layers that carry a state (${found.kind}) have no gradient yet`,
+    message: `models of this family can’t be trained yet: layers with a state (${found.kind}) have no gradient`,
     alternatives: ['a model whose layers all attend, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
-    remedy:
-      'train it elsewhere: `policyloop finetune export trl` writes all that TRL needs, and `finetune import` takes the adapter back',
+    remedy: 'train it with TRL: `policyloop finetune export trl`, then `finetune import`',
   });
 }
 

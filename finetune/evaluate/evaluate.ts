@@ -99,10 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/**
- * The mean over the experiments; undefined if a run is incomplete. A seed counts as one observation, because runs
- * with the same seed may share warm-up and episodes.
- */
+/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, as runs share it. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);

@@ -19,7 +19,7 @@ import { type FamilyRow, familiesTable } from './families-table.js';
 import { budgets, type PlayedTask, reachedBy, scoreOf, taskOf } from './play.js';
 import { appendRow, readRows, rounded } from './rows.js';
 
-const file = 'bench/rows/controls-families.jsonl';
+const file = 'bench/rows/controls-families.jsonl.gz';
 /** First seed of the draws of each family: no training has them. */
 const seed = 3_000_017;
 /** Draws that may be rejected for each task of the table. */

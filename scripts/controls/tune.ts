@@ -15,7 +15,7 @@ import { budgets, type PlayedTask, reachedBy, taskOf } from './play.js';
 import { meanRanks } from './ranks.js';
 import { appendRow, readRows, rounded } from './rows.js';
 
-const file = 'bench/rows/controls-tuning.jsonl';
+const file = 'bench/rows/controls-tuning.jsonl.gz';
 interface Row {
   readonly task: number;
   readonly setting: string;

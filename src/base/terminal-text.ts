@@ -1,7 +1,4 @@
-/**
- * Shows untrusted text on a terminal: makes characters visible that would control the terminal or reorder a
- * line.
- */
+/** Text from outside on its way to a terminal: what would steer the terminal, or reorder a line, is shown instead. */
 
 /**
  * Control characters except line break and tab, bidirectional marks, line and paragraph separators, lone
@@ -11,14 +8,12 @@ const steering = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069
 
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Keeps line breaks and tabs. JSON keeps its meaning, because such characters occur only in strings. */
+/** Line breaks and tabs stay. In JSON the text means the same as before, since such characters stand within strings only. */
 export function harmless(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(steering, shown);
 }
 
-/**
- * The same with continuation lines indented, so that untrusted text doesn't look like this program's output.
- */
+/** The same with lines indented behind the first: a text from outside must not look like lines of this program. */
 export const harmlessLines = (text: string): string => harmless(text).replaceAll(/\n(?! )/g, '\n  ');
 
 /** The same on one line. */
@@ -28,7 +23,7 @@ export const harmlessLine = (text: string): string => harmless(text.trim()).repl
 const escapeCharacter = '\u001b';
 const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
-/** Text for a stream, with styles only if it supports them. */
+/** What may be written to a stream: with the styles of this program only where it takes them. */
 export function forStream(text: string, isStyled: boolean): string {
   return text
     .split(styles)

@@ -19,7 +19,7 @@ export const criticSchema = z.strictObject({
     ])
     .optional()
     .describe(
-      'Who revises: a language model, or a baseline to compare it with; its keys are those of `model` (default: the model of the run)',
+      'Who revises: a language model, or a control to compare it with; its keys are those of `model` (default: the model of the run)',
     )
     .meta({ like: 'model' }),
   every: count(1).default(1).describe('Iterations from one revision to the next'),

@@ -39,9 +39,7 @@ export type Shape =
     };
 
 export interface Frame {
-  /**
-   * The visible part of the plane, of constant size; it may follow the agent. Renderers clip what extends beyond it.
-   */
+  /** The visible part of the plane, of constant size; it may follow the agent. Renderers clip the rest. */
   readonly view: { readonly min: Point; readonly max: Point };
   readonly shapes: readonly Shape[];
 }

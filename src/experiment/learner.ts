@@ -62,7 +62,7 @@ export interface Learning {
 let handedIn: (() => Promise<Learning>) | undefined;
 
 /** Registers the training half. Called once by each package entry point that includes it. */
-export function handInLearning(load: () => Promise<Learning>): void {
+export function registerLearner(load: () => Promise<Learning>): void {
   handedIn = load;
 }
 

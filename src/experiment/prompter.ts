@@ -10,8 +10,13 @@ import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';
-import { parentsOf } from '../prompting/context/parents.js';
+import {
+  createHistory,
+  type History,
+  parentsOf,
+  remembered,
+  selectHistory,
+} from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';

@@ -43,7 +43,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   if (record !== undefined) return record.create(config, environment);
   throw new UserError({
     field: 'policy.kind',
-    message: 'policies of a module have to be imported first',
+    message: 'policies of a module must be imported first',
     remedy: 'use openPolicyFamily',
   });
 }

@@ -5,25 +5,23 @@ import { firstLargest } from '../statistics/descriptive.js';
 import {
   createProjection,
   linearWeights,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
   type PolicyFamily,
   type VectorShape,
+  vectorShape,
+  weightParameters,
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
-import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /** Size of the weight matrix: a row per observation, plus one for the bias if present; a column per output. */
-interface LinearShape {
-  readonly observations: number;
-  readonly outputs: number;
+interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/**
- * The parameter index of each weight, counted row by row with biases last; undefined if the two orders are the same.
- */
+/** The parameter index of each weight, counted row by row with biases last; undefined if the orders agree. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -57,10 +55,6 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
     build: (vector) => buildLinear(linearWeights(made, vector), shape),
     initial: (random) => initialLinear(parameters, bias, random),
   };
-}
-
-interface LinearShape extends VectorShape {
-  readonly bias: boolean;
 }
 
 function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
@@ -118,6 +112,6 @@ const orderInSubspace = () =>
   new UserError({
     field: 'policy.order',
     message:
-      'says how weights stand among the parameters, but with policy.projection no parameter is a weight',
-    remedy: 'leave one of the two out',
+      'sets the order of weights among the parameters, but with policy.projection no parameter is a weight',
+    remedy: 'omit one of the two',
   });

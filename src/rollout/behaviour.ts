@@ -57,8 +57,8 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     const own = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));
     return own.length === 0 ? [] : [endingOf(how, own, spaces.observationSpace)];
   });
-  const told = actionsTold(episodes, spaces.actionSpace);
-  const figures = episodes.map((episode) => figuresOf(episode, spaces, told));
+  const listed = listedActions(episodes, spaces.actionSpace);
+  const figures = episodes.map((episode) => figuresOf(episode, spaces, listed));
   return {
     episodes: episodes.length,
     return: {
@@ -125,7 +125,7 @@ function nameOf(value: Observation | Action): number | string {
 }
 
 /** The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any other. */
-function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
+function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
     return Array.from({ length: Math.min(space.n, mostActions) }, (_, i) => (space.start ?? 0) + i);
@@ -138,13 +138,13 @@ function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,
-  told: readonly (number | string)[],
+  listed: readonly (number | string)[],
 ): ReadonlyMap<string, number> {
   const { actions, observations, rewards } = episode;
   return new Map([
     ['steps with a reward above 0, share', share(rewards, (reward) => reward > 0)],
     ['steps with a reward below 0, share', share(rewards, (reward) => reward < 0)],
-    ...actionFigures(actions, spaces.actionSpace, told),
+    ...actionFigures(actions, spaces.actionSpace, listed),
     ['longest run of steps with the observation unchanged', longestRun(observations, same) - 1],
     ...observationFigures(observations, spaces.observationSpace),
   ]);
@@ -153,17 +153,21 @@ function figuresOf(
 type Named = readonly (readonly [name: string, value: number])[];
 
 /** Effort: which actions, how large, how often they change, and the longest streak of one action. */
-function actionFigures(actions: readonly Action[], space: Space, told: readonly (number | string)[]): Named {
-  const restless = changes(actions, same);
+function actionFigures(
+  actions: readonly Action[],
+  space: Space,
+  listed: readonly (number | string)[],
+): Named {
+  const changed = changes(actions, same);
   const streak = longestRun(actions, same);
   if (space.kind !== 'box') {
     const names = actions.map(nameOf);
-    const shares = told.map(
+    const shares = listed.map(
       (action) => [`action ${action}, share of steps`, share(names, (name) => name === action)] as const,
     );
     return [
       ...shares,
-      ['steps with another action than before, share', restless],
+      ['steps with another action than before, share', changed],
       ['longest run of steps with one action', streak],
     ];
   }

@@ -84,9 +84,7 @@ export function playEpisode(
   return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
 }
 
-/**
- * Plays one seeded episode; fills `record` if given. @param options `onState` gets the episode so far after each step
- */
+/** Plays one seeded episode; fills `record` if given. @param options `onState` gets each state's episode so far */
 export function rollout(
   environment: Environment,
   policy: Policy,

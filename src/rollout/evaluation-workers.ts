@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. They start only when that pays off. */
+/** Threads that play episodes, with the same results as the main thread. They start only when that saves time. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -45,9 +45,8 @@ const startMs = 600;
 const shortestEpisodeMs = 0.5;
 
 /**
- * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
- *   unless episodes are so short that they are better played here. Undefined for 1, unless users' modules take part:
- *   a thread can be stopped.
+ * @param count number of threads; `auto`: one per core, once episodes in this thread have cost as much as starting them
+ * @returns undefined for a single thread, unless users' modules take part: only a thread can be stopped
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
@@ -189,7 +188,7 @@ export class EvaluationWorkers {
       if (!this.isNeeded || error instanceof UserError || error instanceof EnvironmentError) throw error;
       throw broken(messageOf(error));
     }
-    throw broken('what it played is no episode');
+    throw broken('it returned no episodes');
   }
 }
 

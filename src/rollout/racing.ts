@@ -38,9 +38,9 @@ export function racingOf(
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',
-    message: `is needed: it is not known how much an episode of ${id} can return at most`,
+    message: `is required: no upper bound on the return of an episode of ${id} is known`,
     remedy:
-      'state what no episode can pass, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
+      'set an upper bound, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
   });
 }
 

@@ -26,8 +26,8 @@ export function replay(
   if (parameters.length !== count) {
     throw new UserError({
       field: 'policy',
-      message: `this policy has ${parameters.length} parameters, but those of the config have ${count}`,
-      remedy: 'restore the environment and the policy that the run began with in its config.yaml',
+      message: `this policy has ${parameters.length} parameters, but policies of the config have ${count}`,
+      remedy: 'restore the original environment and policy in the config.yaml of the run',
     });
   }
   const policy = family.build(parameters);
@@ -50,7 +50,7 @@ export function canDraw(
 export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
-    message: `${id} has no drawing`,
-    remedy: 'pictures can be made of the built-in environments; policyloop environments lists them',
+    message: `${id} can't be drawn`,
+    remedy: 'only built-in environments can be drawn; policyloop environments lists them',
   });
 }

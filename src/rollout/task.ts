@@ -27,9 +27,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/**
- * Opens an environment with a module's rewards. @throws UserError like `openEnvironment`; its steps EnvironmentError
- */
+/** Opens an environment with a module's rewards. @throws like `openEnvironment`; its steps EnvironmentError */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -28,9 +28,7 @@ export interface Baseline {
   ) => Promise<readonly ParameterVector[]>;
 }
 
-/**
- * Folds the history into a cached state; a call costs only new entries. Starts over if the history doesn't continue.
- */
+/** Folds the history into a cached state; a call costs only new entries. Starts over if the history changes. */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,

@@ -45,15 +45,10 @@ interface Distribution {
   bestGeneration: number;
 }
 
-interface Settings {
-  readonly sigma: number;
-  readonly population: number;
-  readonly start: 'best' | 'centre';
-}
-
 interface Search {
   readonly task: Task;
-  readonly settings: Settings;
+  /** Initial standard deviation. */
+  readonly sigma: number;
   readonly grid: ValueGrid;
   readonly strategy: Strategy;
   readonly seen: Set<string>;
@@ -73,7 +68,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
     (search, evaluated, index) => {
       search.seen.add(vectorKey(evaluated.parameters));
       if (index < search.task.warmup) {
-        if (search.settings.start === 'best' && evaluated.score > search.warmupBest) {
+        if (config.start !== 'centre' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;
           search.distribution.mean = evaluated.parameters;
         }
@@ -84,7 +79,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
       update(search);
       if (isExhausted(search)) {
         const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
-        search.distribution = createDistribution(mean, search.settings.sigma);
+        search.distribution = createDistribution(mean, search.sigma);
       }
       search.generation = [];
     },
@@ -105,28 +100,23 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-function startSearch(task: Task, config: CmaEsConfig): Search {
-  const { count, low, high } = task.parameters;
-  const settings = settingsOf(task, config);
-  return {
-    task,
-    settings,
-    grid: createValueGrid(task.parameters),
-    strategy: strategyFor(count, settings.population),
-    seen: new Set(),
-    warmupBest: Number.NEGATIVE_INFINITY,
-    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), settings.sigma),
-    generation: [],
-  };
-}
-
 /** Tuned together, with sigma as a share of the range (docs/tasks.md). Used if the config sets no sigma. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
-function settingsOf({ parameters: { count, high, low } }: Task, config: CmaEsConfig): Settings {
-  const { sigma, start = 'best' } = config;
-  const usual = sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
-  return { sigma: sigma ?? tuned.share * (high - low), start, population: config.population ?? usual };
+function startSearch(task: Task, config: CmaEsConfig): Search {
+  const { count, low, high } = task.parameters;
+  const sigma = config.sigma ?? tuned.share * (high - low);
+  const usual = config.sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
+  return {
+    task,
+    sigma,
+    grid: createValueGrid(task.parameters),
+    strategy: strategyFor(count, config.population ?? usual),
+    seen: new Set(),
+    warmupBest: Number.NEGATIVE_INFINITY,
+    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), sigma),
+    generation: [],
+  };
 }
 
 function createDistribution(mean: readonly number[], sigma: number): Distribution {

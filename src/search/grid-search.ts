@@ -134,9 +134,7 @@ function createLevel(
   };
 }
 
-/**
- * A number coprime to `all`, near its golden section: its multiples visit every point once, the first ones far apart.
- */
+/** A number coprime to `all`, near its golden section: its multiples visit each point once, the first far apart. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

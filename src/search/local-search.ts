@@ -20,9 +20,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/**
- * Steps from the best point so far (the newest of equals): Gaussian in every coordinate; tables redraw a few entries.
- */
+/** Steps from the best point so far (the newest of equals): Gaussian in each coordinate; tables redraw entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -79,9 +77,7 @@ export function createMix(): Baseline {
   };
 }
 
-/**
- * Steps from a point, or draws one. @param stepOf deviation per coordinate; for tables, additional entries to change
- */
+/** Steps from a point, or draws one. @param stepOf deviation per coordinate; for tables, more entries to change */
 function proposeFrom(
   from: Evaluated | undefined,
   { parameters: spec }: Task,

@@ -87,9 +87,7 @@ interface Tried {
   readonly parameters: ParameterVector;
 }
 
-/**
- * Distance in [0, 1]: root mean square difference as a share of the range; for tables, the share of differing entries.
- */
+/** Distance in [0, 1]: RMS difference as a share of the range; for tables, share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
   let sum = 0;
@@ -117,9 +115,7 @@ export function nearestTried<T extends Tried>(
 /** Number of steps to try, each a little longer than the last; then as many random points are tried. */
 const mostSteps = 50;
 
-/**
- * Parameters at least `least` away from everything tried, by growing random steps; the farthest found if none suffice.
- */
+/** Parameters at least `least` away from everything tried, by growing steps; the farthest found if none suffice. */
 export function movedAway(
   parameters: ParameterVector,
   tried: readonly Tried[],

@@ -1,6 +1,4 @@
-/**
- * A teacher: a mixture of moves from evolutionary search, spread so widely that the best of many is worth imitating.
- */
+/** A teacher: a mixture of moves from evolutionary search, so wide that the best of many is worth imitating. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';

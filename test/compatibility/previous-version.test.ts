@@ -27,4 +27,4 @@ it('prints the same JSON for every command line, and continues runs to the same 
   });
   expect(differences.map(({ line }) => line)).toEqual([]);
   expect(hashesIn(folder)).toEqual(read('hashes.json'));
-});
+}, 900_000);

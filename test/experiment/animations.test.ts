@@ -105,7 +105,7 @@ describe('drawEpisode', () => {
       environment,
     );
     const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, { maxFrames: 5 });
-    expect(play).toThrow(/has 2 parameters, but those of the config have 10/);
+    expect(play).toThrow(/has 2 parameters, but policies of the config have 10/);
   });
 });
 
@@ -215,7 +215,7 @@ describe('render.every', () => {
   it('is refused where there is no drawing', async () => {
     const remote = parseConfig({ ...config, environment: 'gymnasium:Ant-v5' });
     await expect(assemble(remote, {})).rejects.toThrow(UserError);
-    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 has no drawing/);
+    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 can't be drawn/);
   });
 });
 

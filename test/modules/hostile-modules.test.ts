@@ -267,7 +267,7 @@ describe('nothing is played with an environment', () => {
       { members: 'actionNames: ["left"]' },
       /actionNames .* must be a list of 2 strings/,
     ],
-    ['with a description that is no text', { members: 'description: 7' }, /description .* must be a text/],
+    ['with a description that is no text', { members: 'description: 7' }, /description .* must be a string/],
   ])('%s', async (_, parts, message) => {
     const file = environmentOf(parts);
     const error: unknown = await play({ environment: { id: file, ...slow } }).catch(

@@ -51,10 +51,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/**
- * Vectors and convolutions are float32. Matrices whose rows aren't divisible into blocks of 32 are F16, not Q8_0.
- * @throws UserError if a weight is missing or has the wrong shape
- */
+/** Vectors are float32. Q8_0 needs rows of 32·n, else F16. @throws UserError if a weight is missing or misshapen */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,

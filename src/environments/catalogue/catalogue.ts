@@ -29,7 +29,7 @@ import { Blackjack } from '../toy-text/blackjack.js';
 import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
-import { standFor } from './versions.js';
+import { replacementFor } from './versions.js';
 
 const flag = z.boolean();
 const noOptions = z.strictObject({});
@@ -122,7 +122,7 @@ export function findEntry(written: string): CatalogueEntry | undefined {
     (item) => item.id === written || item.aliases.includes(written),
   );
   if (known !== undefined) return known;
-  const id = standFor(written)?.id ?? written;
+  const id = replacementFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);
   if (isSyntheticId(id)) return syntheticEntry(id);
   if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);

@@ -1,6 +1,4 @@
-/**
- * Plain data about an environment's options for its description template. Every fact is present whatever the options.
- */
+/** Plain data about an environment's options for its description template. Every fact is always present. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
@@ -146,9 +144,12 @@ function factor(weight: number): string {
 
 /** Facts for an id such as `FrozenLake-v1` and valid options; snake_case or camelCase. */
 export function environmentFacts(id: string, options: Options): Facts {
-  const facts = summaryOf[environmentName(id)] ?? summaryOf[environmentFamily(id)];
-  return facts?.(snakeCased(options), id) ?? {};
+  return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
 }
+
+/** The entry for the id without its version, or for the part before its first hyphen. */
+export const entryFor = <T>(table: Readonly<Record<string, T>>, id: string): T | undefined =>
+  table[environmentName(id)] ?? table[environmentFamily(id)];
 
 /** The id without its version: `CartPole` for `CartPole-v1`. */
 export function environmentName(id: string): string {
@@ -160,7 +161,7 @@ export function environmentFamily(id: string): string {
   return id.replace(/-.*$/, '');
 }
 
-const summaryOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
+const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>> = {
   CartPole: (options) => ({ suttonBarto: option(options, 'sutton_barto_reward', false) }),
   MountainCar: carFacts,
   MountainCarContinuous: carFacts,

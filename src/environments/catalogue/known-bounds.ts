@@ -3,16 +3,9 @@
 import { type Interval, unbounded } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import type { EnvironmentConfig } from '../settings.js';
-import {
-  environmentFacts,
-  environmentFamily,
-  environmentName,
-  type Options,
-  option,
-  snakeCased,
-} from './facts.js';
+import { entryFor, environmentFacts, environmentName, type Options, option, snakeCased } from './facts.js';
 import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
-import { standFor } from './versions.js';
+import { replacementFor } from './versions.js';
 
 export interface ReturnBound {
   /** No policy has a higher mean return. */
@@ -25,9 +18,8 @@ export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): ReturnBound | undefined {
-  const bare = standFor(id)?.id ?? id.replace(/^gymnasium:/, '');
-  const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
-  return bound?.(snakeCased(options), steps);
+  const bare = replacementFor(id)?.id ?? id.replace(/^gymnasium:/, '');
+  return entryFor(bounds, bare)?.(snakeCased(options), steps);
 }
 
 /** The maximum return of one episode, even with luck; undefined for remote environments, which may be modified. */
@@ -37,7 +29,7 @@ export function highestReturn(
 ): number | undefined {
   const { id, options } = environment;
   if (isRemoteId(id)) return undefined;
-  const lucky = luckiest[environmentName(standFor(id)?.id ?? id)];
+  const lucky = luckiest[environmentName(replacementFor(id)?.id ?? id)];
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
@@ -88,7 +80,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   // Sutton and Barto's rules (Gymnasium's default), with an infinite deck.
   Blackjack: (options) =>
     option(options, 'sab', true)
-      ? { value: -0.043, because: 'perfect play loses that much a game' }
+      ? { value: -0.043, because: 'perfect play loses that much per game' }
       : undefined,
   Nim: () => ({ value: 1, because: 'a won game earns 1' }),
   Pong: (_options, steps) =>
@@ -138,7 +130,7 @@ export function returnRange(
   const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
   const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
   if (environmentName(id) === 'FrozenLake') return lakeRange(options, steps);
-  const low = lowest[environmentName(id)] ?? lowest[environmentFamily(id)];
+  const low = entryFor(lowest, id);
   return [
     low?.(options, steps, id) ?? Number.NEGATIVE_INFINITY,
     highestReturn(environment, steps) ?? Number.POSITIVE_INFINITY,

@@ -64,8 +64,8 @@ async function makeAny(
 }
 
 function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
-  const { id, observationSpace, actionSpace, maxSteps, batches } = remote;
-  const batch = batches[0]!;
+  const { id, actionSpace } = remote;
+  const batch = remote.batches[0]!;
   let random: RandomGenerator | undefined;
   let phase: 'new' | 'running' | 'finished' = 'new';
   const started = () => {
@@ -73,10 +73,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
     return batch;
   };
   return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...specOf(remote),
     async reset(seed) {
       if (seed !== undefined || random === undefined) random = createGenerator(seed);
       // The programs accept only seeds below 2^31.
@@ -99,13 +96,15 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
   };
 }
 
+const specOf = ({ id, observationSpace, actionSpace, maxSteps }: EnvironmentSpec): EnvironmentSpec => ({
+  ...{ id, observationSpace, actionSpace },
+  ...(maxSteps !== undefined && { maxSteps }),
+});
+
 function withInfo(environment: Environment): TextEnvironment {
-  const { id, observationSpace, actionSpace, maxSteps, gold, close } = environment;
+  const { gold, close } = environment;
   return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...specOf(environment),
     reset: (seed) => ({ observation: String(environment.reset(seed)), info: environment.info!() }),
     step(command) {
       const step = environment.step(command);

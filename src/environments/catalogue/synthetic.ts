@@ -88,9 +88,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
-/**
- * The catalogue entry for a family with options after `?`. @throws UserError for an unknown family or invalid options
- */
+/** The catalogue entry for a family with options after `?`. @throws UserError for invalid ones */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
   return {

@@ -1,7 +1,7 @@
 /** Ids of other versions of the built-in environments: which version is played in their place, and the differences. */
 
 /** A built-in environment that replaces another id. */
-interface Stand {
+interface Replacement {
   readonly id: string;
   readonly note: string;
 }
@@ -47,7 +47,7 @@ const versions: Readonly<Record<string, Versions>> = {
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
 /** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for every other id. */
-export function standFor(id: string): Stand | undefined {
+export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {
     const name = names[written]!;
@@ -59,9 +59,11 @@ export function standFor(id: string): Stand | undefined {
   const version = Number(digits);
   if (version >= played) return undefined;
   const newestFirst = Object.entries(differences).sort(([a], [b]) => Number(b) - Number(a));
-  const told = newestFirst.filter(([last]) => version <= Number(last)).map(([, difference]) => difference);
+  const applicable = newestFirst
+    .filter(([last]) => version <= Number(last))
+    .map(([, difference]) => difference);
   return {
     id: `${written}-v${played}`,
-    note: `${id} is played as ${written}-v${played}: ${told.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
+    note: `${id} is played as ${written}-v${played}: ${applicable.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
   };
 }

@@ -1,6 +1,4 @@
-/**
- * Single-precision arithmetic. `Math.fround` rounds each result of +, −, × and ÷ exactly as float32 arithmetic does.
- */
+/** Single-precision arithmetic. `Math.fround` rounds each result of +, −, × and ÷ exactly as float32 does. */
 const { fround } = Math;
 
 /**

@@ -12,9 +12,7 @@ interface Rules {
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /**
-   * Reward and termination after a step. @param forward mean velocity of the first joint; the travel speed if that is x
-   */
+  /** Reward and termination after a step. @param forward mean velocity of the first joint; if that is x, the speed */
   judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }

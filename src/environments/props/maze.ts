@@ -175,9 +175,7 @@ export function mazeSize(id: string): { readonly width: number; readonly height:
   return { width: sides[0]!, height: sides[1]! };
 }
 
-/**
- * `maze-sample-3x3-v0` is the maze of ProPS; larger samples differ from gym-maze's. @throws UserError for the layout
- */
+/** `maze-sample-3x3-v0` is the maze of ProPS; larger samples differ from gym-maze's. @throws UserError for a layout */
 export function sampleMaze(
   id: string,
   { layout }: { readonly layout?: readonly string[] | null | undefined },

@@ -1,6 +1,6 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { type Action, type Space, symmetricBox } from '../environment.js';
-import { type BaselineOptions, chance, integerBetween, randomSign, unitVector } from './distributions.js';
+import { type ControlOptions, chance, integerBetween, randomSign, unitVector } from './distributions.js';
 import type { Plant } from './plant.js';
 
 export interface Actuators {
@@ -18,7 +18,7 @@ export interface Actuators {
 /** Kind and number of actions, drawn unless chosen. */
 export function drawActuatorKind(
   random: RandomGenerator,
-  { control, actions }: BaselineOptions,
+  { control, actions }: ControlOptions,
 ): Pick<Actuators, 'kind' | 'count'> {
   const drawn = chance(random, 0.5) ? 'discrete' : 'continuous';
   const implied = actions === undefined || actions === 2 ? drawn : actions === 1 ? 'continuous' : 'discrete';
@@ -97,7 +97,7 @@ interface Sizes {
 }
 
 /** Dimensions of a controlled system. Those not chosen are drawn so that a policy has at most 24 parameters. */
-export function drawSizes(random: RandomGenerator, options: BaselineOptions): Sizes {
+export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);
   // Half of the time, takes the smaller of two draws, because small tasks are searched most often.

@@ -1,19 +1,22 @@
 /** Control tasks: hold a system at zero, keep it in a box, bring it to a goal, move forward. */
-
 import type { RandomGenerator } from '../../random/generator.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
-import { drawShare, peakOf, peaksOfRandomPolicies, policiesFor, quantile } from './calibration.js';
 import {
   ControlledSystem,
   ControlledTask,
+  drawShare,
   excursion,
-  type Objective,
+  type Judge,
+  peakOf,
+  peaksOfRandomPolicies,
+  policiesFor,
   projection,
+  quantile,
   type SystemParts,
 } from './controlled-task.js';
 import {
-  type BaselineOptions,
+  type ControlOptions,
   chance,
   type Draw,
   integerBetween,
@@ -43,7 +46,7 @@ function drawSystem(
 }
 
 /** Hold a system at zero, at a quadratic cost of state and action. A third of the draws are rotating systems. */
-export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
+export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
   const rotorsFit = options.observations === undefined || options.observations === 3 * joints;
@@ -68,12 +71,18 @@ export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
     return velocity ? logUniform(random, 0.003, 0.3) : chance(random, 0.7) ? logUniform(random, 0.1, 3) : 0;
   });
   weights[0] = 1;
-  const task = new ControlledTask(system, {
-    kind: 'regulate',
-    weights,
-    isAngle: Array.from({ length: n }, (_, i) => plant.angles.includes(i)),
-    effortCost: logUniform(random, 0.001, 0.3),
-    scale: logUniform(random, 0.1, 10),
+  const isAngle = Array.from({ length: n }, (_, i) => plant.angles.includes(i));
+  const effortCost = logUniform(random, 0.001, 0.3);
+  const scale = logUniform(random, 0.1, 10);
+  const task = new ControlledTask(system, (state, effort) => {
+    let cost = effortCost * effort;
+    for (let i = 0; i < n; i++) {
+      // Angles are wrapped to [−π, π).
+      const turns = isAngle[i] ? Math.floor((state[i]! + Math.PI) / (2 * Math.PI)) : 0;
+      const deviation = turns === 0 ? state[i]! : state[i]! - 2 * Math.PI * turns;
+      cost += weights[i]! * deviation * deviation;
+    }
+    return { reward: -scale * cost, terminated: false };
   });
   return { task, maxSteps: 10 * integerBetween(random, 5, 15) };
 };
@@ -82,7 +91,7 @@ export const drawRegulation: Draw<BaselineOptions> = (random, options) => {
 const hopeless = 30;
 
 /** Keep an unstable system in a box, sized so that the target share of random linear policies stays in it. */
-export const drawSurvival: Draw<BaselineOptions> = (random, options) => {
+export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
   const plant = drawLinearPlant(random, dimension, growth);
@@ -108,12 +117,13 @@ export const drawSurvival: Draw<BaselineOptions> = (random, options) => {
   const scale = quantile(peaks, share);
   // A box that is too narrow is left at once; one that is too wide makes control irrelevant.
   if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
-  const task = new ControlledTask(system, { kind: 'survive', limits: limits.map((limit) => limit * scale) });
+  const box = limits.map((limit) => limit * scale);
+  const task = new ControlledTask(system, (state) => ({ reward: 1, terminated: excursion(state, box) > 1 }));
   return { task, maxSteps };
 };
 
 /** Bring a marginally stable system across a line that the target share of random linear policies reaches. */
-export const drawReach: Draw<BaselineOptions> = (random, options) => {
+export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
   const spread = logUniform(random, 0.02, 0.3);
@@ -148,18 +158,18 @@ function drawGoal(
   direction: Float64Array,
   threshold: number,
   maxSteps: number,
-): Objective {
-  const goal = { kind: 'reach', direction, threshold } as const;
-  if (chance(random, 0.5)) {
-    const bonus = chance(random, 0.7) ? 0 : logUniform(random, 1, 100);
-    return { ...goal, stepCost: 1, effortCost: 0, bonus };
-  }
-  const bonus = logUniform(random, 1, 100);
-  return { ...goal, stepCost: 0, effortCost: (bonus * random.uniform(0.3, 1.2)) / maxSteps, bonus };
+): Judge {
+  const stepCost = chance(random, 0.5) ? 1 : 0;
+  const bonus = stepCost === 1 && chance(random, 0.7) ? 0 : logUniform(random, 1, 100);
+  const effortCost = stepCost === 1 ? 0 : (bonus * random.uniform(0.3, 1.2)) / maxSteps;
+  return (state, effort) => {
+    const reached = projection(state, direction) >= threshold;
+    return { reward: (reached ? bonus : 0) - stepCost - effortCost * effort, terminated: reached };
+  };
 }
 
 /** Oscillators with a force too weak for the goal: energy must be pumped in by a force that follows the velocity. */
-export const drawPump: Draw<BaselineOptions> = (random, options) => {
+export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
   const pairs = options.observations === undefined ? drawnPairs : Math.ceil(options.observations / 2);
@@ -246,18 +256,15 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
     noisy: [0.3, 0.2],
     wall: 20,
   });
-  const task = new ControlledTask(system, {
-    kind: 'move',
-    speed: 4,
-    effortCost: chance(random, 0.7) ? logUniform(random, 1e-4, 0.05) : 0,
-    scale: logUniform(random, 0.1, 10),
+  const effortCost = chance(random, 0.7) ? logUniform(random, 1e-4, 0.05) : 0;
+  const scale = logUniform(random, 0.1, 10);
+  const task = new ControlledTask(system, (state, effort) => {
+    return { reward: scale * (state[4]! - effortCost * effort), terminated: false };
   });
   return { task, maxSteps: 10 * integerBetween(random, 10, 20) };
 };
 
-/**
- * State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind the angles.
- */
+/** State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind angles. */
 function drawSwimmer(random: RandomGenerator, followers: number): Plant {
   const n = 4 + followers;
   const seconds = logUniform(random, 0.05, 0.2);

@@ -14,7 +14,7 @@ export interface DrawnTask {
 export type Draw<Options> = (random: RandomGenerator, options: Options) => DrawnTask | undefined;
 
 /** Options of families with linear policies. */
-export interface BaselineOptions {
+export interface ControlOptions {
   readonly observations?: number | undefined;
   readonly actions?: number | undefined;
   readonly control?: 'discrete' | 'continuous' | undefined;

@@ -1,8 +1,7 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import { largest } from '../../statistics/descriptive.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
-import { drawShare, quantile } from './calibration.js';
-import { projection } from './controlled-task.js';
+import { drawShare, projection, quantile } from './controlled-task.js';
 import {
   chance,
   type Draw,

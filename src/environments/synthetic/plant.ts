@@ -95,9 +95,7 @@ function growthOf(matrix: Float64Array, n: number): number {
   return Math.exp(logarithms / 60);
 }
 
-/**
- * Pairs of angle and velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push, θ' = θ + dt·ω'.
- */
+/** Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push, θ' = θ + dt·ω'. */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const seconds = logUniform(random, 0.03, 0.1);
@@ -125,9 +123,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/**
- * Lightly damped oscillators; the first is driven and coupled to the others. Force: linear, a pendulum's, or of wells.
- */
+/** Lightly damped oscillators; the first is driven and coupled to the others. Linear, pendulum or well forces. */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const shape = random.choice(['spring', 'pendulum', 'wells'] as const);

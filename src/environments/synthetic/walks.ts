@@ -3,7 +3,7 @@ import type { RandomGenerator } from '../../random/generator.js';
 import { circle, type Frame, type Point } from '../frame.js';
 import { Grid } from '../grid.js';
 import { startAt, TabularTask } from '../toy-text/tabular-task.js';
-import { drawShare, policiesFor } from './calibration.js';
+import { drawShare, policiesFor } from './controlled-task.js';
 import { chance, type Draw, integerBetween, logUniform, permutation } from './distributions.js';
 
 interface Move {
@@ -59,9 +59,7 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
   return moves[0]!.state;
 }
 
-/**
- * Chooses as goal the state whose share of visits by random tables is nearest to `wanted` (log scale), if there is one.
- */
+/** Chooses as goal the state whose share of visits by random tables is nearest to `wanted` (log scale), if any. */
 function chooseGoal(
   walk: Walk,
   random: RandomGenerator,
@@ -181,9 +179,7 @@ interface GridMap {
   readonly tiles: readonly Tile[];
 }
 
-/**
- * A walk over a random map to a goal. Holes end an episode, cliffs lead back at a cost, walls block. Observation: tile.
- */
+/** A walk over a random map to a goal. Holes end an episode, cliffs lead back at a cost. Observation: the tile. */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,
   options,

@@ -86,9 +86,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
   };
 }
 
-/**
- * An upright chain, with force and torque per step. `rate`: angular frequency of a pendulum of its length, in rad/s.
- */
+/** An upright chain, with force and torque per step. `rate`: angular frequency of such a pendulum, in rad/s. */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.2, 1.5), each(0.05, 1)];

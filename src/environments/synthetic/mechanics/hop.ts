@@ -103,9 +103,7 @@ export function createCreature({
 
 type Place = readonly [x: number, y: number];
 
-/**
- * A body of rods and muscles that must move forward without falling. Reward: alive bonus, in most draws speed − effort.
- */
+/** A body of rods and muscles that must move forward without falling. Reward: alive bonus, mostly speed − effort. */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
   const nodes = places.length;

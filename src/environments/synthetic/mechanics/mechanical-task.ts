@@ -9,6 +9,7 @@ import {
   type TaskStep,
 } from '../../environment.js';
 import { type Actuators, actionSpace, applyAction } from '../actuators.js';
+import type { Judge } from '../controlled-task.js';
 import {
   chance,
   drawSolutionScale,
@@ -30,8 +31,7 @@ export interface MechanicalParts {
   /** Measurements of order 1. */
   measure(state: Float64Array): readonly number[];
   readonly sensing: (measured: readonly number[]) => number[];
-  /** @param effort see `applyAction` */
-  judge(state: Float64Array, effort: number): Pick<TaskStep, 'reward' | 'terminated'>;
+  readonly judge: Judge;
 }
 
 export class MechanicalTask implements Task {
@@ -73,9 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/**
- * Motors that push each driven coordinate separately; more than two get continuous motors. @param strengths of a push
- */
+/** Motors that push each driven coordinate separately; more than two are continuous. @param strengths of a push */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,
@@ -104,9 +102,7 @@ export function drawMotors(
 /** A measurement of 1 / `steepness` gives an action at its bound. */
 const steepness = 2;
 
-/**
- * What a policy sees: measurements scaled so that weights of the drawn size solve the task, perhaps reordered or mixed.
- */
+/** What a policy sees: measurements scaled so that weights of the drawn size solve the task, or reordered or mixed. */
 export function drawSensing(
   random: RandomGenerator,
   count: number,

@@ -2,7 +2,7 @@
 import { append } from '../../../base/append.js';
 import type { TextGame, TextTurn } from '../text-game.js';
 import { House } from './house.js';
-import { type Deed, directions, type HousePlan, type Whereabouts } from './plan.js';
+import { directions, type HouseAction, type HousePlan, type Location } from './plan.js';
 
 /** `a coin, an apple and a knife` */
 function inWords(names: readonly string[]): string {
@@ -46,7 +46,7 @@ function contentsText(house: House, place: number): string[] {
   return kind === 'surface' ? [] : [`The ${name} is empty.`];
 }
 
-function thingsOf({ things }: House, isThere: (at: Whereabouts) => boolean): number[] {
+function thingsOf({ things }: House, isThere: (at: Location) => boolean): number[] {
   const found: number[] = [];
   for (let thing = 0; thing < things.length; thing++) if (isThere(things[thing]!)) found.push(thing);
   return found;
@@ -71,11 +71,11 @@ function inventoryText(house: House): string {
   return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;
 }
 
-function deedText(house: House, deed: Deed): string {
+function responseTo(house: House, action: HouseAction): string {
   const { plan } = house;
-  const thing = 'thing' in deed ? plan.things[deed.thing]!.name : '';
-  const place = 'place' in deed ? plan.places[deed.place]!.name : '';
-  switch (deed.kind) {
+  const thing = 'thing' in action ? plan.things[action.thing]!.name : '';
+  const place = 'place' in action ? plan.places[action.place]!.name : '';
+  switch (action.kind) {
     case 'look':
     case 'go':
       return roomText(house);
@@ -85,14 +85,14 @@ function deedText(house: House, deed: Deed): string {
       return 'You make the meal and hold it in your hands.';
     case 'open-door':
     case 'close-door': {
-      const { door } = plan.rooms[house.room]!.exits[deed.direction]!;
-      return `You ${deed.kind === 'open-door' ? 'open' : 'close'} the ${plan.doors[door!]!.name}.`;
+      const { door } = plan.rooms[house.room]!.exits[action.direction]!;
+      return `You ${action.kind === 'open-door' ? 'open' : 'close'} the ${plan.doors[door!]!.name}.`;
     }
     case 'open':
-      return [`You open the ${place}.`, ...contentsText(house, deed.place)].join(' ');
+      return [`You open the ${place}.`, ...contentsText(house, action.place)].join(' ');
     case 'close':
     case 'unlock':
-      return `You ${deed.kind} the ${place}.`;
+      return `You ${action.kind} the ${place}.`;
     case 'pick-up':
       return `You take the ${thing} from the floor.`;
     case 'take':
@@ -100,15 +100,15 @@ function deedText(house: House, deed: Deed): string {
     case 'drop':
       return `You drop the ${thing}.`;
     case 'put':
-      return `You put the ${thing} ${plan.places[deed.place]!.kind === 'surface' ? 'on' : 'in'} the ${place}.`;
+      return `You put the ${thing} ${plan.places[action.place]!.kind === 'surface' ? 'on' : 'in'} the ${place}.`;
     case 'eat':
       return `You eat the ${thing}.`;
     case 'read':
-      return plan.things[deed.thing]!.text!;
+      return plan.things[action.thing]!.text!;
     case 'cut':
-      return `The ${thing} is ${deed.cut} now.`;
+      return `The ${thing} is ${action.cut} now.`;
     case 'cook':
-      return `The ${thing} is ${house.cooked[deed.thing]!} now.`;
+      return `The ${thing} is ${house.cooked[action.thing]!} now.`;
   }
 }
 
@@ -119,9 +119,9 @@ export interface HouseTask {
   readonly goals: readonly ((house: House) => boolean)[];
   /** Conditions under which the game is lost, each with the text that says why. */
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
-  /** Why the task refuses a deed that the house allows; undefined if it doesn't. */
-  refuses?(house: House, deed: Deed): string | undefined;
-  after?(house: House, deed: Deed): void;
+  /** Why the task refuses an action that the house allows; undefined if it doesn't. */
+  refuses?(house: House, action: HouseAction): string | undefined;
+  after?(house: House, action: HouseAction): void;
 }
 
 export class HouseGame implements TextGame {
@@ -174,17 +174,17 @@ export class HouseGame implements TextGame {
   }
 
   step(command: string): TextTurn {
-    const deed = this.#house.deedOf(command);
-    if (deed === undefined) return { text: "You can't do that now.", understood: false };
-    const refusal = this.#task.refuses?.(this.#house, deed);
+    const action = this.#house.actionOf(command);
+    if (action === undefined) return { text: "You can't do that now.", understood: false };
+    const refusal = this.#task.refuses?.(this.#house, action);
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
-    this.#house.do(deed);
-    this.#task.after?.(this.#house, deed);
+    this.#house.do(action);
+    this.#task.after?.(this.#house, action);
     this.#admissible = undefined;
     const before = this.score;
     this.#judge();
-    const texts = [deedText(this.#house, deed)];
+    const texts = [responseTo(this.#house, action)];
     if (this.score > before) texts.push('Your score went up.');
     if (this.#mistake !== undefined) texts.push(`${this.#mistake} You have lost.`);
     else if (this.won) texts.push('You have won.');
@@ -193,8 +193,8 @@ export class HouseGame implements TextGame {
 
   #allowed(): readonly string[] {
     const texts: string[] = [];
-    for (const { text, deed } of this.#house.possible())
-      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, deed)) texts.push(text);
+    for (const { text, action } of this.#house.possible())
+      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, action)) texts.push(text);
     return texts;
   }
 

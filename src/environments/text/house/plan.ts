@@ -45,7 +45,7 @@ export interface PlacePlan {
 }
 
 /** Where a thing is: carried, gone, on the floor of a room, or on or in a place. */
-export type Whereabouts =
+export type Location =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'floor'; readonly room: number }
@@ -53,7 +53,7 @@ export type Whereabouts =
 
 export interface ThingPlan {
   readonly name: string;
-  readonly at: Whereabouts;
+  readonly at: Location;
   /** Food can be cut, cooked and eaten. */
   readonly food?: boolean;
   readonly sharp?: boolean;
@@ -72,7 +72,7 @@ export interface HousePlan {
   readonly capacity: number;
 }
 
-export type Deed =
+export type HouseAction =
   | { readonly kind: 'look' | 'inventory' | 'prepare' }
   | { readonly kind: 'go' | 'open-door' | 'close-door'; readonly direction: Direction }
   | { readonly kind: 'open' | 'close' | 'unlock'; readonly place: number }
@@ -82,7 +82,7 @@ export type Deed =
 
 export interface Command {
   readonly text: string;
-  readonly deed: Deed;
+  readonly action: HouseAction;
 }
 
 export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
@@ -97,75 +97,63 @@ export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
   );
 }
 
+const command = (text: string, action: HouseAction): Command => ({ text, action });
+
 function plainCommands({ things }: HousePlan): Command[] {
   return [
-    { text: 'look', deed: { kind: 'look' } },
-    { text: 'inventory', deed: { kind: 'inventory' } },
-    ...(things.some(({ dish }) => dish)
-      ? [{ text: 'prepare meal', deed: { kind: 'prepare' } } as const]
-      : []),
-    ...directions.map((direction): Command => ({ text: `go ${direction}`, deed: { kind: 'go', direction } })),
+    command('look', { kind: 'look' }),
+    command('inventory', { kind: 'inventory' }),
+    ...(things.some(({ dish }) => dish) ? [command('prepare meal', { kind: 'prepare' })] : []),
+    ...directions.map((direction) => command(`go ${direction}`, { kind: 'go', direction })),
   ];
 }
 
 function commandsOfThings({ things }: HousePlan): Command[] {
   const tools = things.flatMap(({ sharp }, tool) => (sharp ? [tool] : []));
-  return things.flatMap(({ name, food, dish, text }, thing): Command[] => [
-    { text: `take ${name}`, deed: { kind: 'pick-up', thing } },
-    { text: `drop ${name}`, deed: { kind: 'drop', thing } },
-    ...(text === undefined ? [] : [{ text: `read ${name}`, deed: { kind: 'read', thing } } as const]),
-    ...(food || dish ? [{ text: `eat ${name}`, deed: { kind: 'eat', thing } } as const] : []),
-    ...(food
-      ? tools.flatMap((tool) =>
-          cuts.map(
-            (cut): Command => ({
-              text: `${verbOf[cut]} ${name} with ${things[tool]!.name}`,
-              deed: { kind: 'cut', thing, tool, cut },
-            }),
-          ),
-        )
-      : []),
-  ]);
+  return things.flatMap(({ name, food, dish, text }, thing) => {
+    const commands = [
+      command(`take ${name}`, { kind: 'pick-up', thing }),
+      command(`drop ${name}`, { kind: 'drop', thing }),
+    ];
+    if (text !== undefined) commands.push(command(`read ${name}`, { kind: 'read', thing }));
+    if (food || dish) commands.push(command(`eat ${name}`, { kind: 'eat', thing }));
+    for (const tool of food ? tools : [])
+      for (const cut of cuts)
+        commands.push(
+          command(`${verbOf[cut]} ${name} with ${things[tool]!.name}`, { kind: 'cut', thing, tool, cut }),
+        );
+    return commands;
+  });
 }
 
 function commandsOfDoors({ rooms, doors }: HousePlan, room: number): Command[] {
-  return directions.flatMap((direction): Command[] => {
+  return directions.flatMap((direction) => {
     const door = rooms[room]!.exits[direction]?.door;
     if (door === undefined) return [];
     const { name } = doors[door]!;
     return [
-      { text: `open ${name}`, deed: { kind: 'open-door', direction } },
-      { text: `close ${name}`, deed: { kind: 'close-door', direction } },
+      command(`open ${name}`, { kind: 'open-door', direction }),
+      command(`close ${name}`, { kind: 'close-door', direction }),
     ];
   });
 }
 
 function commandsOfPlaces({ places, things }: HousePlan, room: number): Command[] {
-  return places.flatMap(({ name, kind, key, heat, room: at }, place): Command[] => {
+  return places.flatMap(({ name, kind, key, heat, room: at }, place) => {
     if (at !== room) return [];
-    const withThings = things.flatMap(({ name: thingName, food }, thing): Command[] => [
-      { text: `take ${thingName} from ${name}`, deed: { kind: 'take', thing, place } },
-      {
-        text: `put ${thingName} ${kind === 'surface' ? 'on' : 'in'} ${name}`,
-        deed: { kind: 'put', thing, place },
-      },
+    const word = kind === 'surface' ? 'on' : 'in';
+    const commands = things.flatMap(({ name: thingName, food }, thing) => [
+      command(`take ${thingName} from ${name}`, { kind: 'take', thing, place }),
+      command(`put ${thingName} ${word} ${name}`, { kind: 'put', thing, place }),
       ...(heat !== undefined && food
-        ? [{ text: `cook ${thingName} with ${name}`, deed: { kind: 'cook', thing, place } } as const]
+        ? [command(`cook ${thingName} with ${name}`, { kind: 'cook', thing, place })]
         : []),
     ]);
-    if (kind === 'surface') return withThings;
-    return [
-      ...withThings,
-      { text: `open ${name}`, deed: { kind: 'open', place } },
-      { text: `close ${name}`, deed: { kind: 'close', place } },
-      ...(key === undefined
-        ? []
-        : [
-            {
-              text: `unlock ${name} with ${things[key]!.name}`,
-              deed: { kind: 'unlock', place },
-            } as const,
-          ]),
-    ];
+    if (kind === 'surface') return commands;
+    commands.push(command(`open ${name}`, { kind: 'open', place }));
+    commands.push(command(`close ${name}`, { kind: 'close', place }));
+    if (key !== undefined)
+      commands.push(command(`unlock ${name} with ${things[key]!.name}`, { kind: 'unlock', place }));
+    return commands;
   });
 }

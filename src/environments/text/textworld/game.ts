@@ -165,9 +165,7 @@ export class TextWorldPlay implements TextGame {
     return { text: this.#text(action, this.score - before), understood: true };
   }
 
-  /**
-   * Executes the action that the compiled game reports, such as `opening the trunk`. @returns false if there is none
-   */
+  /** Executes the action that the compiled game reports, such as `opening the trunk`. @returns false if unknown */
   follow(event: string): boolean {
     const named = this.#finder.found().filter((action) => action.event === event);
     const [action] = named.toSorted((a, b) => b.before.length - a.before.length);

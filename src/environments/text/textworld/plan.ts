@@ -157,9 +157,7 @@ class PlanTree {
     return true;
   }
 
-  /**
-   * Removes an executed action, or adds the action that must undo it. @returns whether the tree changed, and the undo
-   */
+  /** Removes an executed action, or adds the action that must undo it. @returns whether it changed, and the undo */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
     const rule = this.reverse.get(action.rule);

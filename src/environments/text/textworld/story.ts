@@ -1,6 +1,4 @@
-/**
- * Plays a compiled game (`.z8`) with ifvms, an optional dependency, and tracks its state with the `.json` if present.
- */
+/** Plays a compiled game (`.z8`) with ifvms, an optional dependency; tracks its state with the `.json` if present. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -34,7 +32,7 @@ function loadInterpreter(): Interpreter {
     throw new UserError({
       field: 'environment',
       message: '.z8 games are played by the package ifvms, which is not installed',
-      remedy: 'npm install ifvms, or play the .json that tw-make writes beside the .z8',
+      remedy: 'npm install ifvms, or play the .json that tw-make writes next to the .z8',
     });
   }
 }

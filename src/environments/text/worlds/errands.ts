@@ -5,13 +5,13 @@ import type { House } from '../house/house.js';
 import { Walker } from '../house/house.js';
 import { HouseGame, type HouseTask } from '../house/house-game.js';
 import { clutter, describeLayout, drawLayout, homes, type Layout } from '../house/layout.js';
-import { directions, type HousePlan, type ThingPlan, type Whereabouts } from '../house/plan.js';
+import { directions, type HousePlan, type Location, type ThingPlan } from '../house/plan.js';
 import { drawIn, folds, type TextGame } from '../text-game.js';
 
 const rooms = (low: number, high: number, usual: number) =>
   z.int().min(low).max(high).default(usual).describe('Rooms of the house');
 const doors = (usual: boolean) => z.boolean().default(usual).describe('Whether there are doors to open');
-const fold = z.enum(folds).default('train').describe('No layout is in two of them');
+const fold = z.enum(folds).default('train').describe('Layouts never occur in two folds');
 
 /** A game whose gold path is what `walk` does. */
 function errand(
@@ -27,7 +27,7 @@ const carries = (thing: number) => (house: House) => house.isCarried(thing);
 
 export const coinCollectorOptions = z.strictObject({
   rooms: rooms(2, 24, 8),
-  distractors: z.int().min(0).max(10).default(3).describe('Things that lie about'),
+  distractors: z.int().min(0).max(10).default(3).describe('Objects lying around'),
   doors: doors(true),
   fold,
 });
@@ -51,14 +51,14 @@ export function coinCollectorGame(
   return errand({ plan, objective, goals: [carries(coin)] }, (walker) => walker.fetch(coin));
 }
 
-const inAnyPlace = ({ places }: Layout, random: RandomGenerator): Whereabouts => ({
+const inAnyPlace = ({ places }: Layout, random: RandomGenerator): Location => ({
   kind: 'place',
   place: random.integers(0, places.length),
 });
 
 export const mapReaderOptions = z.strictObject({
   rooms: rooms(3, 24, 12),
-  distance: z.int().min(1).max(10).default(4).describe('Most rooms from the start to the coin'),
+  distance: z.int().min(1).max(10).default(4).describe('Maximum number of rooms from the start to the coin'),
   doors: doors(false),
   fold,
 });
@@ -113,9 +113,9 @@ const wanted = z.int().min(1).max(8).default(3);
 
 export const putAwayOptions = z.strictObject({
   rooms: rooms(2, 16, 4),
-  things: wanted.describe('Most things to put away; fewer where the rooms hold fewer'),
+  things: wanted.describe('Maximum number of things to put away; fewer if the rooms have fewer'),
   doors: doors(false),
-  capacity: z.int().min(0).default(0).describe('Most things carried at once; 0: any number'),
+  capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
   fold,
 });
 
@@ -159,7 +159,7 @@ function itemsWithHomes({ rooms, places }: Layout) {
   });
 }
 
-function awayFrom(home: number, layout: Layout, random: RandomGenerator): Whereabouts {
+function awayFrom(home: number, layout: Layout, random: RandomGenerator): Location {
   const place = random.integers(0, layout.places.length);
   if (place !== home) return { kind: 'place', place };
   return { kind: 'floor', room: random.integers(0, layout.rooms.length) };
@@ -169,7 +169,7 @@ const locks = z.int().min(0).max(3).default(2);
 
 export const treasureHuntOptions = z.strictObject({
   rooms: rooms(3, 20, 6),
-  keys: locks.describe('Locks on the way: each key but the first lies behind the lock before'),
+  keys: locks.describe('Locks on the way: each key except the first is behind the previous lock'),
   decoys: z.int().min(1).max(5).default(2).describe('Treasures that must not be taken'),
   doors: doors(true),
   fold,
@@ -194,7 +194,7 @@ export function treasureHuntGame(
     const room = random.integers(0, layout.rooms.length);
     return { name, room, kind: 'container', state: 'locked', key } as const;
   });
-  const behind = (lock: number): Whereabouts =>
+  const behind = (lock: number): Location =>
     lock === 0 ? inAnyPlace(layout, random) : { kind: 'place', place: layout.places.length + lock - 1 };
   const plan: HousePlan = {
     ...layout,

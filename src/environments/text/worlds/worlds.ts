@@ -16,7 +16,7 @@ import {
 import { sokobanGame, sokobanOptions } from './sokoban.js';
 
 const guessTheNumberOptions = z.strictObject({
-  largest: z.int().min(2).max(1000).default(20).describe('The number is from 1 to this one'),
+  largest: z.int().min(2).max(1000).default(20).describe('Largest possible number'),
 });
 
 function guessTheNumberGame(

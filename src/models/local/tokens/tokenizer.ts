@@ -181,7 +181,7 @@ function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
   if (value === undefined) return;
-  const message = `is no id of a token: whole numbers from 0 to ${largestTokenId} are`;
+  const message = `is not a token id: these are whole numbers from 0 to ${largestTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 
