@@ -96,7 +96,7 @@ interface RevisionRequest {
 
 export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
 
-export function createCriticPrompter(parts: {
+function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
   readonly digits: number | undefined;
   readonly environment: EnvironmentSpec;

@@ -112,7 +112,7 @@ const failuresOf = ({ calls }: Proposal) =>
   });
 
 /** Warns if a return exceeds the maximum that racing assumes. */
-export function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
+function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
   const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
   if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
   warn(

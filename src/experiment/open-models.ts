@@ -165,10 +165,10 @@ const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => placedIn(problem, field));
 
 /** Lowers a model's timeout to the limit per call, if that is shorter. */
-function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
+export function withDeadline<Model extends object>(model: Model, { limits }: Pick<Config, 'limits'>): Model {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;
-  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
+  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds as number, seconds) };
 }
 
 export interface Recording {

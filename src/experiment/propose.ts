@@ -68,7 +68,7 @@ interface Branch extends Prompt {
   readonly changes?: ParameterVector;
 }
 
-export function proposeCandidates(
+function proposeCandidates(
   experiment: Experiment,
   iteration: number,
   stop: StopRequests,

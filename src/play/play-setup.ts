@@ -10,7 +10,7 @@ import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { Ledger } from '../experiment/budget/ledger.js';
 import { countedBy } from '../experiment/budget/usage.js';
-import { callsIn } from '../experiment/open-models.js';
+import { callsIn, withDeadline } from '../experiment/open-models.js';
 import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -118,13 +118,7 @@ async function openModel(
   { limits, model: written, parallel }: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> {
-  const seconds = limits.perCall?.seconds;
-  const model = withBatch(
-    seconds === undefined || !('timeoutSeconds' in written!)
-      ? written!
-      : { ...written, timeoutSeconds: Math.min(written.timeoutSeconds, seconds) },
-    parallel,
-  );
+  const model = withBatch(withDeadline(written!, { limits }), parallel);
   if (model.provider === 'module') return moduleModel(model);
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);

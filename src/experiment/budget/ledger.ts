@@ -38,7 +38,7 @@ import {
 } from './usage.js';
 
 /** Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length. */
-export const longestUnknown = 8192;
+const longestUnknown = 8192;
 
 /** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
 export class Headroom {

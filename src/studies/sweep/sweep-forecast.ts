@@ -25,7 +25,7 @@ import { labelOf } from './settings.js';
 import { runsOf, type Sweep, settingsPlace } from './sweep-plan.js';
 
 /** `most`: with every correction, and with episodes of full length. */
-export interface Amount {
+interface Amount {
   readonly expected: number;
   readonly most: number;
 }
@@ -79,7 +79,7 @@ const rounded = ({ expected, most }: Amount): Amount => ({
 });
 
 /** A forecast, with the figures it is based on. */
-export interface SweepPrediction {
+interface SweepPrediction {
   readonly forecast: SweepForecast;
   /** Number of concurrent runs. */
   readonly atOnce: number;
@@ -89,7 +89,7 @@ export interface SweepPrediction {
 }
 
 /** @throws UserError if any setting can't succeed */
-export async function forecastSweep(
+async function forecastSweep(
   sweep: Sweep,
   { jobs = 1, out, runsDir }: SweepPlaceArguments,
   context: CommandContext,
