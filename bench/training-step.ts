@@ -20,7 +20,7 @@ import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
 import { packedWeights } from '../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../src/models/local/weights/open-weights.js';
+import { openWeights } from '../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 
 /** What a process answers after each step. */

@@ -8,28 +8,33 @@ import { rlKind } from '../finetune/rl/rl-config.js';
 import { trainingKind } from '../finetune/train/train-config.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { configReference, configSummary, withReference } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { jsonSchemaOf, type SchemaNode } from '../src/settings/schema.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas, schemaTable } from './output-schemas.js';
+import { configReference, configSummary, withReference } from './reference.js';
 
-/** Sections that plays share with experiments are told there. */
-function playReference(): string {
-  const { policy } = playKind.json.properties!;
-  const own = configReference({ ...playKind.json, properties: { policy: policy! } });
-  return `${configSummary(playKind.json)}\n\n${own.slice(own.indexOf('### `policy`'))}`;
+/** Markdown of a kind's tables, one text per section: `''` is the top level, `model.price` belongs to `model`. */
+function tables(json: SchemaNode): (wanted: (section: string) => boolean) => string {
+  const all = configReference(json).split(/\n\n(?=### )/);
+  const sectionOf = (part: string) => /^### `(\w+)/.exec(part)?.[1] ?? '';
+  return (wanted) => all.filter((part) => wanted(sectionOf(part))).join('\n\n');
 }
 
-const references = () => ({
-  config: configReference(experimentKind.json),
-  collection: configSummary(collectionKind.json),
-  training: configReference(trainingKind.json),
-  play: playReference(),
-  rl: configReference(rlKind.json),
-  proposer: configReference(ownOf(proposerKind.schema, rlKind.schema)),
-  numeric: configReference(numericKind.json),
-});
+const experiment = tables(experimentKind.json);
+
+/** The pages of docs/reference with their markers. */
+const references: readonly (readonly [page: string, marker: string, text: string])[] = [
+  ['experiment', 'config', experiment((section) => section !== 'model' && section !== 'adapt')],
+  ['model', 'model', experiment((section) => section === 'model')],
+  ['adapt', 'adapt', experiment((section) => section === 'adapt')],
+  ['collection', 'collection', configSummary(collectionKind.json)],
+  ['training', 'training', configReference(trainingKind.json)],
+  ['play', 'play', tables(playKind.json)((section) => section === '' || section === 'policy')],
+  ['reinforcement', 'rl', configReference(rlKind.json)],
+  ['reinforcement', 'proposer', configReference(ownOf(proposerKind.schema, rlKind.schema))],
+  ['reinforcement', 'numeric', configReference(numericKind.json)],
+];
 
 /** The part of a schema that the other one lacks, or has otherwise. */
 function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
@@ -47,8 +52,8 @@ function update(file: string, content: (current: string) => string): void {
 }
 
 update('docs/json/README.md', (text) => withReference(text, schemaTable(outputSchemas()), 'schemas'));
-for (const [name, reference] of Object.entries(references())) {
-  update('docs/configuration.md', (text) => withReference(text, reference, name));
+for (const [page, marker, reference] of references) {
+  update(`docs/reference/${page}.md`, (text) => withReference(text, reference, marker));
 }
 if (existsSync(join(packageRoot(), 'README.md'))) {
   update('README.md', (text) => withReference(text, configSummary(experimentKind.json)));

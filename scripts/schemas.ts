@@ -8,10 +8,10 @@ import { trainingKind } from '../finetune/train/train-config.js';
 import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 import { experimentKind } from '../src/config/config.js';
-import { schemaJson } from '../src/config/reference.js';
 import { playKind } from '../src/play/play-config.js';
 import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas } from './output-schemas.js';
+import { schemaJson } from './reference.js';
 
 const configs = {
   schema: schemaJson(experimentKind.json, 'config'),

@@ -16,9 +16,9 @@ import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
-import { registerLearner } from './experiment/learning/learner.js';
+import { registerLearner } from './experiment/learner.js';
 import { markOutputsUntilExit } from './storage/draft.js';
-import { requireShortNames } from './storage/names.js';
+import { requireShortNames } from './storage/regular-file.js';
 
 registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
@@ -28,11 +28,9 @@ const finish = new AbortController();
 const abort = new AbortController();
 
 const secrets = secretsIn(process.env);
+const words = hideBin(process.argv);
 
-/**
- * Writes until the reader goes away (`policyloop list | head`) or the text can't be written: then a run is closed. The
- * first is no failure, and nothing more is said.
- */
+/** Writes until the reader goes away (`policyloop list | head`), which is no failure, or the text can't be written. */
 function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: string): (text: string) => void {
   let open = true;
   const close = (error: NodeJS.ErrnoException) => {
@@ -53,7 +51,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
     if (!open) return;
     const line = `${hideSecrets(forStream(text, isStyled), secrets)}\n`;
     try {
-      // A stream takes a file for written to that had room for a part of the text.
+      // A stream reports success for a file that had room for only part of the text.
       if (isFile(stream.fd)) writeFileSync(stream.fd, line);
       else stream.write(line);
     } catch (error) {
@@ -62,7 +60,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   };
 }
 
-/** Whether it is written at once, unlike a terminal and a pipe. */
+/** Whether writes take effect at once, unlike on a terminal or a pipe. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -76,7 +74,7 @@ function createContext(): CommandContext {
     columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     env: process.env,
     cwd: process.cwd(),
-    words: hideBin(process.argv),
+    words,
     now: () => new Date(),
     milliseconds: () => performance.now(),
     readLine: process.stdin.isTTY ? readLine : undefined,
@@ -87,7 +85,7 @@ function createContext(): CommandContext {
 
 let typed: Interface | undefined;
 
-/** A person's lines, as long as they are typed. A Ctrl-C ends the input, and then the command. */
+/** Reads a person's lines. Ctrl-C ends the input, and then the command. */
 function readLine(text: string): Promise<string | undefined> {
   typed ??= createInterface({ input: process.stdin, output: process.stdout });
   const own = typed;
@@ -101,11 +99,11 @@ function readLine(text: string): Promise<string | undefined> {
   });
 }
 
-/** One question alone. A Ctrl-C, or the end of the input, is no answer. */
+/** Asks one question. Ctrl-C or the end of the input gives no answer. */
 function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
   const own = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
-    // Whatever ends it gives the terminal back.
+    // Give the terminal back, however it ends.
     own.once('close', () => resolve(undefined));
     own.question(text, { signal: withdrawn }, (line) => {
       resolve(line);
@@ -117,15 +115,15 @@ function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> 
 
 const context = createContext();
 
-// The help and the version are printed so by yargs.
+// yargs prints the help and the version with it.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds in which a command that is told to end closes what it has open. */
+/** Milliseconds for an aborted command to close what it has open. */
 const closingMs = 4000;
 
 /**
- * The first Ctrl-C lets a command finish, the second does not. SIGTERM (of `timeout`, systemd, Docker, Slurm) and SIGHUP (of
- * a terminal that closes) are followed by a SIGKILL, or nobody is there any more to wait: they end it at once.
+ * The first Ctrl-C lets a command finish, the second aborts it. So do SIGTERM (from `timeout`, systemd, Docker, Slurm)
+ * and SIGHUP (from a closed terminal), because a SIGKILL may follow.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
   const { finishing } = command;
@@ -148,7 +146,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   typed?.close();
 }
 
-/** Aborts what is under way. What does not end by that, such as a step of a user's code, is left. */
+/** Aborts pending work. Whatever doesn't end, such as a step of a user's code, is abandoned. */
 function endNow(): void {
   finish.abort();
   abort.abort();
@@ -192,12 +190,12 @@ function systemRemedy(code: string | undefined): string {
   }
 }
 
-/** An option that is written `--many-words` stands in argv as `manyWords` too. */
+/** yargs also stores the option `--many-words` as `manyWords`. */
 const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** @throws UserError for an option that is given twice and is no list */
+/** @throws UserError for an option that is given twice but isn't a list */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
-  // Those of the command that was given; the types know nothing of them.
+  // The options of the given command, which the types don't know.
   const { array: lists = [] } = options as { readonly array?: readonly string[] };
   const twice = Object.keys(argv).find(
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
@@ -206,36 +204,33 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
   return true;
 }
 
-/** Options that name what is written, or where. */
+/** Options that name output files or directories. */
 const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
-/** @throws UserError for a name that no file system takes */
+/** @throws UserError for a name that is too long for file systems */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
     if (typeof argv[option] === 'string') requireShortNames(argv[option], { field: `--${option}` });
   return true;
 }
 
-/** A command line that can't be understood. The remedy names the help of its command, or of its group. */
+/** A command line that can't be understood; the remedy names the help of its command or group. */
 function misused(message: string): UserError {
-  const words = hideBin(process.argv);
   const named = namedCommand(words);
-  const isGroup =
-    !named && commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
-  const path = words.slice(0, isGroup || named?.[0].split(' ')[0] === words[0] ? 1 : 2).join(' ');
-  if (named === undefined && !isGroup)
-    return new UserError({ message, remedy: 'policyloop --help lists the commands' });
-  const [, ...places] = named?.[0].split(' ') ?? [];
+  if (named === undefined) return new UserError({ message, remedy: 'policyloop --help lists the commands' });
+  const { command, path } = named;
+  if (command === undefined)
+    return new UserError({ message, remedy: `policyloop ${path} --help explains its commands` });
+  const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
   return new UserError({
-    message:
-      named === undefined ? message : `${message}; usage: ${['policyloop', path, ...places].join(' ')}`,
-    remedy: `policyloop ${path} --help explains ${isGroup ? 'its commands' : 'its arguments and options'}`,
+    message: `${message}; usage: ${usage}`,
+    remedy: `policyloop ${path} --help explains its arguments and options`,
   });
 }
 
 const both = (text: string) => ({ one: text, other: text });
 
-/** The messages of yargs that users see most, in our words. Those with a count have two forms. */
+/** Our wording of the most common yargs messages. Those with a count have two forms. */
 const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
   'Not enough non-option arguments: got %s, need at least %s': both('%s arguments given, at least %s needed'),
   'Too many non-option arguments: got %s, maximum of %s': both('%s arguments given, at most %s allowed'),
@@ -262,18 +257,17 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** The arguments of this process, with `key=value` where no option takes it. */
+/** The arguments of this process, with `key=value` moved to where no option takes it. */
 async function readArguments(): Promise<readonly string[]> {
-  const args = hideBin(process.argv);
-  const named = namedCommand(args);
-  if (named === undefined || !/\[overrides|<configs/.test(named[0])) return args;
-  return overridesApart(args, await declaredOptions(named));
+  const command = namedCommand(words)?.command;
+  if (command === undefined || !/\[overrides|<configs/.test(command[0])) return words;
+  return overridesApart(words, await declaredOptions(command));
 }
 
-/** With it the script of `policyloop completion` asks; the words behind the program's name follow. */
+/** The script of `policyloop completion` passes it, followed by the words typed so far. */
 const completionRequest = '--get-yargs-completions';
 
-/** Files are completed where nothing else is known. */
+/** Falls back to file names. */
 const fishCompletion = `function __policyloop_complete
     set -l current (commandline -ct)
     set -l found (policyloop ${completionRequest} (commandline -opc) "$current")
@@ -285,16 +279,15 @@ const fishCompletion = `function __policyloop_complete
 end
 complete -c policyloop -f -a '(__policyloop_complete)'`;
 
-/** @throws UserError for a command line that can't be understood */
 async function main(): Promise<void> {
-  const [first, shell, ...words] = hideBin(process.argv);
+  const [first, shell, ...more] = words;
   if (first === 'completion' && shell === 'fish') {
     context.print(fishCompletion);
     return;
   }
-  // Of commands that are loaded when they are named, yargs would complete no options.
+  // yargs can't complete the options of commands that load lazily.
   if (first === completionRequest) {
-    for (const word of await completions(words, context.cwd)) context.print(word);
+    for (const word of await completions(more, context.cwd)) context.print(word);
     return;
   }
   if (first === undefined || first === '--help' || first === '-h') {
@@ -334,7 +327,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  // What yargs finds in the options of a command that is loaded by then, it throws itself.
+  // yargs throws this itself for the options of a command that is already loaded.
   const known = error instanceof Error && error.name === 'YError' ? misused(error.message) : error;
   process.exitCode = report(known);
 }

@@ -1,7 +1,7 @@
 /** The table of commands, including those of `finetune/`, the overview that `--help` prints, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
-import { common, type ListedCommand } from './base/command.js';
+import { type Arguments, common, type ListedCommand } from './base/command.js';
 import type { CommandContext } from './base/context.js';
 import type { DeclaredOptions } from './base/overrides-apart.js';
 import type { ConfigKindName } from './config/file.js';
@@ -9,7 +9,23 @@ import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** Commands under the headings of `policyloop --help`. A command's file is loaded when it is named. */
+/** A command with a part that another module provides. */
+const supplied = <Options, Part>(
+  {
+    execute,
+    ...command
+  }: {
+    readonly options: Options;
+    readonly finishing: string;
+    readonly execute: (args: Arguments<Options>, context: CommandContext, part: Part) => Promise<number>;
+  },
+  part: Part,
+) => ({
+  ...command,
+  execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
+});
+
+/** Commands by heading of `policyloop --help`. A command's file is loaded when the command is named. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
   [
     'Run experiments',
@@ -18,15 +34,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'check <configs..>',
         'Find problems in configs, and estimate calls, tokens and cost, before a run',
-        async () => {
-          const { execute: check, finishing, options } = await import('./commands/check.js');
-          const { checkLearning } = await import('../finetune/rl/kinds/check-learning.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof check>[0], given: CommandContext) =>
-              check(args, given, checkLearning),
-          };
-        },
+        async () =>
+          supplied(
+            await import('./commands/check.js'),
+            (await import('../finetune/rl/kinds/check-learning.js')).checkLearning,
+          ),
       ],
       [
         'resume <run> [overrides..]',
@@ -62,15 +74,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, trainings and games in a browser',
-        async () => {
-          const { execute: view, finishing, options } = await import('./commands/view.js');
-          const { shownTraining } = await import('../finetune/rl/kinds/shown-training.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof view>[0], given: CommandContext) =>
-              view(args, given, shownTraining),
-          };
-        },
+        async () =>
+          supplied(
+            await import('./commands/view.js'),
+            (await import('../finetune/rl/kinds/shown-training.js')).shownTraining,
+          ),
       ],
       [
         'compare <runs..>',
@@ -179,13 +187,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'mcp',
         'Serve runs, comparisons and checks to assistants (Model Context Protocol)',
-        async () => {
-          const { execute: mcp, finishing, options } = await import('./commands/mcp.js');
-          return {
-            ...{ finishing, options },
-            execute: (args: Parameters<typeof mcp>[0], given: CommandContext) => mcp(args, given, loadTool),
-          };
-        },
+        async () => supplied(await import('./commands/mcp.js'), loadTool),
       ],
     ],
   ],
@@ -193,7 +195,6 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
 
 export const commands = sections.flatMap(([, listed]) => listed);
 
-/** What `policyloop --help` prints. */
 export function overview(): string {
   const blocks = sections.map(([heading, listed]) => {
     const lines = listed.map(
@@ -210,7 +211,7 @@ export function overview(): string {
   ].join('\n\n');
 }
 
-/** What bare `policyloop` prints. */
+/** Output of `policyloop` without arguments. */
 export const greeting = `policyloop: a language model reads the replay buffer and proposes better policies.
 
   policyloop run quickstart            solve CartPole-v1 offline in seconds, with the embedded model
@@ -220,9 +221,9 @@ export const greeting = `policyloop: a language model reads the replay buffer an
                                        use your own model, here one served by Ollama
   policyloop --help                    list all commands`;
 
-/** A command by its words, with the values of the arguments that are not given. */
+/** A command by its words, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
-  const listed = namedCommand(words.split(' '))!;
+  const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
   const flags = boolean.map((name) => [name, false] as const);
   return {
@@ -235,23 +236,26 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The command that the first words name. */
-export function namedCommand([first, second]: readonly string[]): ListedCommand | undefined {
+/** The command or group that the first words name; `path` is these words. */
+export function namedCommand([first, second]: readonly string[]):
+  | { readonly path: string; readonly command: ListedCommand | undefined }
+  | undefined {
   const isNamed = (word: string | undefined) => (listed: readonly [string, ...unknown[]]) =>
     listed[0].split(' ')[0] === word;
   const found = commands.find(isNamed(first));
-  if (found === undefined) return undefined;
+  if (first === undefined || found === undefined) return undefined;
   const [signature, describe, load] = found;
-  return typeof load === 'function' ? [signature, describe, load] : load.find(isNamed(second));
+  if (typeof load === 'function') return { path: first, command: [signature, describe, load] };
+  const command = load.find(isNamed(second));
+  return { path: command ? `${first} ${second}` : first, command };
 }
 
-/** The options that a command declares. */
 export async function declaredOptions([, , load]: ListedCommand): Promise<DeclaredOptions> {
   const declared = (await load()).options(yargs([])) as unknown as { getOptions(): DeclaredOptions };
   return declared.getOptions();
 }
 
-/** Kinds of ready configs that a command takes; `run` and all others take experiments. */
+/** Kinds of bundled configs that a command takes; all others take experiments. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],
@@ -261,9 +265,9 @@ const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
 };
 
 /**
- * What the last word of a command line may become: a command, an option, the name of a run or of a ready config. Empty
- * where a shell knows better, as for files.
- * @param words behind the program's name, the last of which may be empty
+ * Completes the last word of a command line with a command, an option, a run or a bundled config; empty for files,
+ * which the shell completes.
+ * @param words after the program's name; the last may be empty
  */
 export async function completions(words: readonly string[], cwd: string): Promise<readonly string[]> {
   const current = words.at(-1) ?? '';
@@ -273,11 +277,11 @@ export async function completions(words: readonly string[], cwd: string): Promis
   if (words.length < 2) return begun([...namesOf(commands), 'completion']);
   const group = commands.find(([name]) => name === words[0])?.[2];
   if (typeof group === 'object' && words.length < 3) return begun(namesOf(group));
-  const named = namedCommand(words);
-  if (named === undefined) return [];
-  const [name, ...places] = named[0].split(' ');
+  const command = namedCommand(words)?.command;
+  if (command === undefined) return [];
+  const [name, ...places] = command[0].split(' ');
   if (current.startsWith('-')) {
-    const { key } = await declaredOptions(named);
+    const { key } = await declaredOptions(command);
     const isPlace = (option: string) => places.some((place) => place.replaceAll(/[^\w-]/g, '') === option);
     return begun(Object.keys(key).flatMap((option) => (isPlace(option) ? [] : [`--${option}`])));
   }
@@ -285,7 +289,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
   if (/^[<[]runs?\b/.test(place ?? '') || before.at(-1) === '--history-from') {
-    const { runNames } = await import('./archive/names.js');
+    const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words[words.indexOf('--runs-dir') + 1];
     return begun(
       runNames({ cwd, runsDir: words.includes('--runs-dir') && runsDir ? runsDir : common.runsDir.default }),

@@ -4,8 +4,8 @@ import { type Arguments, common, configArguments, kinds } from '../../src/base/c
 import type { CommandContext } from '../../src/base/context.js';
 import type { CollectionSummary } from '../../src/studies/collection/collect.js';
 import type { BulkRunLine } from '../../src/studies/display.js';
-import type { PlanProgress } from '../../src/studies/handed-over.js';
 import { partOf } from '../../src/studies/part.js';
+import type { PlanProgress } from '../../src/studies/play.js';
 
 export const options = (y: Argv) =>
   configArguments(

@@ -109,7 +109,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { bestShare } = args;
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
     throw new UserError({ field: '--best-share', value: bestShare, message: 'must be in (0, 1]' });
-  const { findRuns } = await import('../../src/archive/names.js');
+  const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');
   const { parseValidation } = await import('../dataset/split.js');

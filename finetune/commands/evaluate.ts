@@ -3,9 +3,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
 import type { StudyRunLine } from '../../src/studies/display.js';
-import type { PlanProgress } from '../../src/studies/handed-over.js';
 import { partOf } from '../../src/studies/part.js';
 import { requireJobs } from '../../src/studies/plan.js';
+import type { PlanProgress } from '../../src/studies/play.js';
 import type { EvaluationSummary } from '../evaluate/play.js';
 
 export const options = (y: Argv) =>

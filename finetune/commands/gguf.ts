@@ -6,8 +6,7 @@ import { type Arguments, common, kinds, listed } from '../../src/base/command.js
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { requireOneLine, shellWord } from '../../src/format/one-line.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';

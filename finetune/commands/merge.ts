@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
 import { formatBytes } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import type { Merged } from '../export/merge.js';
 import { stoppable } from '../export/writing.js';
 

@@ -5,7 +5,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 

@@ -1,6 +1,5 @@
 import { UserError } from '../../src/base/errors.js';
-import { lastKnown } from '../../src/experiment/known.js';
-import { Prompter } from '../../src/experiment/prompter.js';
+import { lastKnown, Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';

@@ -5,11 +5,11 @@ import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';
+import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
 
-export type ArmName = 'base' | 'tuned' | ControlName;
+export type ArmName = 'base' | 'tuned' | BaselineName;
 
 /** A model or baseline that plays all experiments. */
 export interface Arm {
@@ -62,7 +62,7 @@ export function openArms(
   const models = [first, tunedArm].map((arm) =>
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
-  return { arms: [...models, ...controlArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
+  return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
 /** Chat template variables of the tuned model's training; both models are prompted with them. */
@@ -94,7 +94,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-function controlArms(specs: readonly string[]): readonly Arm[] {
+function baselineArms(specs: readonly string[]): readonly Arm[] {
   const arms = [...new Set(specs)].map((spec) => armOf('--control', spec));
   const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
   if (twice === undefined) return arms;
@@ -109,7 +109,7 @@ function controlArms(specs: readonly string[]): readonly Arm[] {
 /** Parses a baseline, optionally with settings that override its defaults: `cma-es:sigma=2:population=8`. */
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
-  const arm = controlArm(requireControl(field, name!));
+  const arm = baselineArm(requireBaseline(field, name!));
   const wrong = settings.find((setting) => !/^[a-zA-Z]+=./.test(setting));
   if (wrong !== undefined) {
     throw new UserError({
@@ -139,7 +139,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isControl(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
+  if (isBaseline(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const given = modelDirectory(spec, cwd, `--${name}`);
   requireProposer(given, name);
   const directory = weightsIn(given, `--${name}`);

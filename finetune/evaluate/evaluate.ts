@@ -4,19 +4,21 @@ import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/verdict.js';
+import { verdicts } from '../../src/statistics/tests.js';
 import type { StudyPlan } from '../../src/studies/study.js';
 import type { Arm, TrainedOn } from './arms.js';
-import type {
-  ArmComparison,
-  ArmDifference,
-  EvaluatedRun,
-  Evaluation,
-  Failure,
-  Familiarity,
-  GroupResult,
+import {
+  type ArmComparison,
+  type ArmDifference,
+  type EvaluatedRun,
+  type Evaluation,
+  type Failure,
+  type Familiarity,
+  type GroupResult,
+  type Metric,
+  metrics,
+  type RunFigures,
 } from './evaluation.js';
-import { type Metric, metrics, type RunFigures } from './evaluation.js';
 
 const shares: Interval = [0, 1];
 

@@ -1,8 +1,8 @@
 /** Types of `evaluation.json`, the result of an evaluation. */
 import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
-import { factsOf, type RunFacts } from '../../src/runs/facts.js';
 import { openLogs } from '../../src/runs/reader.js';
+import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
 import type { ArmName, TrainedOn } from './arms.js';
 
@@ -96,7 +96,7 @@ export type Metric = keyof typeof metrics;
 
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
-  readonly status: RunFacts['status'];
+  readonly status: RunSummary['status'];
   /** True if the run has ended. A run without any accepted proposal counts, too: that is a result of its model. */
   readonly isOver: boolean;
   /** Description of why the run has its status. */
@@ -128,7 +128,7 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {
-  const facts = factsOf(path);
+  const facts = summaryOf(path);
   const { manifest, status } = facts;
   const { entries, calls, iteration } = openLogs(path);
   const counted = onlyProposals(loggedProposals({ entries, calls })).filter(

@@ -15,7 +15,7 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armClass, armCurves } from '../../src/report/charts/arm-curves.js';
-import { linearScale, percent, type Scale } from '../../src/report/charts/scale.js';
+import { linearScale, percent, type Scale } from '../../src/report/charts/plot.js';
 import { relativeLink } from '../../src/report/group-report.js';
 import { page, type Section } from '../../src/report/page/page.js';
 import { runFiles } from '../../src/runs/reader.js';

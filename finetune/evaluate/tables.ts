@@ -18,7 +18,7 @@ import {
 import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
-import type { Verdict } from '../../src/statistics/verdict.js';
+import type { Verdict } from '../../src/statistics/tests.js';
 import {
   type ArmComparison,
   type ArmSummaries,

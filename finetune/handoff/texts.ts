@@ -4,8 +4,7 @@ import { Document, type ScalarTag, visit } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
 import { packageText } from '../../src/base/package.js';
 import { plural } from '../../src/format/numbers.js';
-import { requireOneLine } from '../../src/format/one-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { requireOneLine, shellWord } from '../../src/format/one-line.js';
 import type { RowKind, TokenCheck } from './trl-rows.js';
 import { accumulation, type Machines, processesOf, type TrlJob, type TrlTrainer } from './trl-settings.js';
 

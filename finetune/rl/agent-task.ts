@@ -1,6 +1,5 @@
 /** Task in which the model is an agent that plays groups of episodes in an environment. */
-import { localArena } from '../../src/agents/arena.js';
-import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';

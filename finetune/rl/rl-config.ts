@@ -3,7 +3,7 @@ import { ways } from '../../src/agents/reading.js';
 import { agentShape, fallbacks } from '../../src/agents/settings.js';
 import { isAbsolute } from '../../src/config/learning/reward.js';
 import { environmentSchema } from '../../src/environments/settings.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';

@@ -3,7 +3,7 @@ import process from 'node:process';
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, formatNumber, plural } from '../../src/format/numbers.js';
 import type { Progress } from '../../src/format/progress.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';

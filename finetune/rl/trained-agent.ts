@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { parseSettings } from '../../src/settings/settings.js';

@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { shellWord } from '../../src/format/shell-word.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import {
   initialAdapter,

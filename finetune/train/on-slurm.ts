@@ -1,9 +1,9 @@
 /** Leaves a training run to Slurm as one task, which is requeued when its time is up. */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
-import { trainingFacts } from '../../src/runs/training/trainings.js';
+import { readTraining } from '../../src/runs/training/trainings.js';
 import { isTraining } from '../../src/runs/training-files.js';
-import { isAtWork, submit, taskWords } from '../../src/studies/slurm/hand-over.js';
+import { isAtWork, submit, taskWords } from '../../src/studies/slurm.js';
 import type { TrainingArguments } from './session.js';
 import type { ConfigSource } from './train-config.js';
 
@@ -40,7 +40,7 @@ async function submitted(
   { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
   context: Pick<CommandContext, 'cwd' | 'note' | 'print' | 'words'>,
 ): Promise<boolean> {
-  const facts = isTraining(output) ? trainingFacts(output) : undefined;
+  const facts = isTraining(output) ? readTraining(output) : undefined;
   const progress =
     facts === undefined ? 'not begun' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
   const told: HandedTraining = {

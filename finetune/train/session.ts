@@ -5,11 +5,11 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
 import { openPage } from '../../src/base/open-page.js';
-import { Control } from '../../src/experiment/control/control.js';
+import { RunCommands } from '../../src/experiment/run-commands.js';
 import { formatDuration } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
-import { shellWord } from '../../src/format/shell-word.js';
 import type { Page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
@@ -163,7 +163,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
   const pagePath = join(job.output, trainingFiles.page);
   const progress = createProgress(args, context);
   const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
-  const control = new Control(job.output, context.stop, milliseconds);
+  const control = new RunCommands(job.output, context.stop, milliseconds);
   const add = (metric: Timed<E>) => {
     record.add(metric);
     if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
@@ -200,7 +200,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
           add(metric);
         },
         stop: () => control.stop.finish.aborted,
-        rest: () => control.heed(),
+        rest: () => control.poll(),
       },
       () => record.metrics,
     );

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { openConfig } from '../../src/config/file.js';
-import { loraShape, sampledLora } from '../../src/config/learning/lora.js';
+import { loraShape, sampledLora } from '../../src/config/learning/adapt.js';
 import {
   deviceSchema,
   ignoreKeysSchema,

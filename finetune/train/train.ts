@@ -2,7 +2,7 @@
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js';
 import type { Progress } from '../../src/format/progress.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { datasetLineage } from '../dataset/lineage.js';

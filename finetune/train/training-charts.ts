@@ -2,20 +2,18 @@
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
+  coordinate,
   figure,
   intervalMark,
   line,
+  linearScale,
   numberedTicks,
   type PlotColumn,
-  plotChart,
-} from '../../src/report/charts/plot.js';
-import {
-  coordinate,
-  linearScale,
   percent,
+  plotChart,
   robustMaximum,
   type Scale,
-} from '../../src/report/charts/scale.js';
+} from '../../src/report/charts/plot.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { trainingLoss } from './pace.js';
 import type { MetricOf } from './trainer.js';

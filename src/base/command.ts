@@ -41,21 +41,22 @@ export const kinds = { text, number, flag } as const;
 
 /** Options that mean the same in every command. */
 export const common = {
+  config: { type: 'string', demandOption: true, describe: 'Config file, or the name of a bundled config' },
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: its directory, its name or how that begins, its number in policyloop list, or latest',
+    describe: 'Run: its directory, its name or the start of it, its number in policyloop list, or latest',
   },
   runs: {
     type: 'string',
     array: true,
     demandOption: true,
-    describe: 'Runs, directories that hold runs (repeats, controls, evaluations), or quoted patterns',
+    describe: 'Runs, directories of runs (repeats, controls, evaluations), or quoted patterns',
   },
   labelled: {
     type: 'string',
     demandOption: true,
-    describe: 'Run, training or directory of runs, by any of its names, or a quoted pattern of several',
+    describe: 'Run, training or directory of runs, by any of its names, or a quoted pattern',
   },
   overrides: {
     type: 'string',
@@ -63,47 +64,46 @@ export const common = {
     default: [],
     describe: 'key=value, e.g. model.name=qwen3:8b',
   },
+  runDir: { ...text, describe: 'Directory of this run (default: a new one below --runs-dir)' },
   runsDir: { ...text, default: 'buffers', describe: 'Directory that holds the runs' },
+  out: {
+    ...text,
+    describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
+  },
   workers: {
     ...number,
-    describe: 'Threads (of gymnasium:, processes) that play episodes (default: what the config says)',
+    describe: "Threads (for gymnasium:, processes) that play episodes (default: the config's)",
   },
-  jobs: { ...number, describe: 'Runs that are played at once (default: 1)' },
-  slurm: {
-    type: 'boolean',
-    describe:
-      'Hand the runs to Slurm; where they are there, tell how far they are, and in the end the result',
-  },
-  part: {
-    ...text,
-    describe: 'Play every nth run, as 0/4, 1/4, …, while other processes play the others',
-  },
+  jobs: { ...number, describe: 'Runs to play at once (default: 1)' },
+  slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and result' },
+  part: { ...text, describe: 'Play every nth run, as 0/4, 1/4, …; other processes play the others' },
   wait: { ...number, default: 10, describe: 'Seconds to wait until it is done' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
-  quiet: { ...flag, describe: 'No progress' },
+  quiet: { ...flag, describe: 'Show no progress' },
   json: { ...flag, describe: 'Print JSON for machines' },
   ignoreKeys: {
     ...text,
-    describe: "Keys of a model's or an adapter's config that are not understood and change nothing: a,b",
+    describe: "Unknown keys of a model's or an adapter's config that change nothing: a,b",
   },
-  /** For commands that take their time. */
-  jsonLines: { ...flag, describe: 'Events as JSON lines; the last line is the result' },
+  /** For commands that take time. */
+  jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
+  jsonRuns: { ...flag, describe: 'Print a JSON line for each run; the last line is the result' },
 } as const;
 
-/** Options of the commands that play several configs, models and seeds. */
+/** Options of the commands that play many runs. */
+export const manyRuns = {
+  out: common.out,
+  'runs-dir': common.runsDir,
+  jobs: common.jobs,
+  slurm: common.slurm,
+  part: common.part,
+  quiet: common.quiet,
+  json: common.jsonRuns,
+} as const;
+
+/** The same with a seed. */
 export const studyOptions = <T>(y: Argv<T>) =>
-  y
-    .option('seed', { ...number, describe: "First seed (default: the first config's)" })
-    .option('out', {
-      ...text,
-      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
-    })
-    .option('runs-dir', common.runsDir)
-    .option('jobs', common.jobs)
-    .option('slurm', common.slurm)
-    .option('part', common.part)
-    .option('quiet', common.quiet)
-    .option('json', { ...flag, describe: 'A JSON line for each run; the last line is the result' });
+  y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
 /** Config file and overrides as positional arguments. */
 export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>

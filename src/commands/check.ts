@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What was found in each config. */
+/** Findings for each config. */
 export type Output = {
   readonly configs: readonly {
     readonly config: string;
@@ -43,17 +43,14 @@ export type Output = {
 
 export const finishing = 'stopping';
 
-/** The check of a config that belongs to another part of the program; undefined where it is none of these. */
+/** Checks a config of another kind; undefined if it isn't of that kind. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/**
- * `policyloop check <configs…> [key=value…]`: 0 where each can be run, 2 where one can't.
- * @param other asked first
- */
+/** Returns 0 if every config can run, otherwise 2. @param other asked first */
 export async function execute(
   args: Args,
   context: CommandContext,

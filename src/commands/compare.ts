@@ -37,7 +37,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Groups of runs, or plays, in figures, and the differences between them. */
+/** Statistics of groups of runs or plays, and the differences between them. */
 export type Output = RunComparison | PlayComparison;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

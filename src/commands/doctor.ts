@@ -15,10 +15,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Each check, what was found, and what to do. */
+/** Each check with its result and remedy. */
 export type Output = Examination;
 
-/** `policyloop doctor`: 0 where all that is there works, 1 where something is broken. */
+/** Returns 1 if something is broken; optional parts may be missing. */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {
   const { examinationText, examine } = await import('../preflight/doctor.js');
   const { plainFetch } = await import('../models/hosted/json-fetch.js');

@@ -19,23 +19,22 @@ type Args = Arguments<typeof options>;
 
 interface DescribedEnvironment {
   readonly id: string;
-  /** What differs from the version that was named. */
+  /** How it differs from the requested version. */
   readonly note?: string | undefined;
-  /** Spaces in words. */
+  /** Description of the space. */
   readonly observation: string;
   readonly action: string;
   /** Absent without a limit. */
   readonly maxSteps?: number | undefined;
   readonly options: readonly string[];
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** As the prompt set `semantic` tells it. */
+  /** The description in the prompt set `semantic`. */
   readonly description: string;
 }
 
-/** Environments: spaces, options and what a model is told. */
+/** Environments: spaces, options and description. */
 export type Output = readonly DescribedEnvironment[];
 
-/** `policyloop environments [id]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { environmentIds, textEnvironmentIds } = await import('../environments/catalogue/open.js');
   const ids = args.id === undefined ? [...environmentIds(), ...textEnvironmentIds()] : [args.id];
@@ -63,7 +62,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promise<DescribedEnvironment> {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
-  const { standFor } = await import('../environments/catalogue/versions.js');
+  const { replacementFor } = await import('../environments/catalogue/versions.js');
   const { loadPromptSet } = await import('../prompting/templates/prompt-set.js');
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
@@ -71,7 +70,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
   const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: defaultMaxSteps });
   return {
     id: environment.id,
-    ...{ note: standFor(id)?.note, observation: spaceText(environment.observationSpace) },
+    ...{ note: replacementFor(id)?.note, observation: spaceText(environment.observationSpace) },
     action: spaceText(environment.actionSpace),
     maxSteps: environment.maxSteps,
     options: info?.options ?? ['those of the environment'],
@@ -80,7 +79,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
   };
 }
 
-/** As a config has it that does not say how many (evaluation.maxSteps). */
+/** Default of `evaluation.maxSteps`. */
 const defaultMaxSteps = 1000;
 
 function page(environment: DescribedEnvironment): string {

@@ -25,14 +25,13 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The config as one of policyloop, and what became of each key. */
+/** The converted config, and a note on each key. */
 export type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
-/** `policyloop import <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { loadConfig } = await import('../config/load.js');
   const { importedYaml } = await import('../config/import/import-config.js');
-  const { buildImport } = await import('../preflight/build-import.js');
+  const { buildImport } = await import('../preflight/check-config.js');
   const loaded = loadConfig({ file: args.config, overrides: args.overrides, cwd: context.cwd });
   const { file, imported, notes } = loaded;
   if (imported === undefined) {

@@ -8,7 +8,7 @@ import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/host-messages.js';
 import { isTaken, writeWhole } from '../storage/draft.js';
 
-/** How a config names a module of each kind. */
+/** How to name a module of each kind in a config. */
 const uses = {
   environment: (path: string) => `environment: ${path}`,
   policy: (path: string) => `policy: {kind: ${path}}`,
@@ -27,7 +27,6 @@ export const options = (y: Argv) =>
     .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
     .example('$0 init environment my-env.mjs', 'an environment that plays as it is');
 
-/** `policyloop init <kind> <file>`. */
 export async function execute(
   { kind, file }: Arguments<typeof options>,
   context: CommandContext,

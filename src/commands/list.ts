@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import type { Labels } from '../archive/labels.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import type { Labels } from '../runs/listing/listing.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { RunStatus } from '../runs/reader.js';
 import type { TrainingFigures } from '../runs/training/text.js';
@@ -35,7 +35,7 @@ type Args = Arguments<typeof options>;
 
 interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
   readonly name: string;
-  /** By which commands know it, and the others of its line. */
+  /** Number by which commands know it and the other runs on its line. */
   readonly number?: number | undefined;
   readonly status: RunStatus;
 }
@@ -43,17 +43,16 @@ interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
 interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
   readonly number?: number | undefined;
   readonly tags: Labels['tags'];
-  /** What was noted of it, or why it ended. */
+  /** Its note, or why it ended. */
   readonly note: string | null;
 }
 
 /** The manifests of runs, then the trainings. */
 export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
-/** `policyloop list [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { isRun, linesOf, listTable } = await import('../archive/listing.js');
-  const { listed } = await import('../archive/listed.js');
+  const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
+  const { listed } = await import('../runs/listing/filters.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { columns, cwd, note, print } = context;
   const root = resolve(cwd, args.runsDir);

@@ -18,10 +18,7 @@ type Args = Arguments<typeof options>;
 
 export const finishing = 'closing the server; runs that it began go on';
 
-/**
- * `policyloop mcp`: serves until the input ends.
- * @param load the commands that are tools
- */
+/** Serves until the input ends. @param load loads the commands that serve as tools */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
   await serveMcp(args, load, context);

@@ -6,17 +6,10 @@ import type { FailedPlay, PlayResult } from '../play/play-result.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config of games, or the name of a ready one',
-    })
+    .positional('config', common.config)
     .positional('overrides', common.overrides)
     .option('human', { ...kinds.flag, describe: 'You play, in this terminal (player=human)' })
-    .option('run-dir', {
-      ...kinds.text,
-      describe: 'Directory of this run (default: a new one below --runs-dir)',
-    })
+    .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
     .option('quiet', common.quiet)
@@ -28,13 +21,12 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then what the games say together. */
+/** Events, then the results of all games. */
 export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
   'stopping after the answers under way (Ctrl-C again stops at once; nothing recorded is lost, policyloop resume goes on)';
 
-/** `policyloop play <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { playConfig } = await import('../play/run-play.js');
   return playConfig(args, context);

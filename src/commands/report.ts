@@ -13,12 +13,11 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The page that was written. */
+/** The page. */
 export type Output = { readonly run: string; readonly report: string };
 
-/** `policyloop report <run>`. */
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
-  const { findRun } = await import('../archive/names.js');
+  const { findRun } = await import('../runs/listing/names.js');
   const { isPlay } = await import('../play/played.js');
   const { cwd, print } = context;
   const path = findRun(run, { cwd, runsDir });

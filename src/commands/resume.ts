@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
-import type { Steered } from '../archive/steer.js';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { ShownEvent } from '../experiment/progress.js';
 import type { ShownPlayEvent } from '../play/play-display.js';
 import type { FailedPlay, PlayResult } from '../play/play-result.js';
-import type { RunResult } from '../runs/facts.js';
-import type { PlanProgress } from '../studies/handed-over.js';
+import type { Steered } from '../runs/listing/steer.js';
+import type { RunResult } from '../runs/summary.js';
 import { partOf } from '../studies/part.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
 
@@ -26,7 +26,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then the result, as `run` and `play` print them; of a paused run what became of the request. */
+/** Events, then the result as `run` and `play` print it; for a paused run, the outcome of the request. */
 export type Output =
   | (ShownEvent & { readonly run?: string })
   | RunResult
@@ -41,17 +41,16 @@ export type Output =
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
-/** `policyloop resume <run> [key=value…]`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findPlay } = await import('../play/played.js');
   if (findPlay(args, context) !== undefined) {
     const { resumePlay } = await import('../play/run-play.js');
     return resumePlay(args, context);
   }
-  const { findTraining } = await import('../archive/names.js');
+  const { findTraining } = await import('../runs/listing/names.js');
   const training = findTraining(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (training !== undefined) {
-    const { goOnTraining } = await import('../archive/steer-runs.js');
+    const { goOnTraining } = await import('../runs/listing/steer.js');
     return goOnTraining(training, args, context);
   }
   const { resumeRun } = await import('../studies/play-config.js');

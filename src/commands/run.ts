@@ -3,24 +3,17 @@ import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import type { ShownEvent } from '../experiment/progress.js';
-import type { RunResult } from '../runs/facts.js';
+import type { RunResult } from '../runs/summary.js';
 import type { FirstPrompt, NoPrompt } from '../studies/dry-run.js';
-import type { PlanProgress } from '../studies/handed-over.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config file, or the name of a ready one',
-    })
+    .positional('config', common.config)
     .positional('overrides', common.overrides)
-    .option('run-dir', {
-      ...kinds.text,
-      describe: 'Directory of this run (default: a new one below --runs-dir)',
-    })
+    .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('dry-run', {
       ...kinds.flag,
@@ -48,7 +41,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Events as they happen, then the result of the run or of its repeats; with `--dry-run` the first prompt. */
+/** Events, then the result of the run or its repeats; with `--dry-run`, the first prompt. */
 export type Output =
   | (ShownEvent & { readonly run?: string })
   | RunResult
@@ -61,7 +54,6 @@ export type Output =
 export const finishing =
   'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
 
-/** `policyloop run <config>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {
     throw new UserError({

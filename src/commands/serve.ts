@@ -3,9 +3,9 @@ import { type Arguments, common, kinds, listed } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { LocalConfig } from '../models/local/settings.js';
-import type { EnvironmentsReady } from '../serve/environments/serve-environments.js';
+import type { EnvironmentsReady } from '../serve/environments/server.js';
 import { type LoopbackHost, loopbackHosts, requirePort } from '../serve/http.js';
-import type { NamedAdapter, Ready } from '../serve/serve-models.js';
+import type { NamedAdapter, Ready } from '../serve/server.js';
 
 export const options = (y: Argv) =>
   y
@@ -67,12 +67,12 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The address, when it is served: of a model, or of environments. */
+/** The address of the model or the environments. */
 export type Output = Ready | EnvironmentsReady;
 
 export const finishing = 'answering what was asked for (Ctrl-C again stops at once)';
 
-/** `policyloop serve [--model <directory>]`, or `--environments`: serves until Ctrl-C. */
+/** Serves a model, or with `--environments` environments, until Ctrl-C. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.environments !== undefined) return environmentsServed(args, args.environments, context);
   refuseOthers(args, ofEnvironments, 'without --environments', 'add --environments, or leave it out');
@@ -81,7 +81,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const settings = await readSettings(args, context.cwd);
   const { modelName } = await import('../models/local/process/local-model.js');
   const { modelDirectory } = await import('../models/local/settings.js');
-  const { serveModels } = await import('../serve/serve-models.js');
+  const { serveModels } = await import('../serve/server.js');
   const name = modelName(settings.path);
   const adapters = readAdapters(args.adapter, name, modelName, (path) =>
     modelDirectory(path, context.cwd, '--adapter'),
@@ -105,7 +105,7 @@ async function environmentsServed(
   if (args.stdio) refuseOthers(args, ofAddress, 'to --stdio', 'leave it out, or --stdio');
   const { parse } = await import('yaml');
   const { offerEnvironments } = await import('../serve/environments/offered.js');
-  const { serveEnvironments, serveLines } = await import('../serve/environments/serve-environments.js');
+  const { serveEnvironments, serveLines } = await import('../serve/environments/server.js');
   const host = readHost(args.host);
   const port = requirePort(args.port);
   const sessions = requireCount('--sessions', args.sessions ?? 64, 1);
@@ -123,7 +123,7 @@ async function environmentsServed(
   return 0;
 }
 
-/** Beyond it, the runtime's timers would end every session at once. */
+/** Node's timers overflow beyond this. */
 const longestIdle = Math.floor((2 ** 31 - 1) / 1000);
 
 function requireIdle(seconds: number): number {
@@ -135,7 +135,7 @@ function requireIdle(seconds: number): number {
   });
 }
 
-/** The options that say something of only one thing that can be served, and what they are where nobody gives them. */
+/** Options that apply to only one kind of server, with their defaults. */
 type Defaults = Readonly<Partial<Record<keyof Args, unknown>>>;
 const ofModels: Defaults = {
   ...{ model: undefined, adapter: [], device: 'auto', quantization: 'none', threads: undefined },
@@ -181,7 +181,7 @@ async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
         .map(([name, value]) => [name, parse(value) as unknown]),
     ),
   });
-  // A request says how long an answer may be, and whether it must have a form.
+  // Each request sets the length and form of its answer.
   if (parsed.success) return { ...parsed.data, maxTokens: Number.MAX_SAFE_INTEGER, format: 'constrained' };
   throw new UserError(
     parsed.error.issues.map((issue) => ({
@@ -192,7 +192,7 @@ async function readSettings(args: Args, cwd: string): Promise<LocalConfig> {
   );
 }
 
-/** @throws UserError when two models would have one name */
+/** @throws UserError if two models would have the same name */
 function readAdapters(
   given: readonly string[],
   base: string,
@@ -200,7 +200,7 @@ function readAdapters(
   directoryOf: (path: string) => string,
 ): NamedAdapter[] {
   const adapters = given.map((text) => {
-    // In runs/lr=3/adapter, the sign is part of the path.
+    // In runs/lr=3/adapter, the equals sign belongs to the path.
     const [, name, directory] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
     const adapter = directoryOf(directory ?? text);
     return { name: name ?? nameOf(adapter), adapter };
@@ -243,7 +243,7 @@ function readHost(given: string): LoopbackHost {
   });
 }
 
-/** What the config calls `model.contextTokens` is an option here. */
+/** Renames `model.contextTokens` to its option. */
 function asOption(problem: Problem): Problem {
   const [section, key] = problem.field?.split('.') ?? [];
   if (section !== 'model' || key === undefined) return problem;

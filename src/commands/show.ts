@@ -32,14 +32,13 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A run, one of its iterations, a play, one of its games, or a training. */
+/** A run, an iteration, a play, a game or a training. */
 export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | TrainingFigures;
 
-/** `policyloop show <run>`: a run, a play, or a training. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
-  const { findNamed } = await import('../archive/names.js');
+  const { findNamed } = await import('../runs/listing/names.js');
   const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
   if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
@@ -63,7 +62,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   } else {
     context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
   }
-  // What is broken within a line is known once it was read.
+  // Faults within lines are known only after reading them.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
   return 0;
 }
@@ -73,11 +72,11 @@ async function showTraining(
   { iteration, json }: Args,
   { columns, cwd, print }: CommandContext,
 ): Promise<number> {
-  const { refuseIteration, trainingFacts } = await import('../runs/training/trainings.js');
+  const { refuseIteration, readTraining } = await import('../runs/training/trainings.js');
   const { trainingFigures, trainingText } = await import('../runs/training/text.js');
   const { fitted } = await import('../format/width.js');
   refuseIteration(iteration);
-  const facts = trainingFacts(path);
+  const facts = readTraining(path);
   print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
   return 0;
 }

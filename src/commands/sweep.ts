@@ -1,40 +1,30 @@
 /** `policyloop sweep`: many runs of one config, each with other values of some keys. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../base/command.js';
+import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { StudyRunLine } from '../studies/display.js';
-import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-forecast.js';
 
 export const options = (y: Argv) =>
   y
     .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config file, or the name of a ready one; its section `sweep` may say what varies',
+      ...common.config,
+      describe: `${common.config.describe}; its section \`sweep\` may define what varies`,
     })
     .positional('overrides', {
       ...common.overrides,
       describe: 'key=value, or key=a,b,c; seed=1..10; key=choice(a,b); sweep.method=random sweep.samples=20',
     })
-    .option('out', {
-      ...kinds.text,
-      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
-    })
-    .option('runs-dir', common.runsDir)
+    .options(manyRuns)
     .option('dry-run', {
       ...kinds.flag,
-      describe: 'Tell runs, calls, cost and time, and ask no model',
+      describe: 'Estimate runs, calls, cost and time; call no model',
     })
-    .option('jobs', common.jobs)
-    .option('slurm', common.slurm)
-    .option('part', common.part)
     .option('open', common.open)
-    .option('quiet', common.quiet)
-    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
     .example(
       "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'memory.best=choice(4,8)'",
       'a grid of 6 settings under 10 seeds; the same command goes on',
@@ -46,7 +36,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the sweep, or how far it is; with `--dry-run` what it will take. */
+/** A line for each run, then the sweep or its progress; with `--dry-run`, the estimate. */
 export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
 export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';

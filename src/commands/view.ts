@@ -17,12 +17,12 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** The address, when it is served. */
+/** The address. */
 export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** `policyloop view [dir]`: serves until Ctrl-C. @param trainingPage the fine-tuner's */
+/** Serves until Ctrl-C. @param trainingPage draws the page of a training */
 export async function execute(
   args: Args,
   context: CommandContext,

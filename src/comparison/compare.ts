@@ -1,11 +1,11 @@
 /** Finds the runs to compare, skips those that don't count, and writes the requested output. */
 
 import { dirname, relative, resolve } from 'node:path';
-import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { plural } from '../format/numbers.js';
-import { headlineOf } from '../runs/facts.js';
+import { findRuns } from '../runs/listing/names.js';
+import { headlineOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';

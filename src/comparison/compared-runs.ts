@@ -2,19 +2,19 @@
 
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
-import { budgetOf, evaluationsOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
+import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
 /** What a run achieved, and how it got there. */
-export interface ComparedRun extends RunFacts {
+export interface ComparedRun extends RunSummary {
   readonly config: Config;
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
@@ -64,7 +64,7 @@ export function readComparedRuns(paths: readonly string[]): {
 
 /** @throws UserError if the run is damaged */
 function readComparedRun(path: string): ComparedRun {
-  const facts = factsOf(path);
+  const facts = summaryOf(path);
   const { manifest, status } = facts;
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const { done } = manifest.iterations;

@@ -2,7 +2,7 @@
 
 import { nearest, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, shortModel, shortPath } from './compared-runs.js';
 
@@ -54,7 +54,7 @@ const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 function allSettings({ config, manifest }: ComparedRun): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
-  if (isControl(config.model.provider)) {
+  if (isBaseline(config.model.provider)) {
     // Baselines don't read prompts.
     for (const key of settings.keys()) if (key.startsWith('prompts.')) settings.delete(key);
   } else {

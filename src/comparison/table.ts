@@ -21,7 +21,7 @@ import {
   text,
 } from '../format/table.js';
 import { fitted } from '../format/width.js';
-import type { GroupDifference } from './differences.js';
+import type { GroupDifference } from './comparability.js';
 import type { GroupFigures, RunComparison, TaskComparison } from './run-comparison.js';
 import {
   conclusionOf,

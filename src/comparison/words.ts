@@ -9,8 +9,8 @@ import {
   plural,
 } from '../format/numbers.js';
 import { smallest } from '../statistics/descriptive.js';
-import { fewestForVerdict, type Verdict } from '../statistics/verdict.js';
-import type { GroupDifference } from './differences.js';
+import { fewestForVerdict, type Verdict } from '../statistics/tests.js';
+import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
 /** Number of pairs, or of runs in each group, from which no small-sample warning is needed. */

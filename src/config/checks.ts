@@ -3,42 +3,41 @@ import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
-import { criticProblems } from './critic-checks.js';
-import { feedbackProblems } from './feedback-checks.js';
-import { type Found, modelProblems } from './model-checks.js';
+import { visionModelOf } from './feedback.js';
+import { languageModelOf } from './model.js';
+import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
- * Checks across fields: settings that contradict each other or that could never have an effect. Checks that
- * need the environment (does the policy fit it?) happen when the experiment is assembled.
+ * Checks across fields: settings that contradict each other or could never have an effect. Assembling the experiment
+ * checks what needs the environment.
  */
 export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
     ...memoryProblems(config),
-    layoutProblem(config),
-    noveltyProblem(config),
-    ...screeningProblems(config),
+    ...promptProblems(config),
+    ...candidateProblems(config),
     ...criticProblems(config),
     ...feedbackProblems(config),
     ...pipelineProblems(config),
     ...proposalProblems(config),
-    demonstrationsProblem(config),
     ...racingProblems(config),
+    ...adaptConflicts(config),
     ...modelProblems(config),
   ];
   return found.filter((problem) => problem !== undefined && problem !== false);
 }
 
-/** Keys that only apply to remote environments. */
 const remoteKeys = ['python', 'timeoutSeconds', 'parallel'] as const;
 
 function environmentProblems({ id, ...environment }: EnvironmentConfig): readonly Found[] {
   if (id.startsWith('gymnasium:')) return [];
   const used = isModulePath(id) ? 'timeoutSeconds' : undefined;
-  const unused = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
-  return unused.map(
+  const idle = id.startsWith('openenv:') ? (['python'] as const) : remoteKeys.filter((key) => key !== used);
+  return idle.map(
     (key) =>
       environment[key] !== undefined && {
         field: `environment.${key}`,
@@ -116,34 +115,25 @@ function emptyRange(path: string, low: number, high: number): Problem {
   };
 }
 
-function layoutProblem({ prompts: { conversation, layout, set } }: Config): Found {
-  if (layout !== 'conversation') return undefined;
-  const clash = set === 'compact' ? 'prompts.set: compact, which lists scores' : 'prompts.conversation';
-  return (
-    (set === 'compact' || conversation !== 'fresh') && {
-      field: 'prompts.layout',
-      value: layout,
-      message: `does not go with ${clash}`,
-      remedy: `remove prompts.layout, or change prompts.${set === 'compact' ? 'set' : 'conversation'}`,
-    }
-  );
-}
+const showsNothing = ({ best, recent }: Config['memory']) =>
+  (best ?? recent) !== undefined && (best ?? 0) + (recent ?? 0) === 0;
 
-function memoryProblems({ memory, record }: Config): readonly Found[] {
-  const showsNothing = memory.best === 0 && memory.recent === 0;
+function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
+  const isEmpty = memory.best === 0 && memory.recent === 0;
   const idle = { order: 'chronological', trajectories: 'none' } as const;
   return [
     ...(['order', 'trajectories'] as const).map(
       (key) =>
-        showsNothing &&
-        memory[key] !== idle[key] && {
-          field: `memory.${key}`,
-          message: 'has no effect: with best: 0 and recent: 0 a prompt shows no evaluation',
-          value: memory[key],
-          remedy: `remove memory.${key}, or set memory.best or memory.recent`,
-        },
+        isEmpty &&
+        memory[key] !== idle[key] &&
+        unused(
+          `memory.${key}`,
+          'with best: 0 and recent: 0 a prompt shows no evaluation',
+          memory[key],
+          'set memory.best or memory.recent',
+        ),
     ),
-    !showsNothing &&
+    !isEmpty &&
       memory.trajectories !== 'none' &&
       record === 'none' && {
         field: 'memory.trajectories',
@@ -151,136 +141,127 @@ function memoryProblems({ memory, record }: Config): readonly Found[] {
         value: memory.trajectories,
         remedy: 'set record to first or all, or memory.trajectories to none',
       },
+    critic === undefined &&
+      memory.revisions !== undefined &&
+      unused('memory.revisions', 'only a critic revises', memory.revisions, 'add a section critic'),
+    memory.ofGroup !== undefined &&
+      memory.revisions === 'all' &&
+      conflict('memory.revisions', 'memory.ofGroup', 'which keeps one evaluation per iteration', 'all'),
+  ];
+}
+
+/** The models of the prompt set `compact` were trained on prompts without these parts. */
+function promptProblems({ demonstrations, feedback, prompts, proposal }: Config): readonly Found[] {
+  const { conversation, layout, set } = prompts;
+  const absent = {
+    demonstrations,
+    feedback,
+    proposal: proposal?.form === 'delta' || proposal?.beam !== undefined,
+  };
+  const isConversation = layout === 'conversation';
+  if (set !== 'compact')
+    return [
+      isConversation &&
+        conversation !== 'fresh' &&
+        conflict('prompts.layout', 'prompts.conversation', undefined, layout),
+    ];
+  return [
+    isConversation &&
+      conflict('prompts.layout', 'prompts.set: compact', 'which lists scores', layout, 'change prompts.set'),
+    ...Object.entries(absent).map(
+      ([field, value]) =>
+        value !== undefined &&
+        value !== false &&
+        conflict(
+          field,
+          'the prompt set compact',
+          'whose models were trained on prompts without it',
+          undefined,
+          'set prompts.set to numeric or semantic',
+        ),
+    ),
   ];
 }
 
 /** Settings that make a prompt depend on the immediately preceding iteration. */
-function pipelineProblems({ adapt, model, pipeline = 1, prompts }: Config): readonly Found[] {
+function pipelineProblems({ model, pipeline = 1, prompts }: Config): readonly Found[] {
   if (pipeline === 1) return [];
   const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
-  const at = { field: 'pipeline', value: pipeline };
   return [
-    prompts.conversation !== 'fresh' && {
-      ...at,
-      message: 'does not go with prompts.conversation: a turn goes on with the answer before it',
-      remedy: 'remove pipeline or prompts.conversation',
-    },
-    adapt !== undefined && {
-      ...at,
-      message: 'does not go with adapt: a model that is asked already can’t learn from the answer before',
-      remedy: 'remove pipeline or adapt',
-    },
-    learns && {
-      ...at,
-      message: `does not go with model.switch: ${model.switch}, which looks at the iteration before`,
-      remedy: 'remove pipeline, or set model.switch to shares or turns',
-    },
+    prompts.conversation !== 'fresh' &&
+      conflict('pipeline', 'prompts.conversation', 'where a turn continues the previous answer', pipeline),
+    learns &&
+      conflict(
+        'pipeline',
+        `model.switch: ${model.switch}`,
+        'which depends on the previous iteration',
+        pipeline,
+        'set model.switch to shares or turns',
+      ),
   ];
 }
 
 /** Requirements of proposals that start from parents. */
-function proposalProblems({
-  adapt,
-  candidates,
-  policy,
-  prompts,
-  proposal,
-  warmup,
-}: Config): readonly Found[] {
+function proposalProblems({ candidates, policy, prompts, proposal, warmup }: Config): readonly Found[] {
   const { beam, form } = proposal ?? { form: 'absolute' };
   const isDelta = form === 'delta';
-  const key = isDelta ? 'form' : 'beam';
-  const at = { field: `proposal.${key}`, value: isDelta ? form : beam };
   if (!isDelta && beam === undefined) return [];
   return [
     beam !== undefined &&
       candidates < beam && {
         field: 'proposal.beam',
         value: beam,
-        message: `keeps more parents than there are candidates an iteration, ${candidates}: some would never be gone on from`,
+        message: `keeps more parents than an iteration has candidates (${candidates}): some would never be used`,
         remedy: `set candidates to ${beam} or a multiple of it, or lower proposal.beam`,
       },
     warmup.policies === 0 &&
       warmup.from === undefined && {
-        ...at,
-        message: 'needs a parent to begin with, and there is no warm-up',
+        field: `proposal.${isDelta ? 'form' : 'beam'}`,
+        value: isDelta ? form : beam,
+        message: 'needs a first parent, but there is no warm-up',
         remedy: 'set warmup to 1 or more',
       },
     isDelta &&
       policy?.kind === 'q-table' &&
       policy.form === 'actions' && {
-        ...at,
+        field: 'proposal.form',
+        value: form,
         message: 'changes numbers, but a table of actions holds choices',
         alternatives: ['absolute'],
         remedy: 'set proposal.form to absolute, or policy.form to values',
       },
-    prompts.set === 'compact' && {
-      ...at,
-      message:
-        'does not go with the prompt set compact, whose models were trained on prompts without parents',
-      remedy: 'set prompts.set to numeric or semantic, or remove proposal',
-    },
     beam !== undefined &&
-      prompts.conversation !== 'fresh' && {
-        ...at,
-        field: 'proposal.beam',
-        value: beam,
-        message: 'does not go with prompts.conversation, which goes on from one answer',
-        remedy: 'remove prompts.conversation or proposal.beam',
-      },
-    adapt !== undefined && {
-      ...at,
-      message: 'does not go with adapt, which compares answers to one prompt and reads them as parameters',
-      remedy: 'remove adapt or proposal',
-    },
+      prompts.conversation !== 'fresh' &&
+      conflict('proposal.beam', 'prompts.conversation', 'which continues from one answer', beam),
   ];
 }
 
-function demonstrationsProblem({ demonstrations, prompts }: Config): Found {
-  return (
-    demonstrations !== undefined &&
-    prompts.set === 'compact' && {
-      field: 'demonstrations',
-      message:
-        'does not go with the prompt set compact, whose models were trained on prompts without demonstrations',
-      remedy: 'set prompts.set to numeric or semantic, or remove demonstrations',
-    }
-  );
-}
-
-function noveltyProblem({ corrections, novelty }: Config): Found {
-  return (
-    novelty?.action === 'ask' &&
-    corrections === 0 && {
-      field: 'novelty.action',
-      value: 'ask',
-      message: 'can’t ask again, for corrections is 0: a proposal that is too close would come to nothing',
-      alternatives: ['jitter'],
-      remedy: 'raise corrections, or set novelty.action to jitter',
-    }
-  );
-}
-
-function screeningProblems({ adapt, candidates, evaluation, screening }: Config): readonly Found[] {
-  if (screening === undefined) return [];
-  const { evaluate } = screening;
+function candidateProblems({
+  candidates,
+  corrections,
+  evaluation,
+  novelty,
+  screening,
+}: Config): readonly Found[] {
   return [
-    evaluate >= candidates && {
-      field: 'screening.evaluate',
-      value: evaluate,
-      message: `leaves nothing to choose from ${plural(candidates, 'candidate')} an iteration`,
-      remedy: `set candidates above it, e.g. to ${16 * evaluate}, or remove screening`,
-    },
-    adapt !== undefined && {
-      field: 'screening',
-      message: 'does not go with adapt, which learns from what all candidates of an iteration earn',
-      remedy: 'remove screening or adapt',
-    },
-    evaluation.racing !== undefined && {
-      field: 'evaluation.racing',
-      message: 'cuts evaluations short, and screening needs their whole means',
-      remedy: 'remove evaluation.racing or screening',
-    },
+    novelty?.action === 'ask' &&
+      corrections === 0 && {
+        field: 'novelty.action',
+        value: 'ask',
+        message: 'can’t ask again: corrections is 0, so a proposal that is too close would be lost',
+        alternatives: ['jitter'],
+        remedy: 'raise corrections, or set novelty.action to jitter',
+      },
+    screening !== undefined &&
+      screening.evaluate >= candidates && {
+        field: 'screening.evaluate',
+        value: screening.evaluate,
+        message: `leaves nothing to choose: an iteration has ${plural(candidates, 'candidate')}`,
+        remedy: `raise candidates, e.g. to ${16 * screening.evaluate}, or remove screening`,
+      },
+    screening !== undefined &&
+      evaluation.racing !== undefined &&
+      conflict('evaluation.racing', 'screening', 'which needs the mean of complete evaluations'),
   ];
 }
 
@@ -289,7 +270,7 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
   return [
     racing.block >= episodes && {
       field: 'evaluation.racing.block',
-      message: `leaves nothing to cut short: the first look comes after ${racing.block} of ${plural(episodes, 'episode')}`,
+      message: `cuts nothing short: the first check comes after ${racing.block} of ${plural(episodes, 'episode')}`,
       value: racing.block,
       remedy:
         episodes === 1
@@ -297,11 +278,120 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
           : `use a block of at most ${episodes - 1}, or raise evaluation.episodes`,
     },
     target !== undefined &&
-      target.hold > 1 && {
-        field: 'evaluation.racing',
-        message:
-          'would cut candidates short that reach the target but not the best, and such an evaluation counts for no target',
-        remedy: 'remove target.hold or evaluation.racing',
+      target.hold > 1 &&
+      conflict(
+        'evaluation.racing',
+        'target.hold',
+        'because an evaluation that is cut short never counts towards the target',
+      ),
+  ];
+}
+
+/** Training compares the answers to one prompt by the returns of the same episodes. */
+function adaptConflicts({ adapt, critic, evaluation, feedback, pipeline, proposal, screening }: Config) {
+  if (adapt === undefined) return [];
+  const { racing } = evaluation;
+  const isFromParent = proposal?.form === 'delta' || proposal?.beam !== undefined;
+  const conflicts: readonly (readonly [field: string, isSet: boolean, why: string])[] = [
+    ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
+    ['screening', screening !== undefined, 'which learns from every candidate of an iteration'],
+    ['critic', critic !== undefined, 'because a revision answers another prompt than a proposal'],
+    ['feedback', feedback !== undefined, 'which learns from returns alone'],
+    ['proposal', isFromParent, 'which reads the answers to one prompt as parameters'],
+    ['pipeline', (pipeline ?? 1) > 1, 'which updates the model before the next request'],
+  ];
+  return conflicts.map(([field, isSet, why]) => isSet && conflict(field, 'adapt', why));
+}
+
+function criticProblems(config: Config): readonly Found[] {
+  const { critic, model } = config;
+  if (critic === undefined) return [];
+  const own = critic.model;
+  const isBaseline = own !== undefined && findBaseline(own.provider) !== undefined;
+  return [
+    own === undefined &&
+      readsNothing(config) && {
+        field: 'critic.model',
+        message: `is missing: ${model.provider} reads no prompts`,
+        remedy:
+          'add critic.model, a language model or, to compare with, a baseline; critic= removes the critic',
       },
+    neverComes('critic', config),
+    isBaseline &&
+      critic.show !== 'both' &&
+      unused('critic.show', `${own.provider} only uses scores`, critic.show),
+    ...(isBaseline ? [] : modelProblemsBeside(config, 'critic.model', own)),
+  ];
+}
+
+const readsNothing = ({ model }: Config) =>
+  model.provider !== 'replayed' && languageModelOf(model) === undefined;
+
+function neverComes(section: 'critic' | 'feedback', config: Config): Found {
+  const { every = 0 } = config[section] ?? {};
+  return (
+    every > config.iterations && {
+      field: `${section}.every`,
+      value: every,
+      message: `is more than the ${config.iterations} iterations of the run`,
+      remedy: `lower ${section}.every or raise iterations`,
+    }
+  );
+}
+
+function feedbackProblems(config: Config): readonly Found[] {
+  const { feedback, memory, model, repeats } = config;
+  if (feedback === undefined) return [];
+  const reader = model.provider === 'portfolio' ? 'no member reads' : `${model.provider} reads no`;
+  const common = [
+    readsNothing(config) && unused('feedback', `${reader} prompts`, undefined, 'choose a language model'),
+    showsNothing(memory) &&
+      unused(
+        'feedback',
+        'it appears below evaluations, but prompts show no evaluations',
+        undefined,
+        'set memory.recent or memory.best',
+      ),
+    neverComes('feedback', config),
+  ];
+  if (feedback.from === 'person') {
+    const keys = ['model', 'frames', 'prompts'] as const;
+    return [
+      ...common,
+      ...keys.map(
+        (key) =>
+          feedback[key] !== undefined &&
+          unused(
+            `feedback.${key}`,
+            'a person is asked',
+            key === 'model' ? undefined : feedback[key],
+            'set feedback.from to vision',
+          ),
+      ),
+      repeats > 1 &&
+        model.provider !== 'replayed' && {
+          field: 'feedback.from',
+          value: 'person',
+          message: `one run can ask a person, but not ${repeats} repeats: the person would remember the others`,
+          alternatives: ['vision'],
+          remedy: 'set repeats to 1, or feedback.from to vision',
+        },
+    ];
+  }
+  return [
+    ...common,
+    feedback.minutes !== undefined &&
+      unused('feedback.minutes', 'no person is asked', feedback.minutes, 'use feedback.model.timeoutSeconds'),
+    visionModelOf(config)?.provider === 'local' && {
+      field: 'feedback.model',
+      message: 'is missing: local models read no pictures',
+      alternatives: ['openai', 'ollama', 'your own module'],
+      remedy: 'add feedback.model, e.g. {provider: ollama, name: "qwen2.5vl:7b"}',
+    },
+    ...modelProblemsBeside(
+      config,
+      'feedback.model',
+      model.provider === 'replayed' ? undefined : feedback.model,
+    ),
   ];
 }

@@ -16,14 +16,13 @@ import {
 import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { longestPart } from '../storage/names.js';
+import { longestPart } from '../storage/regular-file.js';
 import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
+import { slurmSchema, sweepSchema } from './many-runs.js';
 import { membersOf, modelSchema } from './model.js';
-import { slurmSchema } from './slurm.js';
-import { sweepSchema } from './sweep.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
@@ -115,11 +114,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Default: `linear`, or `q-table` where the observation is discrete'),
   model: modelSchema
-    .describe('Who proposes parameters: a language model, a control, or a portfolio of both')
+    .describe('Who proposes parameters: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
-    .describe('Fixes everything: environment, warm-up, controls, sampling where the provider allows'),
+    .describe('Fixes everything: environment, warm-up, baselines, sampling where the provider allows'),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)
@@ -193,7 +192,6 @@ export const configSchema = z.strictObject({
     ),
 });
 
-/** A config as a user may write it. */
 export type ConfigInput = z.input<typeof configSchema>;
 type ParsedConfig = z.output<typeof configSchema>;
 
@@ -253,7 +251,6 @@ function withModule(section: Record<string, unknown>, key: 'kind' | 'provider'):
   return typeof name === 'string' && isModulePath(name) ? { [key]: 'module', ...rest, path: name } : section;
 }
 
-/** How a config is parsed. */
 export const experimentKind: SettingsKind<ParsedConfig> = {
   schema: configSchema,
   get json() {
@@ -276,7 +273,6 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** Expands the shorthands. */
 export function resolveConfig(parsed: ParsedConfig): Config {
   const {
     $schema: _schema,

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
-import { controls } from '../search/controls.js';
+import { controls } from '../search/baselines.js';
+import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
@@ -47,7 +48,6 @@ export const criticSchema = z.strictObject({
 
 export type CriticConfig = z.output<typeof criticSchema>;
 
-/** Number of revisions that a run requests. */
 export const revisionsOf = ({
   critic,
   iterations,
@@ -55,3 +55,19 @@ export const revisionsOf = ({
   readonly critic?: Pick<CriticConfig, 'every'> | undefined;
   readonly iterations: number;
 }): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));
+
+/**
+ * Number of evaluations that a run's limits allow.
+ * @param warmup number of evaluations before its first proposal
+ */
+
+export const budgetOf = (
+  config: Parameters<typeof evaluationsOf>[0] & {
+    readonly limits: { readonly evaluations?: number | undefined };
+  },
+  warmup: number,
+): number => Math.min(warmup + evaluationsOf(config), config.limits.evaluations ?? Number.POSITIVE_INFINITY);
+
+export const evaluationsOf = (
+  config: Parameters<typeof evaluatedEach>[0] & Parameters<typeof revisionsOf>[0],
+): number => config.iterations * evaluatedEach(config) + revisionsOf(config);

@@ -42,7 +42,6 @@ export const feedbackSchema = z.strictObject({
 
 export type FeedbackConfig = z.output<typeof feedbackSchema>;
 
-/** Number of pictures sent to a model. */
 export const framesOf = ({ frames = 6 }: Pick<FeedbackConfig, 'frames'>): number => frames;
 
 interface Asking {
@@ -50,7 +49,6 @@ interface Asking {
   readonly iterations: number;
 }
 
-/** Number of questions that a run asks. */
 export const questionsOf = ({ feedback, iterations }: Asking): number =>
   feedback === undefined ? 0 : Math.floor(iterations / feedback.every);
 

@@ -9,9 +9,7 @@ import { type ConfigSource, parseSource } from '../settings/yaml-source.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import { isForeignConfig } from './import/import-config.js';
 
-/** The kinds of configs: how to distinguish them, and which command takes each. */
 interface ConfigKind {
-  /** As in "this is …". */
   readonly title: string;
   readonly command: string;
   /** Folder of the bundled ones, below `configs/`. */
@@ -91,20 +89,16 @@ function otherKind(
 export type ReadFile = (path: string) => string;
 
 interface ConfigFile {
-  /** As given by the user; absolute for a bundled config. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Far above the size of any config. */
 const largestBytes = 1_000_000;
 
 /** A config of one kind, read as YAML. */
 export interface OpenedConfig extends SettingsSource {
   readonly path: string;
-  /** Folder that its paths are relative to. */
   readonly folder: string;
-  /** Name of its file without the extension. */
   readonly stem: string;
 }
 
@@ -206,7 +200,6 @@ function readConfigFile(path: string): string {
       remedy: 'give the path of a YAML file',
     });
   }
-  // For a folder, the caller lists the configs in it.
   if (stats.isDirectory()) return readFileSync(path, 'utf8');
   return readRegularFile(path, largestBytes).toString('utf8');
 }
@@ -242,7 +235,6 @@ function missingProblem(kind: ConfigKindName, name: string, cwd: string): Proble
   };
 }
 
-/** YAML and JSON files directly in a folder; empty if it can't be listed. */
 function configsIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)

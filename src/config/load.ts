@@ -1,12 +1,17 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { standFor } from '../environments/catalogue/versions.js';
+import { replacementFor } from '../environments/catalogue/versions.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
-import { withAbsolutePaths } from '../settings/paths.js';
 import { depthAt, isMapping, type SettingsKind, valueAt } from '../settings/schema.js';
-import { overlaid, parseSettings, type SettingsSource, type Where } from '../settings/settings.js';
+import {
+  overlaid,
+  parseSettings,
+  type SettingsSource,
+  type Where,
+  withAbsolutePaths,
+} from '../settings/settings.js';
 import { refuseLists } from '../settings/value-lists.js';
 import { checkConfig } from './checks.js';
 import { type Config, configSchema, experimentKind, resolveConfig, withModules } from './config.js';
@@ -20,8 +25,7 @@ import {
   isForeignConfig,
   originOf,
 } from './import/import-config.js';
-import { type SlurmConfig, slurmKind, slurmSchema } from './slurm.js';
-import { type SweepConfig, sweepKind } from './sweep.js';
+import { type SlurmConfig, type SweepConfig, slurmKind, slurmSchema, sweepKind } from './many-runs.js';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -77,7 +81,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     settings.absolute(validated(content, settings.where), folder, cwd),
     folder,
   );
-  const stand = standFor(config.environment.id);
+  const stand = replacementFor(config.environment.id);
   const notes = [
     ...settings.notes,
     ...(stand === undefined ? [] : [stand.note]),
@@ -112,7 +116,6 @@ export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
   return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
 };
 
-/** The source of settings without a file. */
 const emptySource: SettingsSource = {
   content: {},
   depth: () => 0,
@@ -208,7 +211,6 @@ function validated(input: unknown, where: Where = () => ({})): Config {
 /** Kinds of policies with too many parameters to propose. */
 const trainedKinds: readonly unknown[] = ['transformer'];
 
-/** @throws UserError for a policy that is an agent, whose parameters can't be proposed */
 function refuseAgent(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || policy.kind !== 'agent') return;
@@ -223,7 +225,6 @@ function refuseAgent(input: unknown, where: Where): void {
   });
 }
 
-/** @throws UserError for a policy that only reinforcement learning can train */
 function refuseTrained(input: unknown, where: Where): void {
   const policy = isMapping(input) ? input.policy : undefined;
   if (!isMapping(policy) || !trainedKinds.includes(policy.kind)) return;

@@ -1,10 +1,19 @@
 /** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
-import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
-import { remedyOfReserved } from '../models/hosted/request-fields.js';
-import { adaptProblems } from './adapt-checks.js';
+import {
+  hasSecretQuery,
+  isVariableName,
+  noVariable,
+  remedyOfReserved,
+  secretQuery,
+} from '../models/hosted/openai-access.js';
+import { plainSampling } from '../models/language-model.js';
+import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
+import type { AdaptConfig } from './learning/adapt.js';
+import { termsOf } from './learning/reward.js';
 import {
   languageMemberOf,
   languageModelOf,
@@ -13,8 +22,29 @@ import {
   type SingleModelConfig,
 } from './model.js';
 
-/** The result of a check; false or undefined if there is no problem. */
 export type Found = Problem | false | undefined;
+
+/** A setting that changes nothing. */
+export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
+  field,
+  ...(value !== undefined && { value }),
+  message: `has no effect: ${why}`,
+  remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
+});
+
+/** Two settings that exclude each other. */
+export const conflict = (
+  field: string,
+  other: string,
+  why?: string,
+  value?: unknown,
+  instead?: string,
+): Problem => ({
+  field,
+  ...(value !== undefined && { value }),
+  message: `can’t be combined with ${other}${why === undefined ? '' : `, ${why}`}`,
+  remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
+});
 
 /** Problems with the language model, or with a model on its own. For a portfolio they name the member. */
 export function modelProblems(config: Config): readonly Found[] {
@@ -47,17 +77,21 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** The limits that apply to a model other than the run's own: only the cost, and only if the model has a price. */
-export const costOnly = (
-  { cost, total }: Config['limits'],
-  { provider }: Pick<SingleModelConfig, 'provider'>,
-): Config['limits'] =>
-  unpricedModels[provider] !== undefined
-    ? {}
-    : {
-        ...(cost !== undefined && { cost }),
-        ...(total?.cost !== undefined && { total: { cost: total.cost } }),
-      };
+/** Problems with a model other than the run's own, at `field`; of the limits, only the cost applies to it. */
+export function modelProblemsBeside(
+  config: Config,
+  field: string,
+  model: SingleModelConfig | undefined,
+): readonly Found[] {
+  if (model === undefined) return [];
+  const { cost, total } = config.limits;
+  const limits =
+    unpricedModels[model.provider] !== undefined
+      ? {}
+      : { cost, ...(total?.cost !== undefined && { total: { cost: total.cost } }) };
+  const alone = { ...config, adapt: undefined, target: undefined, model, limits };
+  return modelProblems(alone).map((problem) => problem && placedIn(problem, field));
+}
 
 function portfolioProblems(model: PortfolioConfig): readonly Found[] {
   const { members, switch: rule } = model;
@@ -67,33 +101,24 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
     readers.length > 1 && {
       field: `${readers[1]!.field}.provider`,
       value: readers[1]!.config.provider,
-      message: `is a second language model: costs, limits and retries are those of one, which is ${readers[0]!.config.provider} here`,
-      remedy: 'keep one language model, beside as many controls as you like',
+      message: `is a second language model: costs, limits and retries apply to one, here ${readers[0]!.config.provider}`,
+      remedy: 'keep one language model, with any number of baselines',
     },
     ...members.map(
       ({ weight }, i) =>
         weight !== undefined &&
-        rule !== 'shares' && {
-          field: `model.members.${i}.weight`,
-          value: weight,
-          message: `has no effect with switch: ${rule}`,
-          remedy: 'remove it, or set model.switch to shares',
-        },
+        rule !== 'shares' &&
+        unused(`model.members.${i}.weight`, `model.switch is ${rule}`, weight, 'set model.switch to shares'),
     ),
     ...(['patience', 'discount'] as const).map(
       (key) =>
         model[key] !== undefined &&
-        rule !== own[key] && {
-          field: `model.${key}`,
-          value: model[key],
-          message: `has no effect with switch: ${rule}`,
-          remedy: `remove it, or set model.switch to ${own[key]}`,
-        },
+        rule !== own[key] &&
+        unused(`model.${key}`, `model.switch is ${rule}`, model[key], `set model.switch to ${own[key]}`),
     ),
   ];
 }
 
-/** A config whose model isn't a portfolio. */
 type SingleConfig = Config & { readonly model: SingleModelConfig };
 
 /** The config is written to the run directory and the report, so it must not contain secrets. */
@@ -217,5 +242,101 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
         value: target.hold,
         remedy: 'lower target.hold or raise iterations',
       },
+  ];
+}
+
+/** Checks that the rest of a config is compatible with `adapt`. */
+
+function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
+  if (adapt === undefined) return [];
+  if (model.provider !== 'local') return [untrainable(model)];
+  return [
+    candidates < 2 && {
+      field: 'candidates',
+      value: candidates,
+      message: 'is too low for adapt, which compares the candidates of an iteration',
+      remedy: 'raise candidates, e.g. to 8, with fewer iterations; or remove adapt',
+    },
+    ...samplingProblems(model),
+    ...learningProblems(adapt, model),
+  ];
+}
+
+function untrainable({ provider }: SingleModelConfig): Found {
+  const why =
+    provider === 'openai' || provider === 'ollama'
+      ? 'the weights of a hosted model can’t be trained here'
+      : provider === 'replayed'
+        ? 'a replayed run always gives the recorded answers'
+        : findBaseline(provider) !== undefined
+          ? 'a baseline has no weights to train'
+          : 'the weights of a model in your own code can’t be trained here';
+  return {
+    field: 'adapt',
+    message: `can’t be combined with model.provider ${provider}: ${why}`,
+    remedy: 'set model.provider to local, or remove adapt',
+  };
+}
+
+/** Training assumes plain temperature sampling: without filters, and not greedy. */
+function samplingProblems(model: LocalConfig): readonly Found[] {
+  const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+  return [
+    model.temperature === 0 && {
+      field: 'model.temperature',
+      value: 0,
+      message: 'makes all candidates alike, so adapt has nothing to compare',
+      remedy: 'raise it, e.g. to 1, or leave it out',
+    },
+    ...filters.map(
+      (key) =>
+        model[key] !== undefined &&
+        model[key] !== plainSampling[key] && {
+          field: `model.${key}`,
+          value: model[key],
+          message: 'samples differently from the model that adapt trains',
+          remedy: `remove model.${key}; model.temperature may stay`,
+        },
+    ),
+    sharesProcess(model) &&
+      conflict('model.batch', 'adapt', 'which trains the model of one run', model.batch),
+    model.quantization === 'float16' && {
+      field: 'model.quantization',
+      value: model.quantization,
+      message: 'can’t be trained: float16 is only for serving',
+      alternatives: ['none', 'int8', 'int4', 'int4-block128'],
+    },
+  ];
+}
+
+function learningProblems(
+  { epochs, lora, objective: { kind }, reward }: AdaptConfig,
+  { adapter }: LocalConfig,
+): readonly Found[] {
+  return [
+    lora !== undefined &&
+      adapter !== undefined &&
+      unused(
+        'adapt.lora',
+        'training continues model.adapter, which has its own shape',
+        undefined,
+        'remove model.adapter',
+      ),
+    kind === 'reinforce' &&
+      epochs > 1 && {
+        field: 'adapt.epochs',
+        value: epochs,
+        message: 'must be 1: the gradient of reinforce is valid for one step',
+        remedy: 'set adapt.objective.kind to grpo for several steps',
+      },
+    ...termsOf(reward).map(
+      (term, i) =>
+        term.kind === 'return' &&
+        term.low >= term.high && {
+          field: reward.kind === 'sum' ? `adapt.reward.terms.${i}.low` : 'adapt.reward.low',
+          value: term.low,
+          message: 'must be below high',
+        },
+    ),
   ];
 }

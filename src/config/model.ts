@@ -8,9 +8,8 @@ import {
   openaiSchema,
   replayedSchema,
 } from '../models/settings.js';
-import { controls, findControl, teachers } from '../search/controls.js';
+import { controls, findBaseline, teachers } from '../search/baselines.js';
 
-/** The schemas of a tuple of records. */
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
 
@@ -35,7 +34,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several propose over one buffer: controls, and at most one language model'),
+    .describe('Several propose over one buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [
@@ -77,7 +76,6 @@ export const modelSchema = z.discriminatedUnion('provider', [
 
 export type ModelConfig = z.output<typeof modelSchema>;
 export type PortfolioConfig = z.output<typeof portfolioSchema>;
-/** A single model or baseline. */
 export type SingleModelConfig = Exclude<ModelConfig, PortfolioConfig>;
 type LanguageModelConfig = Extract<
   SingleModelConfig,
@@ -94,7 +92,6 @@ export const languageModelOf = (model: ModelConfig): LanguageModelConfig | undef
     .map(({ config }) => config)
     .find(isLanguageModel);
 
-/** The same, with its place in the config. */
 export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =>
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
@@ -125,5 +122,5 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
  * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and say nothing about the
  * language model.
  */
-export const isByControl = ({ member }: { readonly member?: string | undefined }): boolean =>
-  member !== undefined && findControl(member.replace(/-\d+$/, '')) !== undefined;
+export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
+  member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

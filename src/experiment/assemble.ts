@@ -1,5 +1,4 @@
 /** Composition root: turns a config into an experiment. */
-
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
@@ -14,8 +13,8 @@ import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { loadHelpers } from '../prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
+import { loadHelpers } from '../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -25,12 +24,11 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic/parts.js';
-import { openDemonstrations } from './demonstrations/open-demonstrations.js';
-import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
+import type { CriticAssembly } from './critic-parts.js';
+import { openDemonstrations } from './demonstrations.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer/proposer.js';
-import { withSampling } from './proposer/run-defaults.js';
+import { languageModelIn, withSampling } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {

@@ -13,9 +13,9 @@ import type { Figure } from '../format/progress-line.js';
 import type { Completion } from '../models/language-model.js';
 import { saidText } from '../prompting/context/feedback.js';
 import type { CallRecord } from '../runs/calls.js';
-import { type Controlled, controlledText } from '../runs/control.js';
 import { type Confirmation, type FeedbackResult, type RunEvent, tallyOf } from '../runs/events.js';
-import { formatCaps } from '../runs/facts.js';
+import { type Controlled, controlledText } from '../runs/requests.js';
+import { formatCaps } from '../runs/summary.js';
 import type { Display } from './session.js';
 
 /**

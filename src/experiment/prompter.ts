@@ -21,7 +21,6 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
-import type { Proposal } from './proposal.js';
 
 /** The user's opening message in the `conversation` layout. */
 const firstTurn = 'Propose parameters.';
@@ -34,7 +33,10 @@ interface Conversation {
   readonly turns: number;
 }
 
-type AskedProposal = Pick<Proposal, 'candidate' | 'calls'>;
+interface AskedProposal {
+  readonly candidate: number;
+  readonly calls: readonly CallRecord[];
+}
 
 export class Prompter {
   #config: Config;
@@ -225,6 +227,10 @@ export class Prompter {
     finishUntil(last + 1);
   }
 }
+
+/** The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it. */
+export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
+  Math.max(0, iteration - pipeline);
 
 /** The evaluations up to an iteration, oldest first. */
 export function knownEntries(entries: readonly BufferEntry[], known: number): readonly BufferEntry[] {

@@ -16,7 +16,6 @@ export function html(parts: TemplateStringsArray, ...contents: readonly Content[
   return { [markup]: parts.map((part, i) => (i === 0 ? part : render(contents[i - 1]) + part)).join('') };
 }
 
-/** The markup as a string. */
 export function render(content: Content): string {
   if (content === undefined || content === null || content === false) return '';
   if (typeof content === 'string') return escapeHtml(content);
@@ -48,7 +47,6 @@ export function preformatted(text: string, className = ''): Html {
 ${text}</pre>`;
 }
 
-/** A data block that a script on the page reads by its id. */
 export function embedJson(id: string, value: unknown): Html {
   return html`<script type="application/json" id="${id}">${trusted(jsonForScript(value))}</script>`;
 }

@@ -1,6 +1,5 @@
 /** Number formats for people, on pages and terminals; JSON and CSV contain unformatted numbers. */
 
-/** Shown in place of a missing value. */
 export const missing = '–';
 
 /** About `digits` significant digits, with thin spaces between thousands and a true minus sign. */
@@ -32,10 +31,8 @@ export function formatReturn(value: number | undefined, digits = 4): string {
   return `${value < 0 ? '−' : ''}${groupDigits(whole)}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** A single score with five significant digits. */
 export const formatScore: NumberFormat = (value, digits = 5) => formatNumber(value, digits);
 
-/** Adds a `+` if the value is positive. */
 export const signed =
   (format: NumberFormat): NumberFormat =>
   (value, digits) =>
@@ -84,7 +81,6 @@ export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }
 
-/** A whole number, with thousands separated. */
 export function formatCount(value: number): string {
   return `${value < 0 ? '−' : ''}${groupDigits(String(Math.abs(Math.round(value))))}`;
 }

@@ -1,7 +1,6 @@
 /** Texts for files that other programs interpret line by line: scripts, Modelfiles, instructions. */
 import { UserError } from '../base/errors.js';
 
-/** Control characters, and characters that some readers treat as line breaks. */
 const breaking = /[\p{Cc}\u2028\u2029]/u;
 
 /**
@@ -24,4 +23,9 @@ export function requireOneLine<T>(data: T, field = ''): T {
   for (const [key, item] of Object.entries(data))
     requireOneLine(item, field === '' ? key : `${field}.${key}`);
   return data;
+}
+
+/** Quotes a text as a single word for the shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,7 @@
 /** Fits the line of a progress bar to the width of the terminal. */
+import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
-import { displayWidth, shortened } from './width.js';
+import { shortened } from './width.js';
 
 /** A text next to a bar. One with a short form stays on narrow terminals, in that form. */
 export type Figure = string | { readonly text: string; readonly short?: string };
@@ -8,13 +9,11 @@ export type Figure = string | { readonly text: string; readonly short?: string }
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
 
 interface ProgressLine {
-  /** In [0, 1]. */
   readonly share: number;
   readonly label: string;
   /** Example: `12/200`. */
   readonly count: string;
   readonly figures: readonly Figure[];
-  /** In milliseconds. */
   readonly elapsed?: number;
   /** Example: `3 min left`; undefined if unknown. */
   readonly left?: string | undefined;
@@ -55,5 +54,33 @@ export function fittedLine(
     line(named, least),
     line(count, least),
   ];
-  return candidates.find((text) => displayWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
+  return candidates.find((text) => stringWidth(text) <= width) ?? shortened(candidates.at(-1)!, width);
+}
+
+const recentUpdates = 40;
+
+/** Estimates the remaining time from the pace of recent updates. */
+export class TimeLeft {
+  #recent: readonly { readonly at: number; readonly value: number }[];
+
+  constructor(at: number, value: number) {
+    this.#recent = [{ at, value }];
+  }
+
+  take(at: number, value: number): void {
+    this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
+  }
+
+  /** Example: `3 min 20 s left`; undefined before anything is done, in the last second, and when everything is done. */
+  text(now: number, total: number): string | undefined {
+    const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
+    const done = last.value - first.value;
+    if (done <= 0) return undefined;
+    const usual = (last.at - first.at) / (this.#recent.length - 1);
+    // An overdue update shows that the pace has slowed.
+    const overdue = Math.max(0, now - last.at - usual);
+    const left = ((last.at - first.at + overdue) / done) * (total - last.value);
+    const seconds = Math.round(left / 1000);
+    return seconds > 0 ? `${formatDuration(1000 * seconds)} left` : undefined;
+  }
 }

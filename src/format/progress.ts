@@ -5,8 +5,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CommandContext } from '../base/context.js';
 import { forStream, harmlessLines } from '../base/terminal-text.js';
 import { formatCount } from './numbers.js';
-import { type Figure, fittedLine, textOf } from './progress-line.js';
-import { TimeLeft } from './time-left.js';
+import { type Figure, fittedLine, TimeLeft, textOf } from './progress-line.js';
 import { wrapped } from './width.js';
 
 export interface ProgressMode {
@@ -16,7 +15,6 @@ export interface ProgressMode {
   readonly quiet?: boolean | undefined;
 }
 
-/** Work whose total is known. */
 interface Work {
   /** What is counted, such as `iteration`. */
   readonly label: string;
@@ -77,7 +75,6 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
-/** Longest silence without an explanation. */
 const pauseMs = 10_000;
 
 class ProgressLines implements Progress {
@@ -136,7 +133,6 @@ class ProgressLines implements Progress {
   }
 }
 
-/** Milliseconds between redraws. */
 const drawingInterval = 100;
 
 class ProgressBar implements Progress {

@@ -12,7 +12,7 @@ export interface Column<Row> {
   /** Header in CSV, where an estimate adds `_low` and `_high`; a column without one doesn't appear in CSV. */
   readonly name?: string;
   /** Numbers, and texts in number columns such as `3 of 20`, are right-aligned. An estimate has an interval. */
-  readonly kind?: 'text' | 'number' | 'estimate';
+  readonly kind?: 'text' | 'number' | 'estimate' | 'bar';
   /** Number format for people, with enough digits to tell different numbers apart; CSV has all digits. */
   readonly format?: NumberFormat;
   /** Bold on pages: the main column of the table. */
@@ -24,22 +24,21 @@ export interface Column<Row> {
 
 export type Cell = string | number | null | undefined | Estimate | Marked;
 
-/** A number, with its 95% interval if there is one. */
 interface Estimate {
   readonly value: number;
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-/** A text with extras that only some formats show. */
+/** A text with extras that only some formats show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
 interface Marked {
   readonly text: string;
   /** Explains the text: in parentheses, or on a page below it. */
   readonly detail?: string | undefined;
-  /** Link and class, on pages. */
   readonly href?: string;
   readonly mark?: string;
   /** Program text, formatted as code in Markdown and on pages. */
   readonly code?: boolean;
+  readonly share?: number;
 }
 
 type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
@@ -66,13 +65,19 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
   kind: 'estimate',
 });
 
+/** A column of bars, with the cell's text for screen readers. */
+export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
+  ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) })),
+  kind: 'bar',
+});
+
 /** A column that appears only in CSV. */
 export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> => ({ name, cell });
 
 type Columns<Row> = readonly Column<Row>[];
 
 /**
- * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
+ * Pads columns to their widest cell. Baseline characters, which could control the terminal, become spaces.
  * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for no limit
  */
 export function terminalTable<Row>(
@@ -118,7 +123,8 @@ export function htmlTable<Row>(
   { tall = false }: { readonly tall?: boolean } = {},
 ): Html {
   const shown = shownColumns(columns, rows);
-  const number = ({ kind = 'text' }: Column<Row>) => kind !== 'text' && html` class="number"`;
+  const number = ({ kind = 'text' }: Column<Row>) =>
+    kind !== 'text' && html` class="${kind === 'bar' ? 'bar-cell' : 'number'}"`;
   const stacks = shown.length > mostOnPhone;
   return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
 <thead><tr>${shown.map((column) => html`<th scope="col"${number(column)}>${column.title}</th>`)}</tr></thead>
@@ -247,7 +253,9 @@ function htmlCell<Row>({ kind, format = formatNumber, strong, told }: Shown<Row>
     const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
     return html`${bold ? html`<b>${text}</b>` : text}${ends}`;
   }
-  const { text, detail, href, mark, code } = cell;
+  const { text, detail, href, mark, code, share } = cell;
+  if (kind === 'bar')
+    return html`<svg width="100%" height="12" role="img" aria-label="${text}"><rect class="room" width="100%" height="12" rx="2"/><rect class="bar" width="${Math.round(1e5 * Math.min(1, share ?? 0)) / 1000}%" height="12" rx="2"/></svg>`;
   const marked = mark === undefined ? text : html`<span class="${mark}">${text}</span>`;
   const worded = code === true ? html`<code>${marked}</code>` : marked;
   const strongly = strong ? html`<b>${worded}</b>` : worded;

@@ -1,12 +1,12 @@
 /** Fits a table of texts to the width of a terminal. */
 
 import { styleText } from 'node:util';
+import stringWidth from 'string-width';
 import { largest } from '../statistics/descriptive.js';
-import { displayWidth, padded, wrapped } from './width.js';
+import { padded, wrapped } from './width.js';
 
 export interface TextTable {
   readonly titles: readonly string[];
-  /** Right-aligned columns. */
   readonly right: readonly boolean[];
   /** Columns that stay next to the previous one, such as intervals. */
   readonly joined: readonly boolean[];
@@ -23,10 +23,10 @@ const narrowest = 14;
  * columns continue below, each block starting with the first column, which identifies the row.
  */
 export function fittedTable(table: TextTable, width: number): string {
-  const natural = table.titles.map((_, c) => columnWidth(table, c, displayWidth));
+  const natural = table.titles.map((_, c) => columnWidth(table, c, stringWidth));
   const least = table.titles.map((title, c) => {
     if (!table.right[c]) return Math.min(natural[c]!, Math.max(narrowest, longestWord(title)));
-    return largest([longestWord(title), ...table.lines.map((line) => displayWidth(line[c]!))]);
+    return largest([longestWord(title), ...table.lines.map((line) => stringWidth(line[c]!))]);
   });
   const blocks = [...blocksOf(table.joined, least, width)];
   return blocks
@@ -38,9 +38,8 @@ function columnWidth({ titles, lines }: TextTable, c: number, widthOf: (text: st
   return largest([widthOf(titles[c]!), ...lines.map((line) => widthOf(line[c]!))]);
 }
 
-const longestWord = (text: string) => largest(text.split(' ').map(displayWidth));
+const longestWord = (text: string) => largest(text.split(' ').map((word) => stringWidth(word)));
 
-/** Column indices of each block of the table. */
 function* blocksOf(
   joined: readonly boolean[],
   least: readonly number[],
@@ -61,7 +60,6 @@ function* blocksOf(
 const sum = (block: readonly number[], widths: readonly number[]) =>
   block.reduce((total, c) => total + widths[c]! + gap, -gap);
 
-/** Column widths of a block: starts with the natural ones and shrinks the widest until the block fits. */
 function shrunk(
   block: readonly number[],
   natural: readonly number[],

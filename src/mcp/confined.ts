@@ -1,11 +1,11 @@
 /**
- * What a client of the MCP server may name: it may be told what to say by a text that it read. Paths stay below the
- * working directory, and no argument names a program, a server or a secret; those are the business of config files.
+ * What a client of the MCP server may name. A text that the client read may have told it what to ask, so paths stay
+ * below the working directory, and no argument names a program, a server or a secret; config files do.
  */
 import { z } from 'zod';
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 
-/** What begins with a hyphen would be an option to a program that is given it. */
+/** A leading hyphen would make it an option of the program that receives it. */
 const isConfined = (path: string) =>
   !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
@@ -15,22 +15,21 @@ const path = z
   .max(500)
   .refine(isConfined, 'has to lie below the working directory, without .., and may not begin with a hyphen');
 
-/** By name, or by a path below the working directory. */
 export const confinedRun = path;
 
-/** A file, or the name of a ready config. */
+/** A file, or the name of a bundled config. */
 export const confinedConfig = path.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
   'is an override, no config',
 );
 
-/** Names a built-in environment or a synthetic task: no other program is started, and no module imported. */
+/** A built-in environment or a synthetic task; starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
   .regex(/^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/, 'has to be built in');
 
-/** Sections that say how much and how is searched, and single keys. */
+/** Sections, and single keys, that set budgets and searches. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
@@ -43,7 +42,7 @@ const keys = new Set(
 function isPlain(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
-  if (key === 'model.provider') return isControl(value);
+  if (key === 'model.provider') return isBaseline(value);
   return keys.has(key) || sections.test(key);
 }
 

@@ -1,4 +1,4 @@
-/** Experiments that a client of the MCP server begins: each in a process of its own, which outlives the server. */
+/** Starts experiments for a client of the MCP server, each in its own process, which outlives the server. */
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -15,12 +15,11 @@ import { basename, extname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { findRun } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { findRun } from '../runs/listing/names.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
-/** What a client is told of it. */
 export const launched = z.strictObject({
   run: z.string().describe('By which the other tools know it'),
   pid: z.int().describe('Process that plays it'),
@@ -31,7 +30,7 @@ export type Launched = z.output<typeof launched>;
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'now'>;
 
-/** Begins an experiment below the runs directory. */
+/** Starts an experiment in the runs directory. */
 export async function launchRun(
   { config, overrides }: { readonly config: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -48,7 +47,7 @@ export async function launchRun(
   }
 }
 
-/** Goes on with one. A paused one goes on in the process that it is paused in. */
+/** Resumes a run; a paused run resumes in its own process. */
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -60,10 +59,10 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Milliseconds: a model may have to be loaded before a run begins. */
+/** Milliseconds; loading a model may take long. */
 const longestStart = 60_000;
 
-/** @throws UserError with what the process said where it ends without a run */
+/** @throws UserError with the output of a process that fails before the run starts */
 async function launch(
   words: readonly string[],
   path: string,
@@ -76,7 +75,7 @@ async function launch(
   // Pipes to this server would end the run with it.
   const child = spawn(
     process.execPath,
-    // What a client gave is no option: `confined.ts` lets nothing begin with a hyphen.
+    // No argument is an option: `confined.ts` refuses leading hyphens.
     [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
     {
       ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },

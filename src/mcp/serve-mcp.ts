@@ -1,18 +1,18 @@
-/** `policyloop mcp`: commands as tools of the Model Context Protocol, over the standard input and output. */
+/** `policyloop mcp`: commands as tools of the Model Context Protocol, over standard input and output. */
 import { readFileSync } from 'node:fs';
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { RunPlaces } from '../archive/listing.js';
-import { requireWithin } from '../archive/names.js';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { outputSchemaFile } from '../base/output-schema.js';
 import { version } from '../base/package.js';
+import type { RunPlaces } from '../runs/listing/listing.js';
+import { requireWithin } from '../runs/listing/names.js';
 import { type Launched, launched, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
-/** A command, and what its arguments are where nobody gives them. */
+/** A command with the defaults of its arguments. */
 export interface Loaded {
   readonly command: Command<unknown>;
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -25,12 +25,12 @@ export interface McpRequest {
   readonly allowRuns: boolean;
 }
 
-/** Bytes of an answer, of which a client's model reads every one. */
+/** In bytes; the client's model reads all of it. */
 const longestAnswer = 4 * 2 ** 20;
 
 /**
  * Serves until the client closes the input, or the first signal.
- * @throws UserError without the library of the protocol
+ * @throws UserError without the protocol's library
  */
 export async function serveMcp(
   request: McpRequest,
@@ -98,7 +98,7 @@ interface Answer extends Record<string, unknown> {
   readonly notes?: readonly string[];
 }
 
-/** What the command prints, and what it says beside. The protocol wants an object. */
+/** The command's output, and its notes. The protocol requires an object. */
 function answerSchema(command: string): Record<string, unknown> {
   const { $schema, definitions, ...result } = JSON.parse(
     readFileSync(outputSchemaFile(command), 'utf8'),
@@ -110,7 +110,7 @@ function answerSchema(command: string): Record<string, unknown> {
   };
 }
 
-/** Never throws: what goes wrong is an answer, too. */
+/** Never throws: failures are answers. */
 export async function answered(
   tool: Tool,
   given: Record<string, unknown>,
@@ -135,7 +135,7 @@ export async function answered(
   }
 }
 
-/** @throws UserError for a name that is a link out of the directories of the server */
+/** @throws UserError for a link that leaves the server's directories */
 function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
@@ -154,7 +154,7 @@ async function launch(
   return { result };
 }
 
-/** The command, as its own line would call it; of what it prints, the last line is the result. */
+/** Runs the command as from the command line; the last line of its output is the result. */
 async function execute(
   tool: Tool,
   given: Record<string, unknown>,
@@ -171,7 +171,6 @@ async function execute(
     note: (text) => notes.push(text),
   };
   const { overrides = [], ...own } = given;
-  // A list of configs takes overrides, too.
   const configs =
     'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
   await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);

@@ -1,18 +1,17 @@
-/** The tools of the MCP server: each is a command with `--json`, with the arguments that a client may give. */
+/** The tools of the MCP server: each runs a command with `--json`, with the arguments that a client may give. */
 import { z } from 'zod';
 import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
 
 export interface Tool {
   readonly name: string;
-  /** The words behind the program's name. */
   readonly command: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  /** What the client has no say in, by the names of the command's arguments. */
+  /** Arguments that the client can't set. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** Whether it only reads. Others are offered with `--allow-runs` alone. */
+  /** Tools that don't only read need `--allow-runs`. */
   readonly reads: boolean;
-  /** It outlives the call, in a process of its own. */
+  /** It runs in its own process, which outlives the call. */
   readonly launches?: true;
 }
 
@@ -27,7 +26,7 @@ const overrides = z
     'key=value of budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a control)',
   );
 
-/** In the order in which a client reads them. */
+/** In the order in which clients show them. */
 export const tools: readonly Tool[] = [
   {
     ...{ name: 'list_runs', command: 'list', reads: true },

@@ -1,17 +1,17 @@
 /** Composition root of a play: config → environments, agent, model, and the initial content of its run directory. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
-import { type Arena, localArena, remoteArena } from '../agents/arena.js';
+import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
 import { UserError } from '../base/errors.js';
 import { commit, version } from '../base/package.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
-import { countedBy } from '../experiment/budget/counted.js';
 import { Ledger } from '../experiment/budget/ledger.js';
-import { callsIn } from '../experiment/proposer/cassette.js';
-import { createModel } from '../experiment/proposer/create-model.js';
+import { countedBy } from '../experiment/budget/usage.js';
+import { callsIn } from '../experiment/open-models.js';
+import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';

@@ -1,17 +1,17 @@
 /** Plays a config of games in a run directory, and resumes plays. */
 import { basename, join, resolve } from 'node:path';
-import { findRun } from '../archive/names.js';
-import { goOn, refuseChanges } from '../archive/steer-runs.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
 import { fitted } from '../format/width.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeReason } from '../runs/facts.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
+import { findRun } from '../runs/listing/names.js';
+import { goOn, refuseChanges } from '../runs/listing/steer.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';

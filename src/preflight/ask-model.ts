@@ -1,27 +1,30 @@
-/** What the model itself says before a run. */
-
 import { append } from '../base/append.js';
 import type { CommandContext } from '../base/context.js';
 import { languageModelOf, type ModelConfig, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
+import { randomPolicies } from '../experiment/evaluate.js';
 import { contextOf } from '../experiment/open-models.js';
-import { createModel } from '../experiment/proposer/create-model.js';
-import { languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer/proposer.js';
+import { ledgerOf } from '../experiment/parts.js';
+import { Prompter } from '../experiment/prompter.js';
+import { branches, noveltyOf, propose } from '../experiment/propose.js';
+import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
-import { type Completion, ModelError } from '../models/language-model.js';
-import { answerGrammar } from '../prompting/notation/grammar.js';
+import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
+import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
+import { tellingOf } from '../prompting/notation/telling.js';
+import { createGenerator } from '../random/generator.js';
+import { callSeed } from '../random/seeds.js';
 import { emptyPicture } from '../render/png.js';
+import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
+import { nothingRecorded } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
-import { firstProposal } from './first-proposal.js';
+import { madeUpRun } from './made-up-run.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
-/**
- * What the models of an experiment take.
- * @param ask whether a server may be asked
- */
+/** The context lengths of an experiment's models. @param ask whether to ask servers */
 export async function contextsOf(
   { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
   ask: boolean,
@@ -38,7 +41,7 @@ export async function contextsOf(
   };
 }
 
-/** Tells a server how long the prompts of a run may become, so that it loads the model once, and asks what that takes. */
+/** Tells servers the length of the longest prompt, so that they load each model once, and asks for its context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -47,13 +50,12 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
   for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
   if (model?.expect === undefined) return;
-  // What no other model is asked, it is asked itself.
+  // The run's own model also gets the prompts of a critic or of feedback without a model.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
   await contextOf(assembly.config.model, model, true, signal);
 }
 
-/** A call that only shows whether there is an answer. */
 const probe = {
   messages: [
     { role: 'user', content: 'This is a test of the connection. Answer with this line alone:\nparams[0]: 1' },
@@ -65,8 +67,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the model of an experiment for a first proposal, and the others for one short answer; a control or a module without
- * `generate` is not asked.
+ * Asks the model of an experiment for a first proposal, and the others for a short answer. Baselines and modules
+ * without `generate` are skipped.
  */
 export async function askModel(
   assembly: Assembly,
@@ -101,16 +103,16 @@ export async function askModel(
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
   largest(bounds.map((bound) => bound ?? 0));
 
-/** A model that is to be asked, and the section of the config that names it. */
+/** A model to ask, and its section of the config. */
 interface Probed {
   readonly config: ReturnType<typeof languageModelOf>;
   readonly model: SingleProposer | undefined;
   readonly field: string;
-  /** Of the tokens of its longest prompt. */
+  /** Upper bound on the tokens of its longest prompt. */
   readonly bound: number;
-  /** Whether it is asked about a picture: a server refuses that where its model sees none. */
+  /** Whether to ask about a picture, which a model without vision refuses. */
   readonly isShown?: boolean;
-  /** Whose first proposal it is asked for. */
+  /** The experiment whose first proposal to ask for. */
   readonly proposesFor?: Assembly;
 }
 
@@ -122,7 +124,7 @@ async function askOne(
   if (config === undefined || model?.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
-    // The server loads the model as the run will have it.
+    // Loads the model as the run will.
     asked.expect?.(bound);
     const name = (await asked.open?.()) ?? asked.id;
     if (proposesFor !== undefined) {
@@ -154,7 +156,7 @@ const noAnswer = (field: string, message: string): Finding => ({
   message: `gave no answer: ${message}`,
 });
 
-/** What a run would have made of a reply. */
+/** How a run would have judged a reply. */
 function proposalFindings(
   call: CallRecord,
   {
@@ -195,12 +197,65 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
 
 const longerAnswer = 'raise model.maxTokens: a reasoning model may spend all of it before it answers';
 
-/** An empty reply has a finding of its own. */
+/** An empty reply has its own finding. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
   text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
-/** A check tells at once what a run would wait for. */
+/** A check reports at once what a run would retry. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
+}
+
+/**
+ * Asks a model for the first proposal of a run, as the run does, but once and without corrections.
+ * @returns its call, judged as in a run; undefined if a limit leaves no room for it
+ * @throws ModelError if asking again is pointless, or when aborted
+ */
+
+export async function firstProposal(
+  assembly: Assembly,
+  model: LanguageModel,
+  signal: AbortSignal,
+): Promise<CallRecord | undefined> {
+  const { config, family } = assembly;
+  const entries = madeUpWarmUp(assembly);
+  const { episode } = madeUpRun(assembly, 'narrow');
+  const episodes = entries.map(({ candidate }) => ({ ...episode, candidate }));
+  const buffer = createReplayBuffer(entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded: { ...nothingRecorded, episodes } });
+  const branch = branches({ config, prompter }, 1);
+  let asked: CallRecord | undefined;
+  await propose({
+    ...prompter.prompt(1),
+    ...(branch && { branch }),
+    ...noveltyOf({ buffer, config, setting: { family } }, 1),
+    ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
+    by: () => ({ model }),
+    parameters: family.parameters,
+    form: answerFormOf(languageModelOf(config.model), config.prompts),
+    telling: tellingOf(family.parameters, config.prompts.set),
+    seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
+    recorded: () => undefined,
+    ledger: ledgerOf(assembly),
+    signal,
+    now: () => new Date(0),
+    onCall: (call) => {
+      asked = call;
+    },
+  });
+  return asked;
+}
+
+/** The policies of the warm-up with made-up scores; nothing is played. */
+function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
+  const { seed } = config;
+  const random = createGenerator(seed);
+  return [...imported, ...randomPolicies({ config, imported, seed, setting: { family } })].map(
+    (parameters, candidate) => {
+      const score = Number(random.uniform(0, 100).toFixed(2));
+      const place = { iteration: 0, group: 0, candidate, source: 'warm-up' } as const;
+      return { ...place, parameters, returns: [score], lengths: [1], score };
+    },
+  );
 }

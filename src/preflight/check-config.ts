@@ -1,18 +1,26 @@
+import { existsSync } from 'node:fs';
 import type { CommandContext } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { formatProblem, UserError } from '../base/errors.js';
 import { type LoadedConfig, loadConfig } from '../config/load.js';
+import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { Prompter } from '../experiment/prompter.js';
+import { languageModelIn } from '../experiment/proposer.js';
+import { defaultSampling } from '../models/local/default-sampling.js';
+import { findDevices } from '../models/local/engine/find-devices.js';
+import { samplingText } from '../models/local/weights/generation-config.js';
+import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { nothingRecorded } from '../runs/reader.js';
 import { askModel, contextsOf } from './ask-model.js';
-import { errorsIn, type Finding, found } from './findings.js';
+import { errorsIn, type Finding, found, warningsIn } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
-import { deviceFindings, samplingFindings } from './local-findings.js';
 import { preflight } from './preflight.js';
+import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * All that can be known of a config before it is run; what is wrong with it is an error among the findings.
- * @param offline asks no server, starts no program and imports no module
+ * Everything known about a config before it runs; problems are errors among the findings.
+ * @param offline contacts no server, starts no program and imports no module
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -36,7 +44,7 @@ export async function checkConfig(
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // A model that does not answer comes first: nothing else matters before that.
+      // A model that doesn't answer comes first.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
@@ -55,13 +63,76 @@ export async function checkConfig(
   }
 }
 
-/** What an import or an override did beyond what it says is in order, but has to be known. */
+/** Notes of imports and overrides. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** With their places in the file. */
+/** Adds places in the file. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
   );
+}
+
+export function samplingFindings(config: ModelConfig): readonly Finding[] {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  return [found('model.temperature', `samples with ${samplingText(defaultSampling(model))}`)];
+}
+
+/**
+ * The device that a local model will use, and why not the others. Loading the model reports a wanted device that is
+ * missing.
+ */
+export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
+  const model = languageModelOf(config);
+  if (model?.provider !== 'local') return [];
+  const { auto, usable, unusable } = await findDevices();
+  const device = model.device === 'auto' ? auto : model.device;
+  if (!usable.includes(device)) return [];
+  const others = [
+    ...usable.filter((other) => other !== device).map((other) => `${other} could be used`),
+    ...unusable.map(({ device: other, reason }) => `${other} can't be: ${reason}`),
+  ];
+  return [found('model.device', [device, ...others].join('; '))];
+}
+
+/**
+ * Builds the environment, the policy and the first prompt of an imported config before it is written. Its model is not
+ * needed; demonstrations may be added later.
+ * @returns notes on what was built, and warnings
+ * @throws UserError at the keys of the original config
+ */
+
+export async function buildImport(
+  loaded: LoadedConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> {
+  const { demonstrations, ...rest } = loaded.config;
+  const isThere = demonstrations === undefined || existsSync(demonstrations.from);
+  const config = isThere ? loaded.config : rest;
+  const { id } = config.environment;
+  if (!isBuiltInId(id)) return [`not built: another program plays ${id}; policyloop check builds it, too`];
+  try {
+    const made = await assemble({ ...config, model: { provider: 'random' } }, env);
+    const assembly = { ...made, config: { ...made.config, model: config.model } };
+    try {
+      new Prompter({ ...assembly, buffer: createReplayBuffer(), recorded: nothingRecorded }).messages(1);
+      const findings = preflight(assembly);
+      const errors = errorsIn(findings);
+      if (errors.length > 0) throw new UserError(errors);
+      const { evaluation } = config;
+      const steps = Math.min(made.environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
+      const { longest } = forecastPrompts(assembly);
+      return [
+        `built: ${made.environment.id}, ${made.family.parameters.count} parameters, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
+        ...(isThere ? [] : [`not built: the demonstrations, for there is no ${demonstrations.from} yet`]),
+        ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
+      ];
+    } finally {
+      await closeEnvironment(made);
+    }
+  } catch (error) {
+    throw error instanceof UserError ? loaded.locate(error) : error;
+  }
 }

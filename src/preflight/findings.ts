@@ -1,9 +1,9 @@
-/** What the check of a config found. */
+/** Results of checking a config. */
 
 import { formatProblem, type Problem } from '../base/errors.js';
 import { largest } from '../statistics/descriptive.js';
 
-/** With `ok` the message says what was found in order; otherwise what is wrong, as a problem does. */
+/** For `ok`, the message says what is in order. */
 export interface Finding extends Problem {
   readonly level: 'ok' | 'warning' | 'error';
 }
@@ -18,7 +18,7 @@ export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
 export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'warning');
 
-/** A line for each; value, alternatives and remedy of what is not in order are indented below it. */
+/** A line for each finding, with its value, alternatives and remedy indented below. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = largest([0, ...findings.map(({ field }) => (field ?? '').length)]);
   return findings

@@ -1,37 +1,33 @@
-/**
- * What a config names that is code or a program. A check without them starts and imports nothing, and says what it
- * could therefore not check.
- */
+/** Code and programs that a config names. An offline check runs none of them, and reports what it couldn't check. */
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import { openModel } from '../experiment/open-models.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
 import { openTask } from '../rollout/task.js';
 import { type Finding, warning } from './findings.js';
 
-/** A part that is not loaded. */
 export interface LeftOut {
   readonly field: string;
   readonly value: string;
-  /** What can't be known without it. */
+  /** What stays unchecked without it. */
   readonly unknown: string;
-  /** Whether nothing that follows, such as the prompts, can be made without it. */
+  /** Whether nothing else, such as the prompts, can be built without it. */
   readonly needed: boolean;
 }
 
-/** The environment, where a module or another program plays it. */
+/** The environment, if a module or another program plays it. */
 export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
   if (!isRemoteId(id) && !isModulePath(id)) return [];
   const unknown = 'the environment and its options, and the policy and the prompts, which depend on it';
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** Modules of all other parts. */
+/** All other modules. */
 export function modulesLeftOut({
   critic,
   feedback,
@@ -72,7 +68,7 @@ export function modulesLeftOut({
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }
 
-/** What stands for the parts that nothing else depends on. */
+/** Placeholders for parts that nothing else needs. */
 export function standIns({ critic, feedback, model }: Config): {
   readonly model?: LanguageModel;
   readonly critic?: LanguageModel;
@@ -105,8 +101,7 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
 }
 
 /**
- * Opens what a config names beside modules, to see whether it can be, and closes it.
- * @param withEnvironment whether the environment is opened, whatever plays it
+ * Opens and closes the parts that aren't modules.
  * @throws UserError with the problems of all parts
  */
 export async function openParts(

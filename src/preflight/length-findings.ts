@@ -1,25 +1,23 @@
-/** Whether answers fit into what each model may write, and prompts into what it takes. */
+/** Whether answers fit `maxTokens`, and prompts the context of each model. */
 import type { Config } from '../config/config.js';
 import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { criticModelOf } from '../experiment/critic/parts.js';
-import { historyWithin } from '../experiment/proposer/run-defaults.js';
+import { criticModelOf } from '../experiment/critic-parts.js';
+import { historyWithin } from '../experiment/proposer.js';
 import { type Finding, found } from './findings.js';
 import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 
-/** The longest prompt of a kind, and the language model that reads it. */
+/** The longest prompt of one kind, and the model that reads it. */
 interface Read {
   readonly model: SingleModelConfig;
-  /** The section of the config that names the model. */
   readonly section: 'model' | 'critic.model' | 'feedback.model';
   readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
-  /** Tokens that the model takes; undefined where that is not known. */
+  /** Context length in tokens; undefined if unknown. */
   readonly context: number | undefined;
-  /** How many parameters are answered; absent for a remark, which may be cut. */
+  /** Number of parameters in the answer; absent for a remark, which may be cut. */
   readonly parameters?: number;
   readonly what: string;
-  /** What to change where the prompt is too long. */
   readonly field: string;
   readonly remedy: string;
 }
@@ -89,7 +87,6 @@ function readsOf(
   return reads;
 }
 
-/** Whether the model of a section may write its answer to the end. */
 function answerFindings(reads: readonly Read[]): readonly Finding[] {
   const answering = reads.find(({ parameters }) => parameters !== undefined);
   if (answering === undefined) return [];
@@ -109,7 +106,6 @@ function answerFindings(reads: readonly Read[]): readonly Finding[] {
   ];
 }
 
-/** @param reads of one model */
 function promptFindings(config: Config, reads: readonly Read[]): readonly Finding[] {
   const [longest] = reads.toSorted((a, b) => wholeOf(b) - wholeOf(a));
   const { context, prompt, section, what } = longest!;
@@ -125,7 +121,7 @@ function promptFindings(config: Config, reads: readonly Read[]): readonly Findin
   return [found(field, `${what} and its answer take about ${wholeOf(longest!)} of ${context} tokens`)];
 }
 
-/** @returns undefined where the prompt, its answer and all corrections fit */
+/** @returns undefined if the prompt, its answer and all corrections fit */
 function tooLongFinding(
   { limits, target }: Pick<Config, 'limits' | 'target'>,
   read: Read,
@@ -136,7 +132,7 @@ function tooLongFinding(
   const corrected = wholeOf(read);
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
-  // A target or a limit may end the run before its prompts are that long.
+  // A target or a limit may end the run before its prompts become that long.
   const { rejections: _, ...caps } = limits;
   const mayEnd = target !== undefined || Object.keys(caps).length > 0;
   const never = fewest > context && !mayEnd;
@@ -151,10 +147,9 @@ function tooLongFinding(
   };
 }
 
-/** Tokens of a prompt with all its corrections and an answer. */
 const wholeOf = (read: Read) => read.prompt.corrected + replyOf(read).most;
 
-/** Tokens of an answer, which the model may cut. */
+/** Tokens of an answer, which `maxTokens` may cut. */
 function replyOf({ model, prompt: { answer } }: Read): Tokens {
   return { fewest: answer.fewest, most: Math.min(maxTokensOf(model) ?? answer.most, answer.most) };
 }

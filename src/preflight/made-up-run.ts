@@ -1,11 +1,11 @@
-/** Made-up runs, with the longest numbers and with the shortest, whose prompts tell how long those of a run may be. */
+/** Made-up runs with the longest and the shortest numbers, to measure how long prompts may become. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
+import { formatParameters, formatValue } from '../prompting/notation/grammar.js';
 import { tellingOf } from '../prompting/notation/telling.js';
-import { formatParameters, formatValue } from '../prompting/notation/written.js';
 import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
@@ -15,17 +15,15 @@ export type Parts = Pick<
   'config' | 'critic' | 'demonstrations' | 'environment' | 'family' | 'feedback' | 'prompts' | 'imported'
 >;
 
-/** Whether the numbers of a made-up run are as long or as short as they get. */
 export type Width = 'wide' | 'narrow';
 
-/** What evaluations score, and steps earn. */
+/** The scores of evaluations. */
 export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
-/** The reason that a reply gives. */
+/** Reason in a reply. */
 export const reason =
   'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
-/** What a made-up run is made of. */
 export interface MadeUpRun {
   readonly entry: (iteration: number) => BufferEntry;
   readonly episode: EpisodeRecord;
@@ -39,7 +37,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
   const isTold = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // A line of an evaluation that racing cut short tells how many episodes were played: all but one at most.
+  // Racing cuts an evaluation short after all but one episode at most, and its line shows that number.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const telling = tellingOf(spec, prompts.set);
@@ -83,7 +81,7 @@ function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Wid
   return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
 }
 
-/** A trajectory as long and as wide as there can be, within reason; or of one step. */
+/** A trajectory as long and wide as possible, up to 500 steps; or of one step. */
 export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
     config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });
@@ -114,7 +112,7 @@ function stateOf(space: Space, width: Width): Observation {
   }
 }
 
-/** An episode that goes to and fro, so that no figure of it is 0; or one of two steps in which nothing happens. */
+/** An oscillating episode, none of whose statistics is 0; or two steps in which nothing happens. */
 export function swingingEpisode({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length = width === 'narrow' ? 2 : Math.max(2, longestEpisode({ config, environment }));
   const toAndFro = (space: Space, count: number) =>
@@ -127,10 +125,9 @@ export function swingingEpisode({ config, environment }: Parts, width: Width): E
   };
 }
 
-/** Steps, within reason. */
 const longestEpisode = ({ config: { evaluation }, environment }: Pick<Parts, 'config' | 'environment'>) =>
   Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps, 500);
 
-/** The observation with its numbers below 0, every second time. */
+/** Every second observation, with its sign changed. */
 const opposite = (state: Observation, odd: number): Observation =>
   typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;

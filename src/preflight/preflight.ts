@@ -1,8 +1,8 @@
-/** What can be known of a run before it costs anything. What `assemble` refuses is not repeated here. */
+/** Findings about an assembled config before its run costs anything. `assemble` reports its own errors. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
-import { budgetOf } from '../config/budget.js';
 import type { Config } from '../config/config.js';
+import { budgetOf } from '../config/critic.js';
 import { languageMemberOf, languageModelOf, type SingleModelConfig } from '../config/model.js';
 import { placedIn } from '../config/model-checks.js';
 import { environmentName } from '../environments/catalogue/facts.js';
@@ -12,16 +12,12 @@ import type { Assembly } from '../experiment/assemble.js';
 import { embeddedModel } from '../models/local/settings.js';
 import type { PolicyDescription } from '../policies/policy.js';
 import { evaluatedEach } from '../search/settings.js';
-import { demonstrationFindings } from './demonstration-findings.js';
 import { type Finding, found, warning } from './findings.js';
 import { lengthFindings } from './length-findings.js';
-import { limitFindings } from './limit-findings.js';
-import { noveltyFindings } from './novelty-finding.js';
-import { policyFindings } from './policy-checks.js';
 import { type Contexts, forecastPrompts, type PromptForecast } from './prompt-forecast.js';
 import { estimateRun } from './run-estimate.js';
+import { demonstrationFindings, limitFindings, noveltyFindings, policyFindings } from './task-findings.js';
 
-/** Findings of an assembled config, those in order included. */
 export function preflight(assembly: Assembly, contexts: Contexts = {}): readonly Finding[] {
   const forecast = forecastPrompts(assembly, contexts);
   const reader = languageModelOf(assembly.config.model);
@@ -74,7 +70,7 @@ function specFindings({ config, environment, family, prompts }: Assembly): reado
   ];
 }
 
-/** The share by which a stated number may pass a bound: it was rounded. */
+/** Relative tolerance for stated numbers, which may be rounded. */
 const rounding = 0.01;
 
 function boundFindings({ config, environment: { id, maxSteps } }: Assembly): readonly Finding[] {
@@ -113,7 +109,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** How much racing saves depends on the policies, so only the most is known. */
+/** The savings depend on the policies, so only the maximum is known. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -170,7 +166,7 @@ function promptFindings(
   return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
 }
 
-/** The embedded model has learnt the numbers of one prompt set, and no words. */
+/** The embedded model only knows the numbers of one prompt set. */
 function notationFindings({ critic, model, prompts }: Config): readonly Finding[] {
   const reader = languageModelOf(model);
   const isEmbedded = (one: SingleModelConfig | undefined) =>
@@ -195,14 +191,13 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             value: critic.prompts,
             message,
             remedy:
-              'add critic.model, another language model or a control such as hill-climb; or name templates in that notation',
+              'add critic.model, another language model or a baseline such as hill-climb; or name templates in that notation',
           }),
         ]
       : []),
   ];
 }
 
-/** The token budget hides evaluations that the memory would show. */
 function memoryFindings(
   { config, imported }: Assembly,
   { entryTokens, room }: PromptForecast,
@@ -214,7 +209,7 @@ function memoryFindings(
   const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(last, wanted);
-  // That it holds less than two is told elsewhere.
+  // Less than two is reported elsewhere.
   if (room >= shown || room < 2) return [];
   const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
   const doubt = context === undefined ? ", where the model's context takes that" : '';
@@ -230,7 +225,7 @@ function memoryFindings(
   ];
 }
 
-/** The description of a built-in environment tells of that environment's rewards. */
+/** A built-in description explains the environment's own rewards. */
 function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
   const isTold = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
   return (
@@ -245,7 +240,7 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
   );
 }
 
-/** A description that bears the name of another environment. */
+/** A description that is named after another environment. */
 function descriptionProblem(file: string | undefined, id: string): Problem | undefined {
   if (file === undefined) return undefined;
   const named = environmentName(basename(file, extname(file)));
@@ -259,13 +254,12 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
   };
 }
 
-/** What servers said of their models. */
 const contextFindings = ({ critic, feedback, model }: Contexts): readonly Finding[] =>
   [...new Set([model, critic, feedback].map((one) => one?.warning))]
     .filter((message) => message !== undefined)
     .map((message) => warning({ field: 'model.name', message }));
 
-/** Ollama asks a model that thinks twice where it enforces the form of the answer. */
+/** To enforce a format, Ollama asks a thinking model twice. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
   if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
   return [

@@ -1,7 +1,7 @@
-/** How long the prompts of a run will be, by prompts of two made-up runs. */
+/** Forecasts the length of a run's prompts from two made-up runs. */
 
 import { framesOf } from '../config/feedback.js';
-import { criticPrompter } from '../experiment/critic/parts.js';
+import { criticPrompter } from '../experiment/critic-parts.js';
 import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';
@@ -26,47 +26,44 @@ import {
 
 export interface PromptForecast {
   readonly first: readonly ChatMessage[];
-  /** The longest first ask. */
+  /** The longest prompt, without corrections. */
   readonly longest: {
     readonly messages: readonly ChatMessage[];
     readonly tokens: Tokens;
-    /** Estimated tokens after all the corrections there may be. */
+    /** Estimated tokens after all possible corrections. */
     readonly corrected: number;
-    /** A bound of the tokens that any tokenizer makes of them then. */
+    /** Upper bound on these tokens for any tokenizer. */
     readonly bound: number;
   };
-  /** Estimated tokens of the first asks of all iterations together, each counted once. */
+  /** Estimated tokens of the prompts of all iterations, without corrections. */
   readonly total: number;
-  /** Tokens of an answer: `most` with a short reason, `fewest` of the parameters alone. */
+  /** Tokens of an answer: `most` with a short reason, `fewest` with parameters alone. */
   readonly answer: Tokens;
-  /** How many evaluations fit into the memory's budget, at least. */
+  /** Minimum number of evaluations that fit the memory's budget. */
   readonly room: number;
-  /** Estimated tokens of an evaluation in the history, at most. */
+  /** Maximum estimated tokens per evaluation in the history. */
   readonly entryTokens: number;
-  /** The longest prompt of the critic; absent without one. */
   readonly critic?: LongestPrompt;
-  /** The longest prompt of a vision model that gives feedback, its pictures included; absent without one. */
   readonly feedback?: LongestPrompt;
 }
 
 export interface LongestPrompt {
   readonly tokens: Tokens;
-  /** See PromptForecast. */
   readonly corrected: number;
   readonly bound: number;
   readonly answer: Tokens;
 }
 
 /**
- * `most`: for the longest numbers, estimated on the high side where the model doesn't count. `fewest`: for the shortest
- * numbers, by the tokenizer that makes the fewest tokens of them.
+ * `most`: for the longest numbers, a high estimate unless the model counts. `fewest`: for the shortest numbers, with
+ * the tokenizer that needs the fewest tokens.
  */
 export interface Tokens {
   readonly most: number;
   readonly fewest: number;
 }
 
-/** What the models of a run take, each where that is known; a critic or feedback without a model of its own has that of the run. */
+/** Contexts of a run's models, if known. A critic or feedback without its own model uses that of the run. */
 export interface Contexts {
   readonly model?: ModelContext | undefined;
   readonly critic?: ModelContext | undefined;
@@ -74,13 +71,12 @@ export interface Contexts {
 }
 
 type Count = ModelContext['count'];
-/** With the longest numbers, and with the shortest. */
 type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 
-/** Prompts that are measured along a run. */
+/** Number of prompts measured along a run. */
 const samples = 6;
 
-/** @param contexts whose counts of a prompt's tokens are taken, where there are any */
+/** @param contexts whose token counts are used if available */
 export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptForecast {
   const count = contexts.model?.count;
   const { corrections: maximumCorrections, iterations } = parts.config;
@@ -120,14 +116,13 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
 }
 
 function answerOf({ family }: Parts, [wide, narrow]: Runs, count: Count): Tokens {
-  // Small models of our own have a token for each number.
+  // Our small models have one token per number.
   const fewest = count === undefined ? fewestOf(narrow.answer) : family.parameters.count;
   return { most: estimateTokens(wide.reply), fewest };
 }
 
 const fewestOf = (content: string) => fewestTokens([{ role: 'assistant', content }]);
 
-/** The longest prompts of a critic. */
 function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
   const { config, critic } = parts;
   if (critic === undefined || config.critic === undefined) return undefined;
@@ -149,7 +144,6 @@ function criticForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Longe
   return { ...longestOf(messages, corrected, promptOf(narrow, 'narrow').messages, count), answer };
 }
 
-/** The longest prompts of a vision model. */
 function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): LongestPrompt | undefined {
   const { config, feedback } = parts;
   if (feedback?.prompts === undefined || config.feedback === undefined) return undefined;
@@ -168,7 +162,6 @@ function feedbackForecast(parts: Parts, [wide, narrow]: Runs, count: Count): Lon
   return { ...longest, answer };
 }
 
-/** @param added tokens of pictures */
 function longestOf(
   wide: readonly ChatMessage[],
   corrections: readonly ChatMessage[],
@@ -185,20 +178,20 @@ function longestOf(
   };
 }
 
-/** Iterations of a conversation; 1 where each begins anew. */
+/** Iterations of a conversation. */
 function turnsOf({ config }: Parts): number {
   const { conversation } = config.prompts;
   return conversation === 'fresh' ? 1 : conversation.turns;
 }
 
-/** The prompts of a conversation that begins at an iteration, or of that iteration alone. */
+/** The prompts of a conversation that starts at an iteration, or of that iteration alone. */
 function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
   const { config, imported } = parts;
   const turns = turnsOf(parts);
   const perIteration = config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
   const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
   const held = Math.min(before, Math.max(1, room));
-  // Numbered so that each counts as the best of an iteration of its own.
+  // Each counts as the best of its own iteration.
   const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
   const buffer = createReplayBuffer(entries);
   const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));
@@ -228,7 +221,7 @@ function corrections(reply: string, correction: string, count: number): readonly
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean of a curve through points with straight lines between them. */
+/** Mean of a piecewise linear curve. */
 function between(points: readonly number[], values: readonly number[]): number {
   if (points.length === 1) return values[0]!;
   const area = points

@@ -1,30 +1,30 @@
-/** How many calls and tokens a run will ask of its model, and what they cost. */
-import { budgetOf, evaluationsOf } from '../config/budget.js';
+/** Estimates the calls, tokens and cost of a run. */
+
 import type { Config } from '../config/config.js';
-import { revisionsOf } from '../config/critic.js';
+import { budgetOf, evaluationsOf, revisionsOf } from '../config/critic.js';
 import { questionsOf, visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { criticModelOf } from '../experiment/critic/parts.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { criticModelOf } from '../experiment/critic-parts.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { formatCompact } from '../format/numbers.js';
 import type { PriceConfig } from '../models/settings.js';
 import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
 import type { LongestPrompt, PromptForecast } from './prompt-forecast.js';
 
-/** `expected`: without corrections; `most`: where every correction is needed. */
+/** `expected`: without corrections; `most`: with every correction. */
 interface Amount {
   readonly expected: number;
   readonly most: number;
 }
 
-/** What all repeats take together. */
+/** Totals of all repeats. */
 export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
   readonly completionTokens: Amount;
-  /** In the currency of `model.price`; absent without one. No prompt cache is counted on. */
+  /** In the currency of `model.price`; absent without one. Assumes no prompt cache. */
   readonly cost?: Amount;
 }
 
@@ -38,7 +38,7 @@ function runEstimate(
   return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
 }
 
-/** The share of the iterations that a limit of evaluations leaves, where all proposals are evaluated. */
+/** The share of the iterations that a limit on evaluations allows, if every proposal is evaluated. */
 function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>): number {
   const first = config.warmup.policies + imported.length;
   return (budgetOf(config, first) - first) / evaluationsOf(config);
@@ -55,21 +55,20 @@ function sharesOf(estimate: RunEstimate, share: number): RunEstimate {
   };
 }
 
-/** A revision an iteration, or every few of them. */
 function revisionEstimate(config: Config, { critic: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = config.critic && criticModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
-/** The calls of a vision model; what a person is asked costs nothing. */
+/** The calls of a vision model; a person costs nothing. */
 function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
   return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
-/** What is asked beside proposals, each question with all its corrections at most. */
+/** Calls other than proposals, with all their corrections at most. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
@@ -78,7 +77,7 @@ function estimateBeside(
     reader,
   }: {
     readonly forecast: LongestPrompt;
-    /** In one run. */
+    /** Per run. */
     readonly questions: number;
     readonly reader: SingleModelConfig;
   },
@@ -111,7 +110,7 @@ function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
   };
 }
 
-/** With what it costs, where that is known. */
+/** Adds the cost, if the model has a price. */
 function priced(reader: object, estimate: RunEstimate): RunEstimate {
   const { completionTokens, promptTokens } = estimate;
   const price = 'price' in reader ? (reader.price as PriceConfig | undefined) : undefined;
@@ -131,7 +130,7 @@ function proposalEstimate(
   const share = shareOf(config.model);
   const mostCalls = iterations * candidates * repeats;
   const calls = Math.round(mostCalls * share);
-  // Where all candidates are asked for at once, their prompt is read once.
+  // A prompt for several candidates is read once.
   const prompts = share * total * repeats * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
   const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
   const longestAnswer = Math.max(answer, maxTokens ?? answer);
@@ -144,7 +143,7 @@ function proposalEstimate(
   return priced(reader, { calls: asked, promptTokens, completionTokens });
 }
 
-/** The share of the candidates that the language model is expected to be asked for: where results decide, an equal one. */
+/** The expected share of candidates that the language model proposes; equal shares if results decide. */
 function shareOf(model: ModelConfig): number {
   const members = membersOf(model);
   const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
@@ -153,7 +152,7 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** The same as a finding; a control costs none of it. */
+/** As a finding; baselines cost nothing. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,

@@ -9,9 +9,8 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
 }
 
 /**
- * Estimates the number of tokens without a tokenizer, erring on the high side: one per digit, punctuation
- * mark and line; one per four letters or part thereof; one per other non-ASCII character; and one for a space
- * before a digit (many vocabularies have no token for a number with its space). Runs in linear time.
+ * A high estimate of the tokens of a text: one per digit, mark, line and non-ASCII character, one per four letters, and
+ * one for a space before a digit. Linear time.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

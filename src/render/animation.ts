@@ -1,16 +1,12 @@
-/** An episode as a sequence of pictures, independent of any file format. */
 import type { Frame, Point } from '../environments/frame.js';
 
-/** Available file formats. */
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
 /** A state of the episode. */
 export interface Moment {
   readonly frame: Frame;
-  /** Number of steps taken. */
   readonly step: number;
-  /** Sum of the rewards so far. */
   readonly return: number;
 }
 
@@ -23,9 +19,7 @@ export interface Animation {
 }
 
 export interface Pace {
-  /** Number of steps between moments. */
   readonly stride: number;
-  /** Display time of a moment. */
   readonly seconds: number;
   /** Playback speed as a multiple of the task's own; absent without one or if equal to it. */
   readonly speed?: number;
@@ -85,7 +79,6 @@ export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Ca
   }));
 }
 
-/** Duration of one loop in seconds. */
 export function durationOf({ moments, pace }: Pick<Animation, 'moments' | 'pace'>): number {
   return (moments.length - 1) * pace.seconds + Math.max(pace.seconds, holdSeconds);
 }
@@ -111,7 +104,6 @@ export interface Layout {
   readonly scale: number;
   readonly caption: {
     readonly margin: number;
-    /** Baselines and sizes of the two lines. */
     readonly title: { readonly baseline: number; readonly size: number };
     readonly figures: { readonly baseline: number; readonly size: number };
     /** x positions of the columns: name and value of the return, then of the step. */

@@ -12,8 +12,7 @@ import {
   placeIn,
   speedText,
 } from './animation.js';
-import { colours, createBlends, type Paint, paintOf, type Rgb, rgbOf } from './colours.js';
-import { Raster } from './raster.js';
+import { colours, createBlends, type Paint, paintOf, Raster, type Rgb, rgbOf } from './raster.js';
 import { baselineBelowMiddle, strokesOf, strokeWidth } from './stroke-font.js';
 
 interface Encoder {
@@ -43,7 +42,6 @@ const { GIFEncoder } = createRequire(import.meta.url)('gifenc') as { GIFEncoder:
 const unchanged = 255;
 const shortestDelayMs = 20; // browsers slow down anything faster
 
-/** An animated picture file. */
 export interface Gif {
   readonly bytes: Uint8Array;
   readonly width: number;
@@ -90,7 +88,6 @@ export function gifAnimation(
   return { bytes: encoder.bytes(), width, height };
 }
 
-/** Draws the pictures of one animation. */
 export class Painter {
   /** Palette indices, row by row; the same array every time. */
   readonly pixels: Uint8Array;
@@ -114,7 +111,6 @@ export class Painter {
     this.palette = blends.palette;
   }
 
-  /** Draws a whole picture. */
   paint({ view, shapes }: Frame, caption: Caption): void {
     const { width, height, scene } = this.#layout;
     this.#raster.clip(0, 0, width, height);

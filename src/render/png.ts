@@ -1,10 +1,7 @@
-/** Still pictures as PNG files with a palette. */
 import { crc32, deflateSync } from 'node:zlib';
 import { type Animation, captionsOf, layoutOf } from './animation.js';
-import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
 
-/** Maximum palette size at one byte per pixel. */
 const mostColours = 256;
 
 /**
@@ -31,24 +28,29 @@ export const emptyPicture = (): Uint8Array =>
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** @param pixels palette indices, row by row */
-function png(
+/**
+ * Encodes a PNG with up to 256 colours (PNG specification 3rd ed., colour type 3).
+ * @param pixels palette indices, row by row
+ * @param palette red, green, blue and, optionally, opacity, each 0 … 255
+ */
+export function png(
   pixels: Uint8Array,
-  palette: readonly Rgb[],
+  palette: readonly (readonly number[])[],
   { height, width }: { readonly width: number; readonly height: number },
 ): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // Eight bits per pixel, colour type palette.
   header.set([8, 3, 0, 0, 0], 8);
-  // Each row starts with its filter type: none.
+  // Each row starts with its filter type, 0 = none: filters don't help with indexed colours.
   const rows = Buffer.alloc(height * (width + 1));
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
+  const opacities = palette.flatMap(([, , , opacity]) => opacity ?? []);
   return Buffer.concat([
     signature,
     chunk('IHDR', header),
-    chunk('PLTE', Buffer.from(palette.flat())),
+    chunk('PLTE', Buffer.from(palette.flatMap((colour) => colour.slice(0, 3)))),
+    ...(opacities.length > 0 ? [chunk('tRNS', Buffer.from(opacities))] : []),
     chunk('IDAT', deflateSync(rows)),
     chunk('IEND', Buffer.alloc(0)),
   ]);

@@ -9,9 +9,19 @@ import {
   layoutOf,
   speedText,
 } from './animation.js';
-import { colours, type Paint } from './colours.js';
-import { escapeXml, painted, type SvgShape, svgShapes } from './svg-shape.js';
-import { type Clock, lasting, motion, movingOrStill, type Track, tracksOf } from './svg-tracks.js';
+import { colours, type Paint } from './raster.js';
+import {
+  type Clock,
+  escapeXml,
+  lasting,
+  motion,
+  movingOrStill,
+  painted,
+  type SvgShape,
+  svgShapes,
+  type Track,
+  tracksOf,
+} from './svg-tracks.js';
 
 /** Width of a picture in units; whole units are exact enough and short to write. */
 const across = 1000;
@@ -94,7 +104,6 @@ function captionFigures(animation: Animation, layout: Layout, clock: Clock): str
   return `<svg y="${top}" width="${layout.width}" height="${lineHeight}">${movingOrStill(moving, still)}</svg>`;
 }
 
-/** The elements of the scene, background first. */
 function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): readonly string[] {
   const views = moments.map(({ frame }) => frame.view);
   const origin: Point = [views[0]!.min[0], views[0]!.max[1]];
@@ -149,7 +158,6 @@ function describe(track: Track, cameraMoves: boolean): DescribedTrack {
   return { track, shape, motion: stays('inView') ? 'in view' : 'moving' };
 }
 
-/** Shapes at rest in the world that the camera passes. */
 function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
   const { offsets, clock } = camera;
   const values = lasting(

@@ -3,15 +3,14 @@
  * of characters.
  */
 import { type Animation, captionsOf, layoutOf } from './animation.js';
-import type { Rgb } from './colours.js';
 import { Painter } from './gif-animation.js';
+import type { Rgb } from './raster.js';
 
 /** Minimum and maximum width of a moment in columns, and the gap between two. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
 
-/** Maximum number of colours in a picture. */
 const mostColours = 256;
 
 /** From an empty page to the darkest line. */

@@ -13,20 +13,18 @@ import {
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import type { RunFacts } from '../runs/facts.js';
+import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
-import { bandPath, figure, intervalMark, line, plotChart } from './charts/plot.js';
-import { linearScale, robustDomain } from './charts/scale.js';
-import type { RunData } from './data/run-data.js';
+import { bandPath, figure, intervalMark, line, linearScale, plotChart, robustDomain } from './charts/plot.js';
+import type { RunData } from './data/proposals.js';
 import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
-/** One repeat, with the link from the group's report to its own. */
 export interface RepeatData {
-  readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
+  readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
 
@@ -36,7 +34,6 @@ const height = 320;
 export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
   page(groupPage(repeats, faults));
 
-/** The page content for repeats. */
 export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
@@ -110,7 +107,6 @@ function confirmedTile(confirmed: Summary | undefined): Html {
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
-/** Range of an episode's return; the repeats differ only in their seed. */
 const rangeOf = ([first]: readonly RepeatData[]): Interval =>
   first === undefined ? unbounded : returnRange(first.data.config.environment, first.data.config.evaluation);
 

@@ -8,7 +8,6 @@ import { type CallRecord, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 
-/** Output of `show --iteration --json`. */
 export interface IterationFigures {
   readonly iteration: number;
   readonly evaluations: readonly BufferEntry[];

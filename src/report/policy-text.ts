@@ -1,15 +1,14 @@
-/** Formats a policy for the terminal. */
 import { formatParameter } from '../format/numbers.js';
 import { terminalTable, text } from '../format/table.js';
 import { layersOf, networkWeights } from '../policies/mlp.js';
 import {
   linearWeights,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
 } from '../policies/policy.js';
-import { outputNames } from '../policies/vector-spaces.js';
-import { formatParameters } from '../prompting/notation/written.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
 
 /** Decimals of derived weights; parameters have their own number of decimals. */
 const weightDecimals = 3;
@@ -23,10 +22,10 @@ export function projectedWeights(
   return (parameters) => weightsOf(policy, parameters);
 }
 
-const weightsOf = (
-  policy: PolicyDescription & { kind: 'linear' | 'mlp' },
-  parameters: ParameterVector,
-): ParameterVector =>
+/** A policy whose parameters are weights, or coordinates of weights. */
+export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
+
+export const weightsOf = (policy: WeightedPolicy, parameters: ParameterVector): ParameterVector =>
   policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
 
 /** A table of weights for each layer, or the parameters in the answer format. */
@@ -68,22 +67,28 @@ interface Matrix {
   readonly title: string;
   readonly rows: readonly string[];
   readonly columns: readonly string[];
-  /** Index of its first weight. */
   readonly start: number;
 }
 
 /** The weight matrices, each with its biases as the last row. */
-function matricesOf(policy: PolicyDescription & { kind: 'linear' | 'mlp' }): readonly Matrix[] {
-  const observed = Array.from({ length: policy.observations }, (_, i) => `observation[${i}]`);
-  const outputs = outputNames(policy);
+export function matricesOf(
+  policy: WeightedPolicy,
+  observations = Array.from(
+    { length: policy.observations },
+    (_, i) => `observation[${i}]`,
+  ) as readonly string[],
+  outputs = outputNames(policy),
+): readonly Matrix[] {
   if (policy.kind === 'linear') {
-    return [{ title: '', rows: policy.bias ? [...observed, 'bias'] : observed, columns: outputs, start: 0 }];
+    return [
+      { title: '', rows: policy.bias ? [...observations, 'bias'] : observations, columns: outputs, start: 0 },
+    ];
   }
   const units = (count: number) => Array.from({ length: count }, (_, j) => `unit ${j}`);
   const layers = layersOf(policy);
   return layers.map((layer, l) => ({
     title: `layer ${l + 1}`,
-    rows: [...(l === 0 ? observed : units(layer.inputs)), 'bias'],
+    rows: [...(l === 0 ? observations : units(layer.inputs)), 'bias'],
     columns: l === layers.length - 1 ? outputs : units(layer.units),
     start: layer.weights,
   }));

@@ -3,27 +3,26 @@ import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
-import { placeName } from '../runs/facts.js';
+import { placeName } from '../runs/summary.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
-import { feedbackFigures } from './data/feedback.js';
-import { memberFigures } from './data/members.js';
-import { loggedProposals, onlyProposals } from './data/proposals.js';
-import { revisionFigures } from './data/revisions.js';
-import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
+import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
+import {
+  type Animations,
+  loggedProposals,
+  onlyProposals,
+  type RunData,
+  type ShownEpisode,
+} from './data/proposals.js';
 import { CallKeeper } from './data/shown-calls.js';
 import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
 import { type Page, page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
-import { criticView } from './views/critic-view.js';
+import { criticView, feedbackView, memberView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
-import { feedbackView } from './views/feedback-view.js';
-import { learningView } from './views/learning-view.js';
-import { memberView } from './views/member-view.js';
-import { confirmationTable, headline, runHeader, warnings } from './views/overview.js';
+import { learningView, predictionView } from './views/model-view.js';
+import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
-import { predictionView } from './views/prediction-view.js';
-import { reproduction } from './views/reproduce.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
@@ -31,7 +30,6 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
  */
 export const renderReport = (data: RunData): string => page(runPage(data));
 
-/** The page content for a run. */
 export function runPage(data: RunData): Page {
   const usage = new UsageByIteration(data.config);
   const keeper = new CallKeeper(data);

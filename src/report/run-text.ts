@@ -1,8 +1,5 @@
-/** Formats a run for the terminal, and as JSON. */
-
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { type Labels, readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
@@ -15,31 +12,38 @@ import {
   adaptationTotals,
 } from '../runs/adaptations.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
-import { controlledText, type LoggedControl } from '../runs/control.js';
+import { type Labels, readLabels } from '../runs/listing/listing.js';
+import type { OpenedRun } from '../runs/open-run.js';
+import { runFiles } from '../runs/reader.js';
+import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
-  factsOf,
   formatCaps,
   formatFaults,
   formatUsage,
   type RunResult,
   racingText,
   resultOf,
-} from '../runs/facts.js';
-import type { OpenedRun } from '../runs/open-run.js';
-import { runFiles } from '../runs/reader.js';
+  summaryOf,
+} from '../runs/summary.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { type FeedbackFigures, feedbackFigures, feedbackFiguresText } from './data/feedback.js';
-import { type MemberFigures, makerOf, memberFigures } from './data/members.js';
+import {
+  type FeedbackFigures,
+  feedbackFigures,
+  feedbackFiguresText,
+  type MemberFigures,
+  makerOf,
+  memberFigures,
+  type RevisionFigures,
+  revisionFigures,
+  revisionText,
+} from './data/contributions.js';
 import { loggedProposals } from './data/proposals.js';
-import { type RevisionFigures, revisionFigures, revisionText } from './data/revisions.js';
 import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {
   /** Number of evaluations to list, best first. */
   readonly top: number;
-  /** Directory to which paths are relative. */
   readonly cwd: string;
-  /** See `CommandContext`. */
   readonly columns?: number | undefined;
 }
 
@@ -50,7 +54,6 @@ export interface RunFigures extends RunResult, Labels {
   readonly seed: number;
   /** What the model has learnt; absent if it was not trained. */
   readonly learning?: AdaptationTotals;
-  /** The best evaluations. */
   readonly top: readonly {
     readonly iteration: number;
     readonly candidate: number;
@@ -89,7 +92,7 @@ export function runFigures(
   const weightsOf = projectedWeights(description);
   const maker = makerOf(recorded.calls);
   return {
-    ...resultOf(factsOf(path, manifest), cwd),
+    ...resultOf(summaryOf(path, manifest), cwd),
     ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,
@@ -120,7 +123,7 @@ export function runText(
   { path, config, manifest, family, recorded }: OpenedRun,
   { columns, cwd, top }: Shown,
 ): string {
-  const facts = factsOf(path, manifest);
+  const facts = summaryOf(path, manifest);
   const result = resultOf(facts, cwd);
   const { confirmed } = result;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
@@ -183,7 +186,6 @@ function bestTable(
   return terminalTable(best, columns, width);
 }
 
-/** Contributions of the portfolio members. */
 const membersIn = ({ config, recorded }: Pick<OpenedRun, 'config' | 'recorded'>) =>
   config.model.provider === 'portfolio' || config.model.provider === 'replayed'
     ? memberFigures(loggedProposals(recorded))
@@ -194,7 +196,6 @@ function memberText({ best, candidates, improved, member }: MemberFigures): stri
   return `${member}: ${plural(candidates, 'candidate')}, ${plural(improved, 'new best')}, ${found}`;
 }
 
-/** Counts unusable replies by kind. */
 function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of calls) {
@@ -205,7 +206,6 @@ function countFailures(calls: Iterable<CallRecord>): Readonly<Record<string, num
   return counts;
 }
 
-/** Counts proposals that were too close to earlier ones. */
 function countTooClose(calls: Iterable<CallRecord>) {
   const counts = { asked: 0, moved: 0 };
   for (const { outcome } of calls) {
@@ -220,7 +220,6 @@ function noveltyText(calls: Iterable<CallRecord>): string {
   return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
 }
 
-/** Counts proposals that could be evaluated, and those that screening selected. */
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
   const accepted = [...calls].filter(
     (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',

@@ -2,7 +2,6 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import {
   drawBounded,
   drawEpisode,
@@ -12,12 +11,12 @@ import {
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { factsOf } from '../runs/facts.js';
-import { type OpenedRun, readShownRun } from '../runs/open-run.js';
+import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
+import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import type { Animations, RunData, ShownEpisode } from './data/run-data.js';
+import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
 import { groupPage } from './group-report.js';
 import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';
@@ -64,11 +63,10 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
   return groupPage(repeats, faults);
 }
 
-/** What a report shows of an opened run, except its pictures. */
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
-    ...factsOf(path, manifest),
+    ...summaryOf(path, manifest),
     config,
     configYaml: readOwnText(join(path, runFiles.config)),
     parameters: family.parameters,
@@ -82,22 +80,32 @@ export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
 
 const animationWidth = 360; // pixels, three side by side
 
-/** The first episode of each notable policy, without duplicates. */
+/** The best, worst and first policy with their names, such as `Best and first` for a policy that is both. */
+export function namedPolicies(
+  entries: readonly BufferEntry[],
+  manifest: OpenedRun['manifest'],
+): ReadonlyMap<BufferEntry, string> {
+  const names = new Map<BufferEntry, string>();
+  const notable = notablePolicies(entries, manifest);
+  if (notable === undefined) return names;
+  for (const name of ['best', 'worst', 'first'] as const) {
+    const earlier = names.get(notable[name]);
+    const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
+    names.set(notable[name], earlier === undefined ? title : `${earlier} and ${name}`);
+  }
+  return names;
+}
+
 async function animationsOf(
   { path, manifest, config, family, recorded }: OpenedRun,
   played: PolicyFamily | undefined,
 ): Promise<Animations> {
   const files = drawnIterations(path);
-  const notable = notablePolicies(recorded.entries, manifest);
-  if (notable === undefined || !(played !== undefined || isDrawnFromConfig(config)))
+  const names = namedPolicies(recorded.entries, manifest);
+  if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config)))
     return { episodes: [], files };
   const environment = await openDrawable(config).catch(noDrawing);
   if (environment === undefined) return { episodes: [], files };
-  const names = new Map<BufferEntry, string>();
-  for (const name of ['best', 'worst', 'first'] as const) {
-    const earlier = names.get(notable[name]);
-    names.set(notable[name], earlier === undefined ? name : `${earlier} and ${name}`);
-  }
   const setting = { config, seed: manifest.seed, environment, family: played ?? family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
@@ -109,8 +117,7 @@ async function animationsOf(
       } = drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), animationWidth);
       const { iteration, candidate, score } = entry;
       const { length, return: replayed } = replay;
-      const title = `${name[0]!.toUpperCase()}${name.slice(1)}`;
-      return { name: title, iteration, candidate, score, return: replayed, length, recorded, svg };
+      return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
     });
     return { episodes, files };
   } finally {

@@ -1,7 +1,6 @@
 /**
- * Answers that follow a JSON schema. Constrained decoding gives a list of numbers with free text around it, so a schema
- * can ask for an object of one list of numbers and at most one text: the form in which the provider `openai` asks for
- * parameters.
+ * Answers that follow a JSON schema. Constrained decoding produces a list of numbers surrounded by free text, so a
+ * schema may ask for an object with one list of numbers and at most one text, as the provider `openai` does.
  */
 
 import { z } from 'zod';
@@ -13,13 +12,12 @@ import { largest, smallest } from '../statistics/descriptive.js';
 import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
-  /** The form that decoding is constrained to. */
   readonly grammar: AnswerGrammar;
-  /** A constrained reply as JSON that follows the schema. */
+  /** The constrained reply as JSON that follows the schema. */
   write(reply: string): string;
 }
 
-/** Longest list and longest enum, far above the capacity of a context. */
+/** Far above what a context can hold. */
 const mostNumbers = 4096;
 const schemaField = 'response_format.json_schema.schema';
 
@@ -100,7 +98,6 @@ export function answerShape(schema: unknown): AnswerShape {
   };
 }
 
-/** @param field where the schema of the numbers stands in the request */
 function numberKind(items: RangeSchema | EnumSchema, field: string): NumberKind {
   return 'enum' in items ? choiceKind(items, `${field}.enum`) : rangeKind(items, field);
 }
@@ -116,7 +113,7 @@ function choiceKind(items: EnumSchema, field: string): NumberKind {
   return { low, high, decimals: largest(places), choices };
 }
 
-/** A schema says nothing of decimals. One, as policies have by default, unless the range is narrower than ten steps. */
+/** Schemas don't give decimals. One by default, more if the range is narrower than ten steps. */
 function rangeKind(items: RangeSchema, field: string): NumberKind {
   const { minimum: low, maximum: high } = items;
   if (low > high) throw wrong(`${field}.minimum`, 'lies above maximum');

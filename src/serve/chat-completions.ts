@@ -1,37 +1,27 @@
-/** `POST /v1/chat/completions`: one request, from its body to the last byte of its answer. */
+/** `POST /v1/chat/completions` */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Completion } from '../models/language-model.js';
-import {
-  type Choice,
-  choiceChunk,
-  completionBody,
-  logprobsOf,
-  type ReplyHead,
-  type ReplyUsage,
-  usageChunk,
-  usageOf,
-} from './chat-reply.js';
+import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
 import { type ChatRequest, readChatRequest, type ServedModel } from './chat-request.js';
 import { HttpError, readJsonBody } from './http.js';
 
 export interface ChatService {
   readonly model: {
-    /** Models that requests may name: the base, which is the default, then the base with its adapters. */
+    /** The base model, which is the default, then the base with each adapter. */
     readonly served: readonly [ServedModel, ...ServedModel[]];
-    /** When it was loaded, in seconds since 1970. */
+    /** Seconds since 1970. */
     readonly created: number;
   };
   readonly now: () => Date;
-  /** Told of every request that was answered. */
+  /** Receives a line for every answered request. */
   readonly note: (line: string) => void;
 }
 
-/** Limit of requests that wait or run; more are refused. */
+/** Maximum number of waiting and running requests. */
 const mostRequests = 64;
 
 /**
- * Returns the request's entry in the log.
+ * @returns the outcome, for the log
  * @throws HttpError, or an error for `httpErrorOf`, before anything was sent or in the middle of a stream
  */
 export type ChatHandler = (
@@ -40,10 +30,7 @@ export type ChatHandler = (
   stop: AbortSignal,
 ) => Promise<string>;
 
-/**
- * Answers requests in turns between the models that they name, as the model's process does. Ends one whose client goes
- * away within a token.
- */
+/** Answers requests to different models in turns. When a client disconnects, its request ends within a token. */
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;
 
@@ -78,7 +65,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   return async (request, response, stop) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    // Counted before its body is read: the bodies in memory are as many as the requests.
+    // Counted before the body is read, to limit the bodies in memory.
     if (open >= mostRequests)
       throw new HttpError(429, 'rate_limit_error', `${open} requests are waiting already`, {
         headers: { 'retry-after': '1' },
@@ -96,13 +83,13 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
 function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
   const logprobs = tokens === undefined ? null : logprobsOf(tokens);
   if (shape === undefined) return { text, finishReason, logprobs };
-  // A constrained answer is complete, even where the text after it was cut off.
+  // A constrained answer is complete even if the text after it was cut off.
   return { text: shape.write(text), finishReason: 'stop', logprobs };
 }
 
 /**
- * Server-sent events. Nothing is sent before the first text, so that a request that can't be met still gets its status.
- * An answer that follows a schema, and log-probabilities, come with the last chunk of a choice.
+ * Server-sent events. Sends nothing before the first text, so a request that fails still gets its status. Answers that
+ * follow a schema, and log-probabilities, come with the last chunk of a choice.
  */
 function openStream(response: ServerResponse, head: ReplyHead, { shape, includeUsage }: ChatRequest) {
   const begun = new Set<number>();
@@ -137,4 +124,87 @@ function openStream(response: ServerResponse, head: ReplyHead, { shape, includeU
 
 function tokensText({ prompt_tokens, prompt_tokens_details, completion_tokens }: ReplyUsage): string {
   return `${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
+}
+
+export interface ReplyHead {
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly model: string;
+}
+
+export interface Choice {
+  readonly text: string;
+  readonly finishReason: FinishReason;
+  readonly logprobs: ChoiceLogprobs | null;
+}
+
+interface ChoiceLogprobs {
+  readonly content: readonly {
+    readonly token: string;
+    readonly logprob: number;
+    readonly bytes: readonly number[];
+    readonly top_logprobs: readonly never[];
+  }[];
+}
+
+export function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
+  return {
+    content: tokens.map(({ bytes, logProbability }) => ({
+      token: Buffer.from(bytes).toString('utf8'),
+      logprob: logProbability,
+      bytes,
+      top_logprobs: [],
+    })),
+  };
+}
+
+/** Token counts of the call, which its first completion carries. */
+export function usageOf([first]: readonly Completion[]) {
+  const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
+  };
+}
+export type ReplyUsage = ReturnType<typeof usageOf>;
+
+export function completionBody(head: ReplyHead, choices: readonly Choice[], usage: ReplyUsage) {
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: choices.map(({ text, finishReason, logprobs }, index) => ({
+      index,
+      message: { role: 'assistant', content: text, refusal: null },
+      logprobs,
+      finish_reason: finishReason,
+    })),
+    usage,
+  };
+}
+
+/** A chunk of a stream: the start, more text or the end of a choice. */
+export function choiceChunk(
+  head: ReplyHead,
+  index: number,
+  part: {
+    readonly role?: 'assistant';
+    readonly content?: string;
+    readonly logprobs?: ChoiceLogprobs | null;
+    readonly finishReason?: FinishReason;
+  },
+) {
+  const { role, content, logprobs = null, finishReason = null } = part;
+  const delta = { ...(role && { role }), ...(content !== undefined && { content }) };
+  return {
+    ...head,
+    object: 'chat.completion.chunk',
+    choices: [{ index, delta, logprobs, finish_reason: finishReason }],
+  };
+}
+
+export function usageChunk(head: ReplyHead, usage: ReplyUsage) {
+  return { ...head, object: 'chat.completion.chunk', choices: [], usage };
 }

@@ -1,11 +1,10 @@
-/** Reads a request for chat completions. Refuses every parameter that would change the answer and can't be honoured. */
+/** Parses a request for chat completions. Refuses every unsupported parameter that would change the answer. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
 import { type AnswerShape, answerShape } from './answer-shape.js';
 import { badRequest, HttpError } from './http.js';
 
-/** A name that requests may ask for. */
 export interface ServedModel {
   readonly name: string;
   readonly model: LanguageModel;
@@ -16,13 +15,12 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly options: GenerateOptions;
   readonly stream: boolean;
-  /** Whether a stream ends with its token counts. */
+  /** Whether a stream ends with token counts. */
   readonly includeUsage: boolean;
-  /** The form that the answers are brought into, if any. */
   readonly shape: AnswerShape | undefined;
 }
 
-/** Longest answer in tokens where the request sets no limit, as in an experiment's config. */
+/** Default limit in tokens, as in an experiment's config. */
 const defaultMaxTokens = 1024;
 const mostChoices = 32;
 
@@ -47,13 +45,13 @@ const isNeutral = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
-/** Maps any integer to a seed whose successors, one a choice, are exact; clients may send negative ones. */
+/** Maps any integer, possibly negative, to a seed with enough exact successors, one per choice. */
 function validSeed(seed: number): number {
   if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
-/** Each is looked for after every token. */
+/** Each is searched for after every token. */
 const mostStops = 64;
 const stopText = z.string().min(1).max(1024);
 
@@ -84,10 +82,7 @@ const requestSchema = z.looseObject({
   chat_template_kwargs: unsupported,
 });
 
-/**
- * @param served the base first
- * @throws HttpError with the field that is wrong
- */
+/** @throws HttpError with the field that is wrong */
 export function readChatRequest(
   body: unknown,
   served: readonly [ServedModel, ...ServedModel[]],
@@ -147,7 +142,6 @@ function readFormat(
   }
 }
 
-/** 404 with the names that there are. */
 export function unknownModel(name: string, served: readonly ServedModel[]): HttpError {
   const known = served.map((one) => `"${one.name}"`).join(', ');
   return new HttpError(404, 'not_found_error', `there is no model "${name}" here, only ${known}`, {

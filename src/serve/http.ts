@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf, UserError } from '../base/errors.js';
@@ -12,12 +12,11 @@ export type HttpErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-/** The reply to a request that can't be met, in the form of OpenAI's API. */
+/** A failed request, in the form of OpenAI's API. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
   readonly type: HttpErrorType;
-  /** The field of the request that is wrong. */
   readonly param: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -34,18 +33,16 @@ export class HttpError extends Error {
     this.headers = detail.headers ?? {};
   }
 
-  /** Body of the response. */
   get body() {
     return { error: { message: this.message, type: this.type, param: this.param ?? null, code: null } };
   }
 }
 
-/** A request that can never be met as it is. */
 export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** The model's remedies name fields of a config; a client needs those of its request. */
+/** The model's remedies name config fields; a client needs those of its request. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['model.contextTokens', '--context-tokens of the server'],
@@ -56,7 +53,6 @@ function forClient(message: string): string {
   return inTermsOfRequests.reduce((text, [config, request]) => text.replaceAll(config, request), message);
 }
 
-/** The failure of a generation, as the client sees it. */
 export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof UserError)
@@ -71,15 +67,12 @@ export function httpErrorOf(error: unknown): HttpError {
 /** Far above any prompt that a model's context holds. */
 export const longestBody = 8 * 2 ** 20;
 
-/** Time for a client of this machine to send a whole request. The answer may take any time. */
-export const requestTimeoutMs = 30_000;
-
 /**
- * @param longest body in bytes
- * @throws HttpError when the body is longer or no JSON
+ * @param longest in bytes
+ * @throws HttpError if the body is too long or isn't JSON
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
-  // Browsers send other types across origins without asking first.
+  // Browsers send other types across origins without a preflight request.
   if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -110,7 +103,7 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= longest) return;
-      // The rest is read and dropped, so that the client can read the answer.
+      // Discards the rest, so that the client can read the answer.
       chunks = [];
       reject(tooLong(longest));
     });
@@ -128,15 +121,54 @@ function tooLong(longest: number): HttpError {
 export const loopbackHosts = ['127.0.0.1', '::1'] as const;
 export type LoopbackHost = (typeof loopbackHosts)[number];
 
-/** `host:port` as a URL has it. */
-export function authority(host: LoopbackHost, port: number): string {
-  return `${host === '::1' ? '[::1]' : host}:${port}`;
+export interface Address {
+  readonly host: LoopbackHost;
+  /** 0: any free port. */
+  readonly port: number;
 }
 
+/** In milliseconds, to send a whole request; the answer may take any time. */
+const requestTimeout = 30_000;
+
 /**
- * Watches what is asked of a server, from its beginning.
- * @returns ends it with the last answer to a request that is whole. Connections that ask nothing, or half, can't hold it open:
- *   Node's own time limits no longer end them once it is closed
+ * Starts a server for programs of this machine.
+ * @param respond if it fails, only the connection of the request ends
+ * @param upgrade handles WebSockets; without it, upgrade requests are answered like others
+ * @param connections maximum number at once
+ * @throws UserError when the address can't be listened on
+ */
+export async function startHttp(
+  address: Address,
+  respond: (request: IncomingMessage, response: ServerResponse, port: number) => Promise<void>,
+  upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer, port: number) => void,
+  connections?: number,
+) {
+  let { port } = address;
+  const limits = { requestTimeout, headersTimeout: requestTimeout };
+  const server = createServer(limits, (request, response) => {
+    // The unread rest of a request would break the next one on its connection.
+    response.on('finish', () => request.resume());
+    respond(request, response, port).catch(() => response.destroy());
+  });
+  if (upgrade) server.on('upgrade', (request, socket, head) => upgrade(request, socket, head, port));
+  guardConnections(server, connections);
+  const finish = endingOf(server);
+  port = await listen(server, address);
+  const url = `http://${address.host === '::1' ? '[::1]' : address.host}:${port}`;
+  return { url, finish, abort: () => server.closeAllConnections() };
+}
+
+export function sendJson(response: ServerResponse, body: unknown, status = 200, headers: object = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** `GET /path`, without the query: some programs put a key there. */
+export const requestLine = ({ method, url = '' }: IncomingMessage): string =>
+  `${method} ${url.split('?', 1)[0]}`;
+
+/**
+ * @returns a function that ends the server after the last answer to a whole request. Connections that send nothing, or
+ * half a request, don't keep it open: Node's time limits no longer end them once it is closed.
  */
 export function endingOf(server: Server): () => Promise<void> {
   const open = new Set<IncomingMessage>();
@@ -161,15 +193,12 @@ export function endingOf(server: Server): () => Promise<void> {
     });
 }
 
-/** The most connections of a server at once. */
-const mostConnections = 256;
-
 /**
- * Keeps a server answering however many connections ask nothing, ask half, or leave their answers unread: for each one beyond
- * the limit, the oldest of these is closed. One whose answer is being made is never closed for another.
+ * Keeps a server responsive: for each connection beyond the limit, closes the oldest one that isn't waiting for an
+ * answer.
  */
-export function guardConnections(server: Server, most = mostConnections): void {
-  /** Whether the server is busy for each connection, the oldest connection first. */
+export function guardConnections(server: Server, most = 256): void {
+  /** For each connection, oldest first, whether its answer is pending. */
   const isBusy = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     isBusy.set(socket, () => false);
@@ -184,17 +213,7 @@ export function guardConnections(server: Server, most = mostConnections): void {
     server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }
 
-interface Address {
-  readonly host: LoopbackHost;
-  /** 0 takes a free one. */
-  readonly port: number;
-}
-
-/**
- * @returns the port that it listens on
- * @throws UserError when the address can't be listened on
- */
-export async function listen(server: Server, { host, port }: Address): Promise<number> {
+async function listen(server: Server, { host, port }: Address): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, { host, port })));
     server.listen({ host, port, exclusive: true }, resolve);
@@ -217,7 +236,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Err
   }
 }
 
-/** @throws UserError unless it is a port, or 0 for a free one */
+/** @throws UserError unless it is a port, or 0 for any free one */
 export function requirePort(given: number): number {
   if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
   throw new UserError({
@@ -229,50 +248,46 @@ export function requirePort(given: number): number {
 }
 
 /**
- * The path that a request asks for, and the host where it names one beside the path (RFC 9112, 3.2.2). The query is left
- * out: some programs put a key there.
- * @throws HttpError for any other target, such as `*`
- */
-export function targetOf({ url = '' }: Pick<IncomingMessage, 'url'>): { path: string; host?: string } {
-  const [target = ''] = url.split(/[?#]/, 1);
-  if (target.startsWith('/')) return { path: target };
-  const [, host, path] = /^http:\/\/([^/]+)(\/.*)?$/is.exec(target) ?? [];
-  if (host === undefined) throw badRequest('the target of a request must be a path');
-  return { path: path ?? '/', host };
-}
-
-/**
- * Refuses web pages that a browser of this machine shows: their Origin is another, or the browser says that another site
- * asks; where their host name was made to point here (DNS rebinding), the Host is another.
- * @param target host that the request's target names; it has to be this server's, too
- * @throws HttpError with 403 for a Host or an Origin other than this server's own, 400 for two Hosts
+ * Admits programs of this machine and pages of this server.
+ *
+ * Refuses other web pages in a browser of this machine: their Origin differs, or the browser reports another site; if
+ * their host name was made to resolve to this machine (DNS rebinding), the Host differs.
+ * @param anySite admits links from other sites to a path
+ * @returns the path, without the query: some programs put a key there
+ * @throws HttpError with 403 for a foreign Host or Origin, 400 for two Hosts or a target that is neither a path nor an
+ * http URL (RFC 9112, 3.2.2)
  */
 export function requireLocal(
-  { headers, headersDistinct }: Pick<IncomingMessage, 'headers'> & Partial<IncomingMessage>,
+  { headers, headersDistinct, url = '' }: Pick<IncomingMessage, 'headers'> & Partial<IncomingMessage>,
   port: number,
-  target?: string,
-): void {
+  anySite: (path: string) => boolean = () => false,
+): string {
+  const [target = ''] = url.split(/[?#]/, 1);
+  const [, named, rest = '/'] = /^http:\/\/([^/]+)(\/.*)?$/is.exec(target) ?? [];
+  const path = named === undefined ? target : rest;
+  if (!path.startsWith('/')) throw badRequest('the request target must be a path');
   const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
     port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
   );
   if ((headersDistinct?.host?.length ?? 1) > 1) throw badRequest('a request has one Host');
-  for (const given of [headers.host, target ?? headers.host]) {
+  for (const given of [headers.host, named ?? headers.host]) {
     const host = given?.toLowerCase() ?? '';
     if (!authorities.includes(host)) throw refused('Host', host);
   }
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
     throw refused('Origin', origin);
-  // Images, forms and scripts of a page come without an Origin, but browsers say from where.
+  // Images, forms and scripts of a page are requested without an Origin, but browsers report their site.
   const site = headers['sec-fetch-site'] ?? 'none';
-  if (site !== 'none' && site !== 'same-origin') throw refused('Sec-Fetch-Site', String(site));
+  if (site !== 'none' && site !== 'same-origin' && !anySite(path))
+    throw refused('Sec-Fetch-Site', String(site));
+  return path;
 }
 
 function refused(header: string, value: string): HttpError {
   return new HttpError(403, 'permission_error', `requests with the ${header} "${value}" are not served`);
 }
 
-/** @throws HttpError with 405 for any other method */
 export function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {
   if (wanted.includes(method)) return;
   const allow = wanted.join(', ');
@@ -280,3 +295,5 @@ export function requireMethod({ method = '' }: IncomingMessage, ...wanted: reado
     headers: { allow },
   });
 }
+
+export const notFound = (message: string): HttpError => new HttpError(404, 'not_found_error', message);

@@ -16,14 +16,12 @@ import { parseSource } from './yaml-source.js';
 
 /** One `key=value` of the command line. */
 export interface Override {
-  /** As written. */
   readonly text: string;
   /** Its name in problems: the text, without a value that may be secret. */
   readonly name: string;
   readonly path: readonly string[];
   /** The text after `=`; if empty, the key is removed so that its default applies. */
   readonly source: string;
-  /** That text, parsed as YAML. */
   readonly value: unknown;
 }
 
@@ -31,7 +29,6 @@ export interface Override {
 export interface Overridden {
   readonly content: Record<string, unknown>;
   readonly overrides: readonly Override[];
-  /** Side effects of overrides. */
   readonly notes: readonly string[];
 }
 
@@ -120,7 +117,6 @@ function choosesSiblings(override: Override, path: Path, root: SchemaNode): bool
   return parent.length === 1 && parent[0] === section && node !== undefined && discriminatorOf(node) === key;
 }
 
-/** Whether a path equals `start` or continues it. */
 function startsWith(path: Path, start: Path): boolean {
   return start.length <= path.length && start.every((key, i) => String(path[i]) === String(key));
 }

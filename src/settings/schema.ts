@@ -10,7 +10,6 @@ export interface SchemaNode {
   /** False for objects with fixed keys. */
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
-  /** The items of a list of fixed length. */
   readonly prefixItems?: readonly SchemaNode[];
   readonly minItems?: number;
   readonly anyOf?: readonly SchemaNode[];
@@ -21,9 +20,7 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /**
-   * `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which `paths.ts` makes absolute.
-   */
+  /** `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which become absolute. */
   readonly format?: string;
   /** True for text that messages must not show. */
   readonly writeOnly?: boolean;
@@ -122,7 +119,6 @@ export function declaredChild(node: SchemaNode, key: string): SchemaNode | undef
 
 const itemOf = (list: SchemaNode, key: string) => list.prefixItems?.[Number(key)] ?? list.items;
 
-/** The schema at a path into `value`. */
 export function nodeAt(
   root: SchemaNode,
   path: readonly PropertyKey[],
@@ -146,7 +142,6 @@ export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   }, value);
 }
 
-/** How many keys of a path exist. */
 export function depthAt(path: readonly PropertyKey[], value: unknown): number {
   const missing = path.findIndex((_, i) => valueAt(path.slice(0, i + 1), value) === undefined);
   return missing < 0 ? path.length : missing;
@@ -220,7 +215,6 @@ function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Schem
   return bounds.join(',');
 }
 
-/** `a, b or c` */
 export function listed(items: readonly string[]): string {
   return items.length <= 1 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 }

@@ -9,7 +9,6 @@ export type Values =
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
   | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
 
-/** Maximum number of values in a range. */
 const mostValues = 100_000;
 
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };

@@ -18,19 +18,15 @@ import {
 import { type Problem, UserError } from '../base/errors.js';
 import { oneScreen, type Path, printable } from './issues.js';
 
-/** A position in a file. */
 interface Place {
   readonly file: string;
-  /** 1-based. */
   readonly line: number;
-  /** 1-based. */
   readonly column: number;
 }
 
 /** The content of a YAML file, with the place of each field. */
 export interface ConfigSource {
   readonly content: unknown;
-  /** How many keys of the path exist in the file. */
   depth(path: Path): number;
   /** The place of a field's key or value; if the file doesn't have it, that of the nearest enclosing field. */
   place(path: Path, aim: 'key' | 'value'): Place;

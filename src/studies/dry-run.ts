@@ -1,6 +1,5 @@
 /** Shows what a run would do first, without calling the model. */
 
-import { findRun } from '../archive/names.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
@@ -11,6 +10,7 @@ import type { ParameterSpec } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { findRun } from '../runs/listing/names.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';

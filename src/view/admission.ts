@@ -1,4 +1,4 @@
-/** Who is answered: browsers that came by the address which the command printed. Other users of the machine reach the port, too. */
+/** Admits browsers that opened the printed address. Other users of the machine can also reach the port. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -7,26 +7,25 @@ import { join } from 'node:path';
 import { html, render } from '../format/html.js';
 import { HttpError } from '../serve/http.js';
 
-/** Whether two texts are the same, in a time that does not depend on where they differ. */
+/** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
   const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(left!, right!);
 }
 
-/** What a page of the view sends with each request. No cookie: browsers send those to every port of a host. */
+/** The header of every request of a page. Not a cookie: browsers send cookies to every port of a host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Admits to one address alone, for what a page shows in frames and pictures: they can't send a header. */
+/** Admits one address, for frames and pictures, which can't send headers. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
 const withKey = (address: string, token: string, and = '&'): string =>
   `${address}${address.includes('?') ? and : '?'}key=${keyOf(token, address.replaceAll(and, '&'))}`;
 
-/** An address of this server that a frame or a picture may show. */
 export const admitted = (address: string, token: string): string => withKey(address, token);
 
-/** Markup in which frames, pictures and links to saved pages are admitted. Quotes within texts are escaped in it. */
+/** Adds keys to the frames, pictures and links to saved pages in markup, where quotes within texts are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
   markup.replaceAll(
     /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,
@@ -39,7 +38,9 @@ const forwarding = (target: string) =>
 <body><p><a href="${target}">To the view</a></p></body></html>
 `);
 
-/** @throws HttpError with 401 unless the request has the token, in a header or its address, or the key of its address */
+/**
+ * @throws HttpError with 401 unless the request has the token (in a header or its address) or the key of its address
+ */
 export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
   const [, address = '', name, given = ''] = /^(.*)[?&](key|token)=([\w-]+)$/s.exec(url) ?? [];
@@ -54,8 +55,8 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
 }
 
 /**
- * A file that sends its reader to an address, for programs whose arguments all users of the machine can see.
- * @returns its path, which only this user can read, and what removes it
+ * A file that redirects to an address, for programs whose arguments every user of the machine can see.
+ * @returns its path, readable only by this user, and a function that removes it
  */
 export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-view-'));

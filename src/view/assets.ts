@@ -1,4 +1,4 @@
-/** What the browser loads: the shell, the view's modules, and the few packages that they import. All is of this package. */
+/** What the browser loads: the shell, the view's modules and the packages that they import. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { packageText } from '../base/package.js';
 import { html, render, trusted } from '../format/html.js';
 import { hashSource, pageScript, pageStyle } from '../report/page/page.js';
 
-/** A file of an installed package: of its folder, whatever its `exports` say. */
+/** A file in the folder of an installed package, regardless of its `exports`. */
 const library = (name: string, file: string) => () => readFileSync(join(folderOf(name), file), 'utf8');
 
 function folderOf(name: string): string {
@@ -21,16 +21,15 @@ const browser = (file: string) => () => packageText(`src/view/browser/${file}`);
 const modules = [
   ...[
     'app.js',
-    'address.js',
-    'compare.js',
     'chart.js',
+    'compare.js',
     'curve.js',
     'feedback.js',
-    'filter.js',
     'index-page.js',
     'item-page.js',
+    'live.js',
   ],
-  ...['live.js', 'metrics.js', 'search-page.js', 'steering.js', 'sections.js', 'words.js'],
+  ...['metrics.js', 'search-page.js', 'sections.js', 'words.js'],
 ] as const;
 
 const script = 'text/javascript; charset=utf-8';
@@ -41,7 +40,7 @@ interface Asset {
   readonly read: () => string;
 }
 
-/** By their addresses: nothing else is served as a file. */
+/** By address; no other file is served. */
 const assets: Readonly<Record<string, Asset>> = {
   '/assets/preact.js': { type: script, read: library('preact', 'dist/preact.mjs') },
   '/assets/hooks.js': { type: script, read: library('preact', 'hooks/dist/hooks.mjs') },
@@ -66,7 +65,7 @@ const assets: Readonly<Record<string, Asset>> = {
 
 const bodies = new Map<string, Buffer>();
 
-/** Read once: strangers may ask for it, too, as often as they like. */
+/** Cached, because anybody may ask for it. */
 export function assetAt(path: string): { readonly type: string; readonly body: Buffer } | undefined {
   const asset = Object.hasOwn(assets, path) ? assets[path] : undefined;
   if (asset === undefined) return undefined;
@@ -86,7 +85,7 @@ const imports = JSON.stringify({
   },
 });
 
-/** Only what this server itself has may run, be shown or be asked for; nothing in a text can run. */
+/** Only this server's content may run, be shown or be requested; nothing in a text can run. */
 export const contentPolicy = [
   "default-src 'none'",
   `script-src 'self' ${hashSource(imports)}`,
@@ -99,7 +98,7 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Of a page that was saved in a directory: it may come from anywhere, so that nothing in it runs or is asked for. */
+/** For saved pages, which may come from anywhere: nothing in them runs or is requested. */
 export const savedPolicy = [
   'sandbox',
   "default-src 'none'",
@@ -108,7 +107,7 @@ export const savedPolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** The page around all pages. It is given to everybody, so it says nothing of what is viewed. */
+/** The frame of all pages. Served to everybody, so it contains nothing about the runs. */
 export const shell = (): string =>
   render(html`<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
-/** The course of a run and of a training, as far as it went: bounded, however long they are. */
+/** The curves of runs and trainings, of bounded length. */
 import type { Growth, Row } from './messages.js';
 
-/** One evaluation; `best`: the highest score so far. */
+/** An evaluation; `best`: highest score so far. */
 export interface Point {
   readonly iteration: number;
   readonly candidate: number;
@@ -19,7 +19,7 @@ interface Stretch<T> {
   high: T;
 }
 
-/** The evaluations of a run: each one, and of a long run the lowest and the highest of each stretch. */
+/** The evaluations of a run; in a long run, the lowest and highest of each stretch. */
 export class Curve {
   #stretches: Stretch<Point>[] = [];
   /** Evaluations in a stretch. */
@@ -54,7 +54,7 @@ export class Curve {
     this.#changed = 0;
   }
 
-  /** What changed since this was last asked; undefined for nothing. */
+  /** What changed since the last call; undefined if nothing did. */
   growth(): Growth<Point> | undefined {
     if (this.#changed >= this.#stretches.length) return undefined;
     let keep = 0;
@@ -65,7 +65,6 @@ export class Curve {
     return { keep, added };
   }
 
-  /** All of it. */
   points(): readonly Point[] {
     return flat(this.#stretches);
   }
@@ -85,10 +84,10 @@ function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[]
 
 const mostRows = 2048;
 
-/** Names of figures in a line of metrics: a hostile one has any number of them. */
+/** Most figures per line; a hostile line may have any number. */
 const mostFigures = 40;
 
-/** Lines of metrics: each one, and of a long training the means of each stretch. */
+/** Lines of metrics; in a long training, the mean of each stretch. */
 export class Figures {
   #rows: Record<string, number>[] = [];
   #counts: number[] = [];
@@ -96,7 +95,7 @@ export class Figures {
   #changed = 0;
   readonly #names = new Set<string>();
 
-  /** @param line of which the numbers are kept */
+  /** @param line of which the finite numbers are kept */
   add(line: Readonly<Record<string, unknown>>): void {
     const row: Record<string, number> = Object.create(null);
     for (const [name, value] of Object.entries(line)) {
@@ -139,7 +138,7 @@ export class Figures {
   }
 }
 
-/** The mean of each figure; of the step, the last. */
+/** The mean of each figure, but the last step. */
 function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, number> {
   const mean: Record<string, number> = Object.create(null);
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {

@@ -1,4 +1,4 @@
-/** Two iterations, of one run or of two: what differs in config, prompt, reply and parameters. */
+/** Compares two iterations, of one or two runs: config, prompt, reply and parameters. */
 import { join } from 'node:path';
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
@@ -8,20 +8,19 @@ import { htmlTable, number, text } from '../format/table.js';
 import type { Page, Section } from '../report/page/page.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { placeName } from '../runs/facts.js';
 import { explainFailure } from '../runs/failure-text.js';
 import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
+import { placeName } from '../runs/summary.js';
 import { readOwnText } from '../storage/regular-file.js';
 import type { Place } from './items.js';
 import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
-/** What is compared. */
 export interface Wanted {
   readonly place: Place;
-  /** Undefined: the best of the run. */
+  /** Default: the best of the run. */
   readonly iteration?: number;
-  /** From 1; undefined: the best of the iteration. */
+  /** 1-based; default: the best of the iteration. */
   readonly candidate?: number;
 }
 
@@ -31,11 +30,10 @@ interface Side extends RunFrame {
   readonly iteration: number;
   readonly candidate: number;
   readonly entry: BufferEntry | undefined;
-  /** Of the candidate, in order. */
   readonly calls: readonly CallRecord[];
 }
 
-/** @throws UserError where there is nothing to compare */
+/** @throws UserError if there is nothing to compare */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
   const isOneRun = left.name === right.name;
@@ -126,7 +124,7 @@ function outcomeOf(call: CallRecord | undefined): string | undefined {
   }
 }
 
-/** Parameters in the table; a Q-table has any number of them. */
+/** Most parameters in the table. */
 const mostParameters = 1000;
 
 function parameters(left: Side, right: Side): Html {
@@ -163,10 +161,10 @@ const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completio
 /** Equal lines on each side of a difference. */
 const context = 3;
 
-/** Milliseconds after which two texts are shown side by side instead. */
+/** Milliseconds before falling back to both texts side by side. */
 const patience = 1000;
 
-/** Characters of a text that are compared. */
+/** In characters. */
 const longest = 500_000;
 
 function textDifference(left: string | undefined, right: string | undefined): Content {
@@ -181,7 +179,7 @@ function textDifference(left: string | undefined, right: string | undefined): Co
 ${parts.flatMap((part, i) => {
   const before = parts[i - 1];
   if (!part.added && !part.removed) return equalLines(part.value, i > 0, i < parts.length - 1);
-  // What is left and what is right of a change are shown together, line beside line where they are as many.
+  // Show the two sides of a change together, line by line if they have the same number of lines.
   if (part.added) return before?.removed ? [] : linesOf('ins', part.value);
   const after = parts[i + 1];
   return after?.added ? changedLines(part.value, after.value) : linesOf('del', part.value);
@@ -193,10 +191,10 @@ const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
 const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
   linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
 
-/** Milliseconds for the words of one line. */
+/** Milliseconds per line. */
 const patienceOfLine = 50;
 
-/** Lines of a change whose words are compared. */
+/** Most lines of a change that are compared word by word. */
 const mostCompared = 50;
 
 function changedLines(left: string, right: string): readonly Html[] {
@@ -214,7 +212,7 @@ function changedLines(left: string, right: string): readonly Html[] {
   });
 }
 
-/** Only a text that ends its last line can be compared by lines. */
+/** Comparing by lines requires a final line break. */
 const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
 
 const folded = (text: string) =>

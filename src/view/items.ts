@@ -1,17 +1,17 @@
-/** What stands in a directory of runs: a line each for the index. */
+/** The items of a directory of runs, for the index. */
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { labelsFile, readLabels } from '../archive/labels.js';
 import { UserError } from '../base/errors.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
+import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
-import { trainingFacts } from '../runs/training/trainings.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
+import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import type { Item, ItemKind } from './messages.js';
 
-/** A directory that is looked through, and what the names in it begin with. */
+/** A directory, and the prefix of its names. */
 export interface Root {
   readonly path: string;
   readonly prefix: string;
@@ -22,28 +22,27 @@ export interface Place {
   readonly path: string;
 }
 
-/** What changed since the last look. */
 export interface Changes {
   readonly changed: readonly Item[];
   readonly removed: readonly string[];
 }
 
 interface Known extends Place {
-  /** Tells whether the files that it was read from are the same. */
+  /** Identifies the state of the files that it was read from. */
   readonly version: string;
-  /** The lock that says whether it still runs; absent where it does not say so itself. */
+  /** The lock that shows whether it is running, if it has one. */
   readonly lock?: string;
 }
 
-/** Levels of folders that are looked through. */
+/** Levels of folders. */
 const deepest = 5;
 
-/** The items below some directories. Each look reads only what changed since the last one. */
+/** The items in some directories. Each scan reads only what changed. */
 export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
 
-  /** @param more looked up each time */
+  /** @param more evaluated on every scan */
   constructor(roots: readonly Root[], more: () => readonly Root[] = () => []) {
     this.#roots = () => [...roots, ...more()];
   }
@@ -56,7 +55,6 @@ export class Items {
     return [...this.#known.values()].map(({ item }) => item);
   }
 
-  /** Looks through the directories. */
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
@@ -123,7 +121,7 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const { names, path } = sight;
   if (names.has(runFiles.manifest)) {
     const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
-    // Whether a run still goes on is not a question of its manifest.
+    // The manifest doesn't say whether a run is still running.
     const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
     if (before?.version === version && !isLive) return before;
     return { path, version, item: runItem(sight) };
@@ -157,13 +155,13 @@ const unknown = {
 };
 
 function runItem({ name, path, within }: Sight): Item {
-  const facts = unlessDamaged(() => factsOf(path));
+  const facts = unlessDamaged(() => summaryOf(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
   return { name, within, ...labelsOf(path), ...figuresOf(facts) };
 }
 
-function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunFacts) {
+function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunSummary) {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
     kind: play === undefined ? ('run' as const) : ('play' as const),
@@ -184,7 +182,7 @@ const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
 };
 
 function trainingItem({ name, path, within }: Sight): Item {
-  const facts = unlessDamaged(() => trainingFacts(path));
+  const facts = unlessDamaged(() => readTraining(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'training', status: 'failed', name, within, fault: facts };
   const { best, model, on, seconds, started, status, steps, tokens } = facts;
@@ -210,7 +208,7 @@ function planKind(path: string): ItemKind {
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }
 
-/** What holds runs is as far as these are. */
+/** Sums up the runs in each holder. */
 function addUp(found: Map<string, Known>): void {
   const inside = new Map<string, Item[]>();
   for (const { item } of found.values()) {
@@ -265,13 +263,12 @@ function unlessDamaged<T>(read: () => T): T | string {
     return read();
   } catch (error) {
     if (error instanceof UserError) return error.message.split('\n', 1)[0]!;
-    // It was removed while it was looked at.
+    // It was removed during the scan.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'it was removed';
     throw error;
   }
 }
 
-/** Page that an item wrote of itself, where it has one. */
 export function savedPage(path: string): string | undefined {
   return [runFiles.report, trainingFiles.page]
     .map((name) => join(path, name))

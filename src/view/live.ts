@@ -1,41 +1,41 @@
-/** Who looks at what, and what they are told as it changes: server-sent events, from the files alone. */
+/** Sends changes of the files to watching pages as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import type { Items, Place } from './items.js';
 import type { Item, Update } from './messages.js';
 import { type Subject, subjectOf } from './subject.js';
 
-/** Milliseconds between two looks at what somebody watches; the directory is looked through less often. */
+/** Milliseconds between two reads of watched files; directories are scanned less often. */
 const lookEvery = 250;
 const leastBetweenScans = 1000;
 
-/** A scan takes at most this part of the time. */
+/** Maximum share of time spent on scans. */
 const scanShare = 0.1;
 
-/** Bytes that wait for a reader who does not take them; then the connection is closed, and opened again by the page. */
+/** Unsent bytes before the connection is closed; the page then reconnects. */
 const mostWaiting = 8 * 2 ** 20;
 
-/** Milliseconds after which a silent connection gets a sign of life. */
+/** Milliseconds between keep-alive messages. */
 const silence = 15_000;
 
 export const mostWatchers = 64;
 
-/** Runs and trainings that one page watches. */
+/** Most runs and trainings per page. */
 export const mostWatched = 16;
 
 interface Watcher {
   readonly response: ServerResponse;
   readonly names: ReadonlySet<string>;
-  /** Whether it is told of every item, or only of those that it watches. */
+  /** Whether it receives every item, or only those that it watches. */
   readonly all: boolean;
 }
 
 interface Watched {
   readonly subject: Subject;
-  /** Told again when its directory is made anew. */
+  /** A changed path means a new subject. */
   readonly path: string;
 }
 
-/** Looks at the files while anybody watches, and at nothing else. */
+/** Reads files only while somebody watches. */
 export class Live {
   readonly #items: Items;
   readonly #watchers = new Set<Watcher>();
@@ -54,20 +54,19 @@ export class Live {
     return this.#watchers.size;
   }
 
-  /** The item of this name; one that was not there at the last look is looked for. */
+  /** Scans again if the name is unknown. */
   find(name: string): Place | undefined {
     const known = this.#items.find(name);
     if (known === undefined) this.#scan();
     return known ?? this.#items.find(name);
   }
 
-  /** All items, of a look through the directory that is not too old. */
+  /** All items, from a recent scan. */
   items(): readonly Item[] {
     if (this.#milliseconds() >= this.#nextScan) this.#scan();
     return this.#items.all();
   }
 
-  /** Tells a page of what it watches until it goes away. */
   watch(response: ServerResponse, names: readonly string[], all: boolean): void {
     const watcher = { response, names: new Set(names), all };
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
@@ -128,7 +127,7 @@ export class Live {
       if (watcher.names.has(name)) tell(watcher, 'update', { of: name, ...update });
   }
 
-  /** What somebody watches that was not there before, or lies elsewhere now. */
+  /** Watched names whose directory is new or has moved. */
   #awaited(): readonly string[] {
     const names = new Set([...this.#watchers].flatMap((watcher) => [...watcher.names]));
     return [...names].filter((name) => {

@@ -1,4 +1,4 @@
-/** What the server and the browser say to each other. */
+/** Messages between server and browser. */
 
 export type ItemKind =
   | 'run'
@@ -11,20 +11,20 @@ export type ItemKind =
   | 'sweep'
   | 'models';
 
-/** A run, a training, or what holds several runs. */
+/** A run, a training, or a holder of several runs. */
 export interface Item {
-  /** Its path below the directory: what it is called in addresses. */
+  /** Path below the directory. */
   readonly name: string;
   readonly kind: ItemKind;
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   readonly environment: string | null;
   readonly model: string | null;
-  /** Iterations, games, steps, or runs that are complete. */
+  /** Completed iterations, games, steps or runs. */
   readonly done: number;
   readonly of: number;
-  /** Highest observed mean return; of a training, its best held-out return. */
+  /** Highest observed mean return; for a training, the best held-out return. */
   readonly observed: number | null;
-  /** Mean return on unseen episodes; of a play, of its games. */
+  /** Mean return on unseen episodes; for a play, of its games. */
   readonly confirmed: number | null;
   readonly ci95: readonly [number, number] | null;
   readonly tokens: number | null;
@@ -34,51 +34,47 @@ export interface Item {
   readonly seed: number | null;
   readonly calls: number | null;
   readonly minutes: number | null;
-  /** What a person says of it. */
   readonly tags: readonly string[];
   readonly note: string | null;
-  /** The outermost item that it is part of. */
+  /** The outermost item that contains it. */
   readonly within: string | null;
-  /** Why nothing is known of it, or nothing came of it. */
+  /** Why it can't be read, or has no result. */
   readonly fault?: string;
 }
 
-/** A change of a list: what is kept of its beginning, and what follows then. */
+/** A change of a list: how many items to keep, and what follows them. */
 export interface Growth<T> {
   readonly keep: number;
   readonly added: readonly T[];
 }
 
-/** Figures of a line of metrics. */
 export type Row = Readonly<Record<string, number>>;
 
-/** An evaluation as pages get it: iteration, candidate, score, lowest and highest return, best so far. */
+/** Iteration, candidate, score, lowest and highest return, best so far. */
 export type PointRow = readonly [number, number, number, number, number, number];
 
-/** Kinds of lines of a training that have a course. */
 type MetricKind = 'step' | 'validation' | 'evaluation';
 
-/** What a run waits for a person to answer. */
+/** A question to a person. */
 export interface ShownQuestion {
   readonly open: {
-    /** Names it within its run. */
+    /** Identifies it within its run. */
     readonly question: string;
-    /** What is to be seen, in words. */
     readonly text: string;
-    /** Address of the animation; null where nothing can be drawn. */
+    /** Address of the animation; null if the environment can't be drawn. */
     readonly picture: string | null;
-    /** Characters that a remark may have. */
+    /** In characters. */
     readonly longestRemark: number;
   } | null;
 }
 
 export type Update =
   | { readonly kind: 'curve'; readonly evaluations: number; readonly points: Growth<PointRow> }
-  /** Proposals that came to nothing: iteration and candidate, the latest ones. */
+  /** The latest proposals without a result: iteration and candidate. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
   | { readonly kind: 'alarms'; readonly alarms: readonly Alarm[] }
-  /** The page of it says more by now. */
+  /** The page has changed. */
   | { readonly kind: 'stale' };
 
 export interface Alarm {
@@ -87,15 +83,13 @@ export interface Alarm {
   readonly remedy: string | null;
 }
 
-/** A place that a search found. */
 export interface Hit {
   readonly of: string;
   readonly iteration: number;
   readonly candidate: number;
   readonly attempt: number;
-  /** `reply`, `reasoning`, or the role of a message of the prompt. */
+  /** `reply`, `reasoning`, or the role of a prompt's message. */
   readonly where: string;
-  /** The text around it. */
   readonly before: string;
   readonly match: string;
   readonly after: string;
@@ -103,7 +97,7 @@ export interface Hit {
 
 export interface Found {
   readonly hits: readonly Hit[];
-  /** Runs and plays that were read to their end, of all. */
+  /** Number of runs that were searched completely. */
   readonly searched: number;
   readonly of: number;
 }

@@ -1,4 +1,4 @@
-/** The pages of what stands in a directory, by its kind. */
+/** The page of an item, by its kind. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { messageOf } from '../base/errors.js';
@@ -16,7 +16,7 @@ import type { Page, Section } from '../report/page/page.js';
 import { tile } from '../report/views/overview.js';
 import { repeatsPage } from '../report/write-report.js';
 import { collectionFile, planFile } from '../runs/reader.js';
-import { trainingFacts } from '../runs/training/trainings.js';
+import { readTraining } from '../runs/training/trainings.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
@@ -24,10 +24,10 @@ import { type Place, savedPage } from './items.js';
 import type { Item } from './messages.js';
 import { shownRunPage } from './shown-run.js';
 
-/** The page that the fine-tuner makes of a training's directory; undefined where it knows nothing of it. */
+/** The fine-tuner's page of a training; undefined if it doesn't know the directory. */
 export type TrainingPage = (path: string) => Page | undefined;
 
-/** @throws UserError where its files are damaged */
+/** @throws UserError for damaged files */
 export async function pageOf({ item, path }: Place, trainingPage: TrainingPage): Promise<Page> {
   switch (item.kind) {
     case 'run':
@@ -48,7 +48,6 @@ export async function pageOf({ item, path }: Place, trainingPage: TrainingPage):
   }
 }
 
-/** Where the page is that was saved beside an item. */
 const savedAddress = (name: string): string => `/saved/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 function saved({ name }: Item, path: string): Section | undefined {
@@ -68,14 +67,14 @@ function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): P
     if (page !== undefined) return page;
     fault = '';
   } catch (error) {
-    // Its lines may be of any kind: what can be said without them is said.
+    // Its lines may be of any kind; show the facts without the charts.
     fault = `Its course can't be drawn: ${messageOf(error)}`;
   }
   return plainTrainingPage(item, path, fault);
 }
 
 function plainTrainingPage(item: Item, path: string, fault: string): Page {
-  const facts = trainingFacts(path);
+  const facts = readTraining(path);
   const { best, episodes, first, method, note, objective, on, seconds, started, steps, tokens, unit } = facts;
   const about = readOwnJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
   const sections: (Section | undefined)[] = [

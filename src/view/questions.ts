@@ -1,19 +1,21 @@
-/** Questions that runs ask a person, shown and answered on a page. */
+/** Questions to a person, and commands to runs, from a page. */
 import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { UserError } from '../base/errors.js';
+import { readChanges } from '../experiment/run-commands.js';
 import { longestRemark, readTyped, type Said, typedText } from '../prompting/context/feedback.js';
-import { askOf } from '../runs/control.js';
-import { markViewed, readQuestion } from '../runs/questions.js';
+import { steer, steeredText } from '../runs/listing/steer.js';
 import { runFiles } from '../runs/reader.js';
+import { askOf, markViewed, readQuestion } from '../runs/requests.js';
 import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import type { Place, Root } from './items.js';
 import type { ShownQuestion } from './messages.js';
 
-/** What the run at a place waits for. @param admitted makes an address that a picture may have */
+/** @param admitted adds a key to the address of a picture */
 export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
   const open = item.kind === 'run' ? readQuestion(path) : undefined;
   if (open === undefined) return { open: null };
@@ -22,10 +24,10 @@ export function shownQuestion({ item, path }: Place, admitted: (address: string)
   return { open: { question, text, picture: picture === null ? null : admitted(address), longestRemark } };
 }
 
-/** The largest picture that is shown, in bytes. */
+/** In bytes. */
 const largestPicture = 32 * 2 ** 20;
 
-/** The GIF of the open question. @throws HttpError where there is none such */
+/** The GIF of the open question. @throws HttpError if it isn't open */
 export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
@@ -35,7 +37,7 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
-/** A remark may stand in several bytes a character, and JSON escapes some. */
+/** In bytes; a remark may have several per character. */
 const longestBody = 16 * 2 ** 10;
 
 const answerShape = z.strictObject({
@@ -45,19 +47,19 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark has ${longestRemark} characters at most`).optional(),
 });
 
-/** Milliseconds that the run's process may take to take an answer, and between two looks. */
+/** Milliseconds for the run to accept an answer, and between two checks. */
 const patienceMs = 3000;
 const lookMs = 50;
 
 /**
- * @returns what became of it, in words
- * @throws HttpError unless a page of this server answers the question that is open
+ * @returns the outcome, for people
+ * @throws HttpError unless a page of this server answers an open question
  */
 export async function answerFromPage(
   request: IncomingMessage,
   placeOf: (name: string) => Place,
 ): Promise<{ readonly text: string }> {
-  // Browsers name the page that answers; who it is was looked at before.
+  // Browsers name the page; the token was checked before.
   if (request.headers.origin === undefined)
     throw new HttpError(403, 'permission_error', 'only pages of this server answer for a person');
   const { data, error } = answerShape.safeParse(await readJsonBody(request, longestBody));
@@ -75,7 +77,7 @@ export async function answerFromPage(
   return { text: 'the run has not taken it yet' };
 }
 
-/** As the run reads it: on one line, without marks that would reach over the words around it. */
+/** As the run reads it: on one line, without marks that affect the surrounding words. */
 function cleaned(said: Said): Said {
   const typed = readTyped(typedText(said));
   if (typed.kind === 'said') return typed.said;
@@ -85,13 +87,13 @@ function cleaned(said: Said): Said {
 const notOpen = () =>
   new HttpError(409, 'invalid_request_error', 'this question is not open: it was answered, or the run ended');
 
-/** Milliseconds between two tries to mark a directory that may be made meanwhile. */
+/** Milliseconds between attempts to mark a directory that may be created later. */
 const markEvery = 2000;
 
 /**
- * Marks directories as those that a view shows: runs in them may ask a person who sits at no terminal. That of the runs is
- * made where it is missing: the first run looks for the mark before it makes anything.
- * @returns what takes the marks away, and a directory that stayed empty
+ * Marks directories as viewed: their runs may ask a person without a terminal. Creates the directory of the runs if it
+ * is missing, because a run looks for the mark first.
+ * @returns removes the marks, and a directory that stayed empty
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
@@ -111,7 +113,7 @@ export function markRoots(roots: readonly Root[]): () => void {
   };
 }
 
-/** Whether the directory was missing and is there now; where it can't be made, it has no mark until a run makes it. */
+/** Whether the directory was created. */
 function isMade(path: string): boolean {
   try {
     return mkdirSync(path, { recursive: true }) !== undefined;
@@ -124,6 +126,45 @@ function removeEmpty(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Runs lie in it.
+    // It contains runs.
   }
+}
+
+const requestShape = z.discriminatedUnion('action', [
+  z.strictObject({ of: z.string(), action: z.enum(['pause', 'resume']) }),
+  z.strictObject({ of: z.string(), action: z.literal('stop'), now: z.boolean().default(false) }),
+  z.strictObject({ of: z.string(), action: z.literal('set'), overrides: z.array(z.string()).min(1).max(50) }),
+]);
+
+/** Seconds to wait for the run's process. */
+const patience = 3;
+
+/**
+ * @returns the outcome, for people
+ * @throws HttpError unless a page of this server asks
+ * @throws UserError if no process plays the run, or for a setting that can't change
+ */
+export async function steerFromPage(
+  request: IncomingMessage,
+  placeOf: (name: string) => Place,
+): Promise<{ readonly text: string }> {
+  // Browsers name the page; the token was checked before.
+  if (request.headers.origin === undefined)
+    throw new HttpError(
+      403,
+      'permission_error',
+      'only pages of this server steer runs: policyloop pause, stop, set',
+    );
+  const { data, error } = requestShape.safeParse(await readJsonBody(request));
+  if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
+  const { of, ...asked } = data;
+  const { item, path } = placeOf(of);
+  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} is played run by run`, 'of');
+  if (
+    asked.action === 'set' &&
+    item.kind === 'run' &&
+    readChanges(path, asked.overrides).changes.length === 0
+  )
+    throw new UserError({ field: 'overrides', value: asked.overrides.join(' '), message: 'is so already' });
+  return { text: steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '') };
 }

@@ -1,4 +1,4 @@
-/** Texts in the prompts and replies of runs. */
+/** Searches the prompts and replies of runs. */
 import { callsOf } from '../runs/log-lines.js';
 import { logsIn } from '../runs/reader.js';
 import type { Place } from './items.js';
@@ -7,15 +7,15 @@ import type { Found, Hit } from './messages.js';
 const mostHits = 200;
 const around = 80; // characters
 
-/** Lines of prompts that were found already: prompts of a run repeat each other. */
+/** Prompts of a run repeat lines, which are reported once. */
 const mostKnown = 10_000;
 
-/** Calls between two breaths, in which others are answered. */
+/** Calls between two pauses, in which other requests are answered. */
 const callsAtOnce = 50;
 
 /**
- * Looks for a text, whatever its case; in prompts each line that holds it is told of once a run.
- * @param until no run is begun or gone on with after this, in milliseconds of `clock`
+ * Searches case-insensitively. Reports each matching line of the prompts once per run.
+ * @param until stops before another run after this time of `clock`, in milliseconds
  */
 export async function search(
   text: string,

@@ -1,19 +1,18 @@
-/** The live view: pages of a directory's runs and trainings, for the browsers of this machine. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+/** The live view: pages of runs and trainings, for the browsers of this machine. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
 import type { Page } from '../report/page/page.js';
 import {
-  authority,
+  type Address,
   badRequest,
-  guardConnections,
   HttpError,
-  type LoopbackHost,
-  listen,
-  requestTimeoutMs,
+  notFound,
   requireLocal,
-  targetOf,
+  requireMethod,
+  sendJson,
+  startHttp,
 } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
@@ -22,26 +21,22 @@ import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
 import { pageOf, type TrainingPage } from './pages.js';
-import { answerFromPage, questionPicture, shownQuestion } from './questions.js';
+import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
-import { steerFromPage } from './steering.js';
 import { subjectOf } from './subject.js';
 
-export interface ViewOptions {
+export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Trainings that lie elsewhere: more may begin meanwhile. */
+  /** Trainings in other directories, which may grow in number. */
   readonly elsewhere?: () => readonly Root[];
-  /** The directory, for people. */
+  /** Name of the directory. */
   readonly place: string;
-  readonly host: LoopbackHost;
-  /** 0 takes a free one. */
-  readonly port: number;
-  /** Milliseconds on a clock that only goes forwards. */
+  /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
   readonly trainingPage: TrainingPage;
-  /** What a browser has to know to be answered. */
+  /** Required from the browser. */
   readonly token: string;
 }
 
@@ -51,32 +46,30 @@ export interface RunningView {
   close(): Promise<void>;
 }
 
-/** Milliseconds that one search may take. */
+/** In milliseconds. */
 const searchTime = 5000;
 
-/** The largest page of a directory that is shown, in bytes. */
+/** In bytes. */
 const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError when the address can't be listened on */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
-  let { port } = options;
-  const limits = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs };
-  const server = createServer(limits, (request, response) => {
-    response.on('finish', () => request.resume());
-    const site = { live, options };
-    answer(request, response, site, port).catch((error: unknown) => fail(request, response, error, options));
+  const server = await startHttp(options, async (request, response, port) => {
+    try {
+      await answer(request, response, { live, options }, port);
+    } catch (error) {
+      fail(request, response, error, options);
+    }
   });
-  guardConnections(server);
-  port = await listen(server, options);
   return {
-    url: `http://${authority(options.host, port)}/?token=${options.token}`,
-    close: () =>
-      new Promise((resolve) => {
-        live.close();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    url: `${server.url}/?token=${options.token}`,
+    close() {
+      live.close();
+      const finished = server.finish();
+      server.abort();
+      return finished;
+    },
   };
 }
 
@@ -85,7 +78,7 @@ interface Site {
   readonly options: ViewOptions;
 }
 
-/** What every answer says: it is for pages of this server alone, and is what it says it is. */
+/** Headers of every answer. */
 const common = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -102,24 +95,16 @@ async function answer(
 ): Promise<void> {
   for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
   response.setHeader('content-security-policy', contentPolicy);
-  const { host, path } = targetOf(request);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
-  if (['GET', 'HEAD'].includes(request.method ?? '') && isPage(path)) {
-    // A link anywhere may lead here. The page itself shows nothing: what it asks for takes the token.
-    const { 'sec-fetch-site': _, ...headers } = request.headers;
-    requireLocal({ headers, headersDistinct: request.headersDistinct }, port, host);
-    return send(response, 'text/html; charset=utf-8', shell());
-  }
-  requireLocal(request, port, host);
+  const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
+  // A link anywhere may lead to a page: the page itself shows nothing, and its requests need the token.
+  const path = requireLocal(request, port, (target) => isRead && isPage(target));
+  if (isRead && isPage(path)) return send(response, 'text/html; charset=utf-8', shell());
   const asset = assetAt(path);
   if (asset !== undefined && request.method === 'GET') return send(response, asset.type, asset.body);
   requireEntered(request, site.options.token);
   const take = { '/api/steer': steerFromPage, '/api/answer': answerFromPage }[path];
-  const allowed = take ? ['POST'] : ['GET', 'HEAD'];
-  if (!allowed.includes(request.method ?? ''))
-    throw new HttpError(405, 'invalid_request_error', `${request.method} is not allowed here`, {
-      headers: { allow: allowed.join(', ') },
-    });
+  requireMethod(request, ...(take ? ['POST'] : ['GET', 'HEAD']));
   if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
@@ -171,7 +156,7 @@ async function answerApi(
         candidate: wholeNumber(query, 'candidate', 1) ?? 1,
         episode: wholeNumber(query, 'episode', 1) ?? 1,
       });
-      // The picture has its own styles, which nothing else of the view may have.
+      // The picture has its own styles, which nothing else may have.
       response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       return send(response, 'image/svg+xml', svg);
     }
@@ -208,8 +193,6 @@ async function answerApi(
   }
 }
 
-const notFound = (message: string) => new HttpError(404, 'not_found_error', message);
-
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -218,7 +201,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Only what was found in the directory has a path: a name is never one. */
+/** A name is never a path: only items of the directory have one. */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
   if (place === undefined) throw notFound(`there is no run or training ${name}`);
@@ -232,7 +215,7 @@ function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
   return placeOf(site, name);
 }
 
-/** `a=NAME`, with `aIteration=7` and `aCandidate=2` where they are not the best. */
+/** `a=NAME`, with `aIteration=7` and `aCandidate=2` unless they are the best. */
 function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
   const iteration = wholeNumber(query, `${key}Iteration`, 0);
   const candidate = wholeNumber(query, `${key}Candidate`, 1);
@@ -257,10 +240,7 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
   response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-const sendJson = (response: ServerResponse, body: unknown) =>
-  send(response, 'application/json', JSON.stringify(body));
-
-/** A page as the view puts it together: its parts as markup, in which every text is escaped. */
+/** Sends a page as escaped markup, section by section. */
 function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
@@ -271,7 +251,7 @@ function sendSaved(response: ServerResponse, { item, path }: Place): void {
   const file = savedPage(path);
   if (file === undefined) throw notFound(`${item.name} has no page of its own`);
   response.setHeader('content-security-policy', savedPolicy);
-  // A page in a sandbox that says so is not shown.
+  // This header isn't allowed in a sandbox.
   response.removeHeader('cross-origin-opener-policy');
   send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved, 'refuse'));
 }
@@ -295,11 +275,8 @@ function fail(
         : new HttpError(500, 'server_error', messageOf(error));
   if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
   // A browser shows the answer to a person.
-  const isRead = headers.accept?.includes('text/html') === true;
-  response
-    .writeHead(known.status, {
-      'content-type': isRead ? 'text/plain; charset=utf-8' : 'application/json',
-      ...known.headers,
-    })
-    .end(isRead ? `${known.message}\n` : JSON.stringify(known.body));
+  if (headers.accept?.includes('text/html')) {
+    const type = { 'content-type': 'text/plain; charset=utf-8' };
+    response.writeHead(known.status, { ...type, ...known.headers }).end(`${known.message}\n`);
+  } else sendJson(response, known.body, known.status, known.headers);
 }

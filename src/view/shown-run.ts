@@ -1,7 +1,6 @@
-/** Runs as pages show them. Nothing that a run names is imported or started: a run may come from elsewhere. */
+/** Pages of runs. Nothing that a run names is imported or started, because a run may come from elsewhere. */
 
 import { UserError } from '../base/errors.js';
-import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
@@ -12,25 +11,24 @@ import { runPage } from '../report/run-report.js';
 import { iterationLog } from '../report/views/call-log.js';
 import { runHeader, tile } from '../report/views/overview.js';
 import { policyView } from '../report/views/policy-view.js';
-import { runData } from '../report/write-report.js';
+import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
 import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
+import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
 
-/** Address of a page of the view, by the name of what it is of. */
 export const pageAddress = (name: string, query = ''): string =>
   `/of/${name.split('/').map(encodeURIComponent).join('/')}${query}`;
 
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
   `/api/episode?${new URLSearchParams({ of: name, iteration: `${iteration}`, candidate: `${candidate + 1}` })}`;
 
-/** What a report says of the run called `name`, as far as it is. */
+/** The report of a run so far. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
@@ -40,18 +38,12 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 }
 
 function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
-  const notable = notablePolicies(recorded.entries, manifest);
-  if (notable === undefined || !isDrawnFromConfig(config)) return [];
-  const names = new Map<BufferEntry, string>();
-  for (const which of ['best', 'worst', 'first'] as const) {
-    const earlier = names.get(notable[which]);
-    names.set(notable[which], earlier === undefined ? which : `${earlier} and ${which}`);
-  }
+  const names = namedPolicies(recorded.entries, manifest);
+  if (names.size === 0 || !isDrawnFromConfig(config)) return [];
   const told = apart([...names.keys()].map(({ score }) => score));
-  const figures = [...names].map(([entry, which]): Html => {
-    const title = `${which[0]!.toUpperCase()}${which.slice(1)}`;
+  const figures = [...names].map(([entry, title]): Html => {
     return html`<figure>
-<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${which} policy, ${placeName(entry, config)}">
+<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
 <figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${told(entry.score)}.</figcaption>
 </figure>`;
   });
@@ -65,15 +57,12 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
   ];
 }
 
-/** An iteration of a run, with what came before it in the same numbers of candidates. */
 export interface ShownIteration {
-  /** Evaluations up to the iteration, oldest first. */
+  /** Up to the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Calls of the iteration. */
   readonly calls: readonly CallRecord[];
 }
 
-/** Evaluations up to an iteration, and its calls. */
 export function readIteration(path: string, iteration: number): ShownIteration {
   const files = logsIn(path);
   const entries: BufferEntry[] = [];
@@ -93,8 +82,8 @@ export function readIteration(path: string, iteration: number): ShownIteration {
 const leaveOut = () => undefined;
 
 /**
- * One iteration of a run: its episodes, prompts, replies and policies.
- * @throws UserError where the run has none such
+ * One iteration: episodes, prompts, replies and policies.
+ * @throws UserError if the run doesn't have it
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
   const frame = await readShownFrame(path);
@@ -114,7 +103,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       ? gridMap(config.environment, family.description.states)
       : undefined;
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
-  const facts = factsOf(path, manifest);
+  const facts = summaryOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);
   const told = apart(shown.map(({ score }) => score));
@@ -140,7 +129,7 @@ ${policyView(entry.parameters, family.description, family.parameters, labels, gr
   };
 }
 
-/** Candidates of an iteration whose policies and episodes are shown. */
+/** Most candidates whose policies and episodes are shown. */
 const mostShown = 32;
 
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
@@ -173,9 +162,9 @@ const width = 480; // pixels
 
 /**
  * The animation of an episode, as an SVG document.
- * @param candidate from 1
- * @param episode from 1, of its evaluation
- * @throws UserError where there is no such policy, and where drawing it would run what the run names
+ * @param candidate 1-based
+ * @param episode 1-based, within its evaluation
+ * @throws UserError for an unknown policy, or if drawing would run code that the run names
  */
 export async function episodeSvg(
   path: string,

@@ -1,21 +1,21 @@
-/** A run or a training that is looked at while it goes on: what its files say, as it comes. */
-import { lstatSync } from 'node:fs';
+/** Watches the files of a run or a training. */
+import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { questionFile } from '../runs/questions.js';
+import { UserError } from '../base/errors.js';
 import { logsIn, runFiles } from '../runs/reader.js';
+import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
+import { jsonIn } from '../storage/json-depth.js';
+import { longestLine } from '../storage/json-lines.js';
+import { openRegularFile } from '../storage/regular-file.js';
 import { Curve, Figures, type Point } from './course.js';
 import type { Place } from './items.js';
 import type { Alarm, Growth, PointRow, Update } from './messages.js';
-import { Tail } from './tail.js';
 
-/** Kinds of lines of a training that have a course. */
 const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
 export interface Subject {
-  /** Reads what is new. */
   look(): readonly Update[];
-  /** All that there is so far. */
   whole(): readonly Update[];
 }
 
@@ -32,7 +32,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads a growing file to its end, a bounded part in one look. @returns whether it begins anew */
+/** Reads a growing file to its end, in bounded steps. @returns whether the file starts again */
 function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
   let wasCut = false;
   for (let looks = 0; looks < 4; looks++) {
@@ -51,7 +51,7 @@ const sizesOf = (files: readonly string[]) =>
     return `${stats?.size} ${stats?.mtimeMs}`;
   });
 
-/** What has nothing to be drawn, only a page that may grow. */
+/** Something without a curve, whose page may grow. */
 class FilesSubject implements Subject {
   readonly #files: readonly string[];
   #sizes: string;
@@ -116,7 +116,7 @@ class RunSubject implements Subject {
     if (stale.length === 0) return [];
     const { cut, lost } = this.#read();
     if (cut) {
-      // A resumption cuts what an unfinished iteration left: it is all read again.
+      // Resuming cuts off an unfinished iteration: read everything again.
       this.#curve = new Curve();
       this.#lost = [];
       this.#evaluations.restart();
@@ -214,3 +214,71 @@ class TrainingSubject implements Subject {
 }
 
 const newFigures = () => ({ step: new Figures(), validation: new Figures(), evaluation: new Figures() });
+
+/** Bytes per read. */
+const chunk = 4 * 2 ** 20;
+
+/** Follows a JSON Lines file, keeping only its position. */
+export class Tail {
+  readonly #path: string;
+  #end = 0;
+  #file = 0;
+  /** Grows for longer lines. */
+  #size = chunk;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  restart(): void {
+    this.#end = 0;
+  }
+
+  /**
+   * Passes on new lines; skips invalid JSON.
+   * @returns `again`: the file was cut or replaced, and starts again; `more`: more lines may follow at once
+   */
+  look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
+    let descriptor: number;
+    try {
+      ({ descriptor } = openRegularFile(this.#path, 'refuse'));
+    } catch (error) {
+      if (error instanceof UserError) return 'done';
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#cut();
+      throw error;
+    }
+    try {
+      const { ino, size } = fstatSync(descriptor);
+      if (this.#end > size || (this.#end > 0 && ino !== this.#file)) return this.#cut();
+      this.#file = ino;
+      if (this.#end === size) return 'done';
+      const buffer = Buffer.allocUnsafe(Math.min(this.#size, size - this.#end));
+      const read = readSync(descriptor, buffer, 0, buffer.length, this.#end);
+      const end = buffer.lastIndexOf(10, read - 1) + 1;
+      if (end === 0) return this.#growBy(read, size);
+      this.#size = chunk;
+      this.#end += end;
+      for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
+        const item = jsonIn(line);
+        if (item !== undefined) onLine(item);
+      }
+      return this.#end < size ? 'more' : 'done';
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  #cut(): 'again' | 'done' {
+    const isNew = this.#end === 0;
+    this.#end = 0;
+    return isNew ? 'done' : 'again';
+  }
+
+  #growBy(read: number, size: number): 'more' | 'done' {
+    if (this.#end + read === size) return 'done';
+    // Gives up on an endless line: a sparse file can have terabytes.
+    if (this.#size >= longestLine) return 'done';
+    this.#size *= 2;
+    return 'more';
+  }
+}

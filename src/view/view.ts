@@ -12,10 +12,9 @@ import type { TrainingPage } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
-/** Where runs lie unless it is said otherwise. */
 const runsFolder = 'buffers';
 
-/** What is looked at: the runs and the trainings of the working directory, unless a directory is named. */
+/** The runs and the trainings of the working directory, unless a directory is given. */
 function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
@@ -34,7 +33,7 @@ export async function view(
     readonly host: LoopbackHost;
     readonly port: number;
     readonly trainingPage: TrainingPage;
-    /** Whether a file that leads to the view is wanted. */
+    /** Whether to write a file that opens the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,

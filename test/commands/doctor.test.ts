@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Examination, examinationText, examine } from '../../src/preflight/doctor.js';
-import { nodeVersion } from '../../src/preflight/doctor-checks.js';
+import { type Examination, examinationText, examine, nodeVersion } from '../../src/preflight/doctor.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const home = temporaryDirectory();
@@ -104,7 +103,7 @@ describe('policyloop doctor', () => {
     const broken = await look({ POLICYLOOP_PYTHON: join(home, 'no-python') });
     expect(found(broken, 'Python')).toMatchObject({
       status: 'problem',
-      found: expect.stringContaining('is not there'),
+      found: expect.stringContaining('does not exist'),
     });
     expect(broken.healthy).toBe(false);
   });
@@ -119,11 +118,11 @@ describe('policyloop doctor', () => {
     expect(without.healthy).toBe(true);
     expect(found(without, 'network')).toMatchObject({
       status: 'missing',
-      remedy: expect.stringContaining('only models pull and hosted models need it'),
+      remedy: expect.stringContaining('needed only for models pull and hosted models'),
     });
     asked.length = 0;
     const offline = await look({}, { fetch: failing as typeof fetch, offline: true });
-    expect(found(offline, 'network').found).toBe('not asked (--offline)');
+    expect(found(offline, 'network').found).toBe('not checked (--offline)');
     expect(asked).toEqual(['127.0.0.1']);
   });
 

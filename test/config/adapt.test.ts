@@ -24,10 +24,10 @@ describe('adapt', () => {
   it.each([
     [{ provider: 'openai', name: 'gpt-5-mini' }, 'openai: the weights of a hosted model'],
     [{ provider: 'ollama', name: 'qwen3' }, 'ollama: the weights of a hosted model'],
-    [{ provider: 'hill-climb' }, 'hill-climb: a control has no weights'],
-    [{ provider: 'teacher' }, 'teacher: a control has no weights'],
-    [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run gives the answers'],
-    [{ provider: 'module', path: './m.js' }, 'module: a model of your own code'],
+    [{ provider: 'hill-climb' }, 'hill-climb: a baseline has no weights'],
+    [{ provider: 'teacher' }, 'teacher: a baseline has no weights'],
+    [{ provider: 'replayed', run: 'somewhere' }, 'replayed: a replayed run'],
+    [{ provider: 'module', path: './m.js' }, 'module: the weights of a model in your own code'],
   ])('refuses %j by name, with the remedy', (model, message) => {
     expect(refusal({ model })).toThrow(message);
     expect(refusal({ model })).toThrow('set model.provider to local, or remove adapt');
@@ -36,13 +36,13 @@ describe('adapt', () => {
   it.each([
     [{ candidates: 1 }, /candidates.*compares the candidates/s],
     [{ model: { provider: 'local', temperature: 0 } }, /makes all candidates alike/],
-    [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*samples otherwise/s],
+    [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*samples differently/s],
     [{ model: { provider: 'local', repetitionPenalty: 1.1 } }, /model\.repetitionPenalty/],
     [{ model: { provider: 'local', batch: 4 } }, /model\.batch.*of one run/s],
-    [{ model: { provider: 'local', quantization: 'float16' } }, /form for serving/],
+    [{ model: { provider: 'local', quantization: 'float16' } }, /only for serving/],
     [{ model: { provider: 'local', adapter: 'a' }, adapt: { lora: {} } }, /adapt\.lora.*has no effect/s],
-    [{ evaluation: { episodes: 40, racing: {} } }, /racing.*same ones/s],
-    [{ adapt: { objective: { kind: 'reinforce' }, epochs: 2 } }, /right for one step/],
+    [{ evaluation: { episodes: 40, racing: {} } }, /racing.*same episodes/s],
+    [{ adapt: { objective: { kind: 'reinforce' }, epochs: 2 } }, /adapt\.epochs.*one step/s],
     [{ adapt: { objective: { kind: 'ppo' } } }, /adapt\.objective\.kind/],
     [{ adapt: { reward: { kind: 'return', low: 1, high: 1 } } }, /must be below high/],
   ])('refuses %j', (changes, message) => {
@@ -56,7 +56,9 @@ describe('adapt', () => {
       'left out adapt of the file, which goes with model.provider=local',
     );
     const kept = ['model.provider=random', 'adapt.every=2'];
-    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow('a control has no weights');
+    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow(
+      'a baseline has no weights',
+    );
     const same = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=local'] });
     expect(same.config.adapt).toBeDefined();
   });

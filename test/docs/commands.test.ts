@@ -51,7 +51,7 @@ async function problemOf(
   files: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   if (given[0]?.startsWith('-') || given[0] === 'completion') return undefined;
-  const named = namedCommand(given);
+  const named = namedCommand(given)?.command;
   if (named === undefined) return 'no such command';
   const declared = await declaredOptions(named);
   const isGroup = Array.isArray(commands.find(([name]) => name === given[0])?.[2]);
@@ -155,7 +155,7 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const [, code] of text.matchAll(/`policyloop ([^`\n]+)`/g)) {
     const words = code!.replaceAll('…', '').split(/\s+/);
-    const named = namedCommand(words);
+    const named = namedCommand(words)?.command;
     const isGroup = commands.some(([name, , load]) => name === words[0] && typeof load !== 'function');
     if (named === undefined) {
       if (!(isGroup && words.length < 3) && !/^(--|completion|<|COMMAND)/.test(words[0]!))
@@ -170,7 +170,7 @@ async function problemsInText(page: string): Promise<readonly string[]> {
   return problems;
 }
 
-it.each(pages.filter((page) => page !== 'docs/log.md'))(
+it.each(pages.filter((page) => page !== 'docs/log'))(
   'commands named in the text of %s are there',
   async (page) => {
     expect(await problemsInText(page)).toEqual([]);

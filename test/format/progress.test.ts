@@ -1,8 +1,8 @@
 import process from 'node:process';
+import stringWidth from 'string-width';
 import { afterEach, describe, expect, it } from 'vitest';
 import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
-import { displayWidth } from '../../src/format/width.js';
 import { fakeTerminal } from '../support/fake-terminal.js';
 
 /** What was said, with a clock that the test sets. */
@@ -156,7 +156,7 @@ describe('progress on a terminal', () => {
     expect(widest()).toBeLessThan(columns);
     const kept = lines().join('').replaceAll(' ', '');
     for (let i = 1; i < 6; i++) expect(kept).toContain(`iteration${i}bestof日本語の長い名前`);
-    expect(lines().every((line) => displayWidth(line) < columns)).toBe(true);
+    expect(lines().every((line) => stringWidth(line) < columns)).toBe(true);
   });
 
   it('tells no time left before something was done, and none when all is done', () => {

@@ -92,7 +92,7 @@ describe('a policy of a module', () => {
     ['return { build() {}, parameters: { count: 1, low: 2, high: 1 } };', 'low must be below high'],
     [
       'return { build: () => () => 7, parameters: { count: 1, low: 0, high: 1 } };',
-      'the policy returned 7, which is no action of CartPole-v1',
+      'the policy returned 7, which is not an action of CartPole-v1',
     ],
     [
       'return { build() { throw new Error("singular"); }, parameters: { count: 1, low: 0, high: 1 } };',

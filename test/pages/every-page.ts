@@ -18,7 +18,7 @@ import { groupRuns } from '../../src/comparison/run-groups.js';
 import { parseConfig } from '../../src/config/load.js';
 import { renderGroupReport } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { controlArm } from '../../src/search/controls.js';
+import { baselineArm } from '../../src/search/baselines.js';
 import { played } from '../finetune/dataset/runs.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { tickingClock } from '../support/experiments.js';
@@ -83,7 +83,7 @@ function comparison(place: string): string {
 function evaluation(place: string): string {
   const names = ['base', 'tuned', 'cma-es'] as const;
   const arms = names.map(
-    (name): Arm => ({ ...controlArm('random'), name, label: long, hash: 'abc'.repeat(9) }),
+    (name): Arm => ({ ...baselineArm('random'), name, label: long, hash: 'abc'.repeat(9) }),
   );
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });
   const experiments = ['cartpole-of-a-very-long-name-numeric', 'pole', 'third', 'fourth'].map((name) => ({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ModelConfig } from '../../src/config/model.js';
 import { findDevices } from '../../src/models/local/engine/find-devices.js';
 import { localSchema } from '../../src/models/local/settings.js';
-import { deviceFindings, samplingFindings } from '../../src/preflight/local-findings.js';
+import { deviceFindings, samplingFindings } from '../../src/preflight/check-config.js';
 
 test('a local model: its device, and why each other one can’t be used', async () => {
   const { auto, usable, unusable } = await findDevices();

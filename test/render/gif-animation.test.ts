@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { captionsOf, layoutOf } from '../../src/render/animation.js';
-import { colours, rgbOf } from '../../src/render/colours.js';
 import { gifAnimation, Painter } from '../../src/render/gif-animation.js';
+import { colours, rgbOf } from '../../src/render/raster.js';
 import { animationOf, followed, rolling } from './frames.js';
 import { readGif } from './gif-reader.js';
 

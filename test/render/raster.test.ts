@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBlends } from '../../src/render/colours.js';
-import { Raster } from '../../src/render/raster.js';
+import { createBlends, Raster } from '../../src/render/raster.js';
 import { strokesOf } from '../../src/render/stroke-font.js';
 
 const [white, black] = [0, 1];

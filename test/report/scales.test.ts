@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linearScale, robustDomain } from '../../src/report/charts/scale.js';
+import { linearScale, robustDomain } from '../../src/report/charts/plot.js';
 import { sparkline } from '../../src/report/run-text.js';
 import { quantile } from '../../src/statistics/descriptive.js';
 

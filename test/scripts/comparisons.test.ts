@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { arms, common, controls, proposersOf, tasks } from '../../scripts/comparisons/plan.js';
 import { comparisonPicture, comparisonReport, type Row } from '../../scripts/comparisons/report.js';
-import { budgetOf } from '../../src/config/budget.js';
+import { budgetOf } from '../../src/config/critic.js';
 import { loadConfig } from '../../src/config/load.js';
 
 const seeds = Array.from({ length: 20 }, (_, i) => i);

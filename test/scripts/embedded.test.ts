@@ -12,7 +12,7 @@ import {
   signFlip,
 } from '../../scripts/embedded/statistics.js';
 import { LoadedModels, play } from '../../scripts/tiny-improver/play.js';
-import { evaluationsOf } from '../../src/config/budget.js';
+import { evaluationsOf } from '../../src/config/critic.js';
 import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 

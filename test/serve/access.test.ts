@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longestBody, requireLocal } from '../../src/serve/http.js';
-import { messages, post, send, startLocalServer } from './local-server.js';
+import { messages } from '../models/model-configs.js';
+import { post, send, startLocalServer } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 let port: number;
@@ -47,8 +48,8 @@ describe('only programs of this machine are served', () => {
   });
 
   it('the port may be left out where it is the default', () => {
-    expect(() => requireLocal({ headers: { host: 'localhost' } }, 80)).not.toThrow();
-    expect(() => requireLocal({ headers: {} }, 8000)).toThrow(/Host ""/);
+    expect(() => requireLocal({ headers: { host: 'localhost' }, url: '/' }, 80)).not.toThrow();
+    expect(() => requireLocal({ headers: {}, url: '/' }, 8000)).toThrow(/Host ""/);
   });
 });
 

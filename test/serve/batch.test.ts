@@ -1,11 +1,12 @@
 /** `policyloop serve --batch`: requests at the same time are answered in one batch. */
 import { afterEach, expect, test, vi } from 'vitest';
 import * as serve from '../../src/commands/serve.js';
-import { serveModels } from '../../src/serve/serve-models.js';
+import { serveModels } from '../../src/serve/server.js';
+import { messages } from '../models/model-configs.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
-import { messages, path, post, startLocalServer } from './local-server.js';
+import { path, post, startLocalServer } from './local-server.js';
 
-vi.mock('../../src/serve/serve-models.js', { spy: true });
+vi.mock('../../src/serve/server.js', { spy: true });
 afterEach(() => vi.restoreAllMocks());
 
 /** Two requests at the same time: their answers, and the seeds of the requests in the order in which text came. */

@@ -1,6 +1,6 @@
 /** A terminal of a given width: what stands on it after everything that was written. */
 import { Writable } from 'node:stream';
-import { displayWidth } from '../../src/format/width.js';
+import stringWidth from 'string-width';
 
 export interface FakeTerminal {
   readonly stream: NodeJS.WriteStream;
@@ -14,7 +14,7 @@ export interface FakeTerminal {
 
 const esc = '\u001b';
 
-/** Control sequences, line ends, and what is drawn. */
+/** Baseline sequences, line ends, and what is drawn. */
 const parts = new RegExp(`${esc}\\[[\\d;?]*[A-Za-z]|\\n|\\r|[^${esc}\\n\\r]+`, 'g');
 
 export function fakeTerminal(columns: number): FakeTerminal {
@@ -26,7 +26,7 @@ export function fakeTerminal(columns: number): FakeTerminal {
     const line = lines[row]!;
     lines[row] = line.slice(0, column).padEnd(column) + text + line.slice(column + text.length);
     column += text.length;
-    widest = Math.max(widest, displayWidth(lines[row]!.trimEnd()));
+    widest = Math.max(widest, stringWidth(lines[row]!.trimEnd()));
   };
   const control = (sequence: string) => {
     const [, count = '', command] = /^\[\??(\d*)(?:;\d*)?(.)$/.exec(sequence.slice(1)) ?? [];

@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Curve, Figures } from '../../src/view/course.js';
 import type { Growth, Update } from '../../src/view/messages.js';
-import { subjectOf } from '../../src/view/subject.js';
-import { Tail } from '../../src/view/tail.js';
+import { subjectOf, Tail } from '../../src/view/subject.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function grow<T>(list: T[], { added, keep }: Growth<T>): void {

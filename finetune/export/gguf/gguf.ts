@@ -5,8 +5,7 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
-import { ggufTensors } from '../../../src/models/local/weights/gguf-tensors.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';

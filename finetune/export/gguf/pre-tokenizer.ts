@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
-import { preTokenizers } from '../../../src/models/local/tokens/pre-tokenizers.js';
+import { preTokenizers } from '../../../src/models/local/tokens/tokenizer-settings.js';
 
 /** Pattern of the embedded model's tokenizer. */
 const improverPattern = String.raw`,? ?params\[[0-9]+\]:| ?-?[0-9]+\.[0-9]| ?[0-9]+| ?[A-Za-z]+|\s|[^\s]`;

@@ -1,7 +1,7 @@
 /** Implements learning during a search: opens the learner that trains a run's model. */
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
-import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/learner.js';
+import type { AdaptingConfig, Learning } from '../../../src/experiment/learner.js';
 import { chooseDevice, freeCores } from '../../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { type Adapter, openAdapter } from '../../../src/models/local/graph/adapter.js';

@@ -5,8 +5,12 @@ import { append } from '../../../src/base/append.js';
 import { UserError } from '../../../src/base/errors.js';
 import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
 import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
-import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
-import type { ObservedAnswer, ObservedIteration } from '../../../src/experiment/learning/observed.js';
+import type {
+  AdaptingConfig,
+  Learner,
+  ObservedAnswer,
+  ObservedIteration,
+} from '../../../src/experiment/learner.js';
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import { createGenerator, deriveSeeds, shuffled } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';

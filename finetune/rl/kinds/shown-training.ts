@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '../../../src/report/page/page.js';
-import { type TrainingFacts, trainingFacts } from '../../../src/runs/training/trainings.js';
+import { type RecordedTraining, readTraining } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { readOwnJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
@@ -29,7 +29,7 @@ interface About {
 
 /** Undefined without metrics, or if the settings don't match this version. @throws UserError for damaged files */
 export function shownTraining(path: string): Page | undefined {
-  const facts = trainingFacts(path);
+  const facts = readTraining(path);
   const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;
   const lines = readJsonLines<unknown>(join(path, trainingFiles.metrics), { repair: false }) ?? [];
   if (lines.length === 0) return undefined;
@@ -57,7 +57,7 @@ export function shownTraining(path: string): Page | undefined {
   });
 }
 
-function statusOf(facts: TrainingFacts, secondsLeft: number | undefined): TrainingStatus {
+function statusOf(facts: RecordedTraining, secondsLeft: number | undefined): TrainingStatus {
   const { note, path, status, steps } = facts;
   switch (status) {
     case 'running':

@@ -5,10 +5,10 @@ import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 
 export interface NumericBaseline {
-  readonly name: ControlName;
+  readonly name: BaselineName;
   /** Name shown in tables. */
   readonly label: string;
   /** Number of episodes the search played. */
@@ -25,7 +25,7 @@ const streams = { candidates: 30, episodes: 31 } as const;
 
 /** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */
 export async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   environment: Environment,
   {
     seed,
@@ -38,7 +38,7 @@ export async function playBaseline(
   },
   signal?: AbortSignal,
 ): Promise<NumericBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
   const family = createPolicyFamily(
     environment.observationSpace.kind === 'discrete'

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { openConfig } from '../../../src/config/file.js';
 import { environmentSchema } from '../../../src/environments/settings.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { applyOverrides } from '../../../src/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
 import {
@@ -100,7 +100,7 @@ const settings = z.strictObject({
     .prefault({})
     .describe('Evaluations on starts that are never trained on; they select the best weights'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches over simple policies with the same number of episodes'),
   checkpointEvery: shared.checkpointEvery(5, 'Updates'),

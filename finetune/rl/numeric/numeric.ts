@@ -9,7 +9,7 @@ import {
   formatNumber,
 } from '../../../src/format/numbers.js';
 import type { Progress } from '../../../src/format/progress.js';
-import { requireRuntime } from '../../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
 import { machineMemory } from '../../train/memory-estimate.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { standFor } from '../../../src/environments/catalogue/versions.js';
+import { replacementFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
@@ -266,7 +266,7 @@ async function openEnvironments(
       message: 'another program runs it, and numeric policies only learn in environments of this program',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
-  const stand = standFor(id);
+  const stand = replacementFor(id);
   if (stand !== undefined) note?.(stand.note);
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }

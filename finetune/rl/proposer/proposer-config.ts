@@ -6,7 +6,7 @@ import { openConfig } from '../../../src/config/file.js';
 import { isAbsolute, rewardSchema, rewardWithModules, termsOf } from '../../../src/config/learning/reward.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
-import { controlNames } from '../../../src/search/controls.js';
+import { baselineNames } from '../../../src/search/baselines.js';
 import { oneScreen } from '../../../src/settings/issues.js';
 import { isMapping, jsonSchemaOf, type SchemaNode, type SettingsKind } from '../../../src/settings/schema.js';
 import type { Settings } from '../../../src/settings/settings.js';
@@ -60,7 +60,7 @@ const proposerSettings = learningSettings.extend({
     .prefault({})
     .describe('Evaluations that select the best weights'),
   baselines: z
-    .array(z.enum(controlNames))
+    .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
     .describe('Searches that play the held-out runs with the same number of episodes'),
 });

@@ -1,8 +1,8 @@
 /** A run in flight while a model learns: its prompts, evaluations and memory. */
 import type { Config } from '../../../src/config/config.js';
 import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { randomPolicies } from '../../../src/experiment/evaluate.js';
 import { Prompter } from '../../../src/experiment/prompter.js';
-import { randomPolicies } from '../../../src/experiment/warm-up.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { remembered } from '../../../src/prompting/context/history.js';
@@ -13,7 +13,7 @@ import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
 import { nothingRecorded } from '../../../src/runs/reader.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import type { SampledReply } from '../learning/episode.js';
 import type { Candidate, CandidateGroup } from './reward.js';
@@ -138,7 +138,7 @@ export interface PlayedBaseline {
 
 /** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
 export function playBaselines(
-  names: readonly ControlName[],
+  names: readonly BaselineName[],
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly PlayedBaseline[]> {
@@ -146,11 +146,11 @@ export function playBaselines(
 }
 
 async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   configs: readonly Config[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PlayedBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const returns: number[] = [];
   let episodes = 0;
   for (const config of configs) {

@@ -9,9 +9,8 @@ import { requireJobs } from '../../studies/plan.js';
 export const options = (y: Argv) =>
   y
     .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config file, or the name of a ready one: the task, and what all models are told',
+      ...common.config,
+      describe: `${common.config.describe}: the task, and the prompts of all models`,
     })
     .positional('overrides', {
       ...common.overrides,
@@ -33,15 +32,12 @@ export const options = (y: Argv) =>
       describe: "Searches that propose from the same histories; '' for none",
     })
     .option('replay', { ...kinds.flag, describe: 'Show what is recorded, and ask no model' })
-    .option('out', {
-      ...kinds.text,
-      describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
-    })
+    .option('out', common.out)
     .option('runs-dir', common.runsDir)
     .option('jobs', common.jobs)
     .option('open', common.open)
     .option('quiet', common.quiet)
-    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
+    .option('json', common.jsonRuns)
     .example(
       '$0 models compare cartpole-semantic model.path=a.gguf,b.gguf model.name=qwen3:8b --histories 40',
       'two files and a model of the provider of the config',
@@ -53,7 +49,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then what each model made of the histories. */
+/** A line for each run, then the results of each model. */
 export type Output = StudyRunLine | ModelsSummary;
 
 export const finishing = 'finishing the proposal (the same command continues; Ctrl-C again stops at once)';

@@ -20,10 +20,9 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Where the model lies now. */
+/** Location of the model. */
 export type Output = { readonly model: string; readonly path: string };
 
-/** `policyloop models pull <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
   const { pullModel } = await import('../../models/local/stores/hf-download.js');

@@ -14,7 +14,6 @@ type Args = Arguments<typeof options>;
 /** The folder that was removed. */
 export type Output = { readonly removed: string };
 
-/** `policyloop models remove <model>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { withoutScheme } = await import('../../models/local/stores/hf-cache.js');
   const { removeModel } = await import('../../models/local/stores/hf-download.js');

@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
-import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
+import type { Steered } from '../../runs/listing/steer.js';
 
 export const options = (y: Argv) =>
   y
@@ -16,11 +16,10 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** What became of the request, run by run. */
+/** The outcome for each run. */
 export type Output = readonly Steered[];
 
-/** `policyloop pause <runs…>`. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { steerRuns } = await import('../../archive/steer-runs.js');
+  const { steerRuns } = await import('../../runs/listing/steer.js');
   return steerRuns(args, { action: 'pause' }, context);
 }

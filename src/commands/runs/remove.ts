@@ -3,7 +3,7 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { formatBytes } from '../../format/numbers.js';
-import { shellWord } from '../../format/shell-word.js';
+import { shellWord } from '../../format/one-line.js';
 
 export const options = (y: Argv) =>
   y
@@ -22,17 +22,16 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Where each lies in the trash; `run` is absent where the trash was emptied. */
+/** Where each run is in the trash; without `run` if the trash was emptied. */
 export type Output = readonly { readonly run?: string; readonly trash: string }[];
 
-/** `policyloop remove <runs…>`: into the trash. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   return args.emptyTrash ? emptyAll(args, context) : removeRuns(args, context);
 }
 
 async function removeRuns(args: Args, context: CommandContext): Promise<number> {
-  const { findAll } = await import('../../archive/names.js');
-  const { bytesIn, moveToTrash, requireIdle } = await import('../../archive/trash.js');
+  const { findAll } = await import('../../runs/listing/names.js');
+  const { bytesIn, moveToTrash, requireIdle } = await import('../../runs/listing/trash.js');
   const { cwd, print } = context;
   const places = { cwd, runsDir: args.runsDir };
   const names = args.runs ?? [];
@@ -69,7 +68,7 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
 }
 
 async function emptyAll(args: Args, context: CommandContext): Promise<number> {
-  const { bytesIn, emptyTrash, trashed } = await import('../../archive/trash.js');
+  const { bytesIn, emptyTrash, trashed } = await import('../../runs/listing/trash.js');
   const { cwd, print } = context;
   const all = trashed({ cwd, runsDir: args.runsDir });
   const found = all.flatMap(({ folder, names }) => names.map((name) => shownPath(`${folder}/${name}`, cwd)));
@@ -96,10 +95,7 @@ async function emptyAll(args: Args, context: CommandContext): Promise<number> {
   return 0;
 }
 
-/**
- * Whether a person says yes.
- * @throws UserError where nobody can be asked
- */
+/** Asks for confirmation. @throws UserError without a terminal */
 async function agreed(
   question: string,
   { yes }: Pick<Args, 'yes'>,

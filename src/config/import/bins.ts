@@ -2,14 +2,12 @@
 import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 
-/** The usual range of an observation dimension, and the key with its number of bins. */
 interface Dimension {
   readonly key?: string;
   readonly low: number;
   readonly high: number;
 }
 
-/** Equal-width bins, as in the policy's `discretize`. */
 export interface Bins {
   readonly low: number;
   readonly high: number;
@@ -70,7 +68,6 @@ export const binKeys: readonly string[] = [
 
 const nameOf = (id: string) => id.replace(/-v\d+$/, '');
 
-/** The observation dimensions of an environment; undefined if its bins are unknown. */
 export const dimensionsOf = (id: string): readonly Dimension[] | undefined => observations[nameOf(id)];
 
 export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;

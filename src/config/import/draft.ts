@@ -1,6 +1,5 @@
 import { isMapping } from '../../settings/schema.js';
 
-/** The config of another program, as parsed from YAML. */
 export type TheirConfig = Readonly<Record<string, unknown>>;
 
 /** What happened to one key. `key` and `to` are dotted paths, into the foreign config and ours. */
@@ -16,7 +15,6 @@ export type ImportNote =
     }
   | { readonly kind: 'dropped'; readonly key: string; readonly reason: string };
 
-/** Fields of our config, by dotted path. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Our config under construction, with notes on its origin. */
@@ -35,7 +33,6 @@ export function carry(draft: Draft, key: string, fields: Fields = {}): void {
   draft.notes.push({ kind: 'carried', key, to: assign(draft, fields) });
 }
 
-/** Sets fields whose meaning differs from that of `key`. */
 export function change(draft: Draft, key: string, reason: string, fields: Fields = {}): void {
   draft.notes.push({ kind: 'changed', key, to: assign(draft, fields), reason });
 }

@@ -19,25 +19,23 @@ import {
   beam,
   beamWidth,
   delta,
+  demonstrationsDirectory,
   firstPolicies,
   gridFields,
   isBeam,
   isGridSearch,
+  isImitation,
   isNetwork,
   networkFields,
   onlyWithBeam,
   rank,
-  taskOf,
-  temperature,
-} from './forms.js';
-import {
-  demonstrationsDirectory,
-  isImitation,
   requireImitation,
   showsReturns,
+  taskOf,
+  temperature,
   template,
   toldStep,
-} from './imitation.js';
+} from './forms.js';
 import {
   carried,
   type Dialect,
@@ -69,7 +67,7 @@ function refusal(draft: Draft): { readonly field: string; readonly message: stri
   const asked = (key: string) => isOn(given(draft.theirs, key));
   if (!asked('beam')) return undefined;
   if (asked('random'))
-    return { field: 'random', message: 'draws the steps of a beam at random, which no control here does' };
+    return { field: 'random', message: 'draws the steps of a beam at random, which no baseline here does' };
   const reward = ['forward_reward_only', 'llm_reward'].find(asked);
   if (reward === undefined) return undefined;
   return {

@@ -1,10 +1,9 @@
 import { UserError } from '../../base/errors.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
-import { standFor } from '../../environments/catalogue/versions.js';
+import { replacementFor } from '../../environments/catalogue/versions.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
-/** An environment of ours, and why its name differs from theirs. */
 export interface EnvironmentChoice {
   readonly id: string;
   readonly reason?: string;
@@ -38,7 +37,7 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
 /** Our equivalent of their id; undefined if there is no built-in one. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
-  const stand = standFor(id);
+  const stand = replacementFor(id);
   if (stand !== undefined) return { id: stand.id, reason: stand.note };
   const known = infoOf(id);
   if (known !== undefined) {
@@ -59,7 +58,6 @@ function resolved(id: string): EnvironmentChoice | undefined {
   return newestVersion(bare);
 }
 
-/** The options of an environment, which are constructor arguments in both programs. */
 export function importOptions(draft: Draft, key: string, value: unknown): void {
   if (!isMapping(value)) {
     throw new UserError({
@@ -98,7 +96,6 @@ export function importSlippery(draft: Draft, key: string, value: unknown, id: st
   } else drop(draft, key, `nothing is slippery in ${id}`);
 }
 
-/** FrozenLake's maps have names here. */
 export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
   const size = Array.isArray(value) ? value[0] : value;
   if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no grid of another size`);
@@ -173,7 +170,6 @@ const elsewherePlayed = [
   },
 ] as const;
 
-/** The environment itself is imported along with its name; a note may correct it. */
 export function importEnvironment(draft: Draft, key: string, { id, reason }: EnvironmentChoice): void {
   const fields = { 'environment.id': id };
   if (reason === undefined) carry(draft, key, fields);

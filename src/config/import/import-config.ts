@@ -7,12 +7,10 @@ import { isMapping } from '../../settings/schema.js';
 import { carry, drop, given, type ImportNote, newDraft, type TheirConfig } from './draft.js';
 import { earlier, isEarlier } from './earlier.js';
 import type { Dialect } from './keys.js';
-import { llmRlFinetune } from './llm-rl-finetune.js';
+import { llmRlFinetune, runnerOf } from './llm-rl-finetune.js';
 import { props } from './props.js';
-import { runnerOf } from './runners.js';
 
 export interface ImportedConfig {
-  /** The program for which it was written. */
   readonly program: string;
   /** What a user could have written here: unchecked and without defaults. */
   readonly config: Record<string, unknown>;
@@ -54,7 +52,6 @@ export function importConfig(theirs: TheirConfig): ImportedConfig {
   return { program: dialect.name, config: draft.config, notes: draft.notes };
 }
 
-/** Whether one of the programs knows the key. */
 function isForeignKey(key: string): boolean {
   return [props, llmRlFinetune, earlier].some(({ keys }) => Object.hasOwn(keys, key));
 }

@@ -15,7 +15,6 @@ export interface Reading {
 /** Imports one key that has a value; adds a note for everything it does. */
 export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Reading) => void;
 
-/** One of the two programs. */
 export interface Dialect {
   readonly name: string;
   /** Every documented key. */
@@ -100,7 +99,6 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
     ),
 };
 
-/** Number of initial random policies. */
 export const warmUp: KeyImport = (draft, key, value) => {
   if (value === 0) carry(draft, key, { 'warmup.policies': 0 });
   else {
@@ -123,5 +121,4 @@ export function promptsOf(template: unknown): 'numeric' | 'semantic' | undefined
   return /numeric|num_optim/i.test(name) ? 'numeric' : undefined;
 }
 
-/** @returns true if the key has a value */
 export const isGiven = ({ theirs }: Draft, key: string): boolean => given(theirs, key) !== undefined;

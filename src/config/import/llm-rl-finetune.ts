@@ -15,7 +15,6 @@ import {
   wholeHistory,
 } from './keys.js';
 import { chooseModel } from './model.js';
-import { runnerOf } from './runners.js';
 
 /** Their linear policies have a bias; their tables have a value for every state and action. */
 const policyFields = (kind: 'linear' | 'q-table') =>
@@ -102,7 +101,6 @@ export const binImports: Readonly<Record<string, KeyImport>> = {
   ...Object.fromEntries(binKeys.map((key) => [key, bins])),
 };
 
-/** A random subspace of the weights. */
 export const projection: KeyImport = (draft, key, value, { policy }) => {
   if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
   throw new UserError({
@@ -155,7 +153,6 @@ const conversation: KeyImport = (draft, key, value) => {
   change(draft, key, reason, fields);
 };
 
-/** The untrained policy is also evaluated. */
 const warmUp: KeyImport = (draft, key, value) => {
   const reason =
     'the random policies and the untrained one, which is evaluated there, too; weights are drawn as policyloop draws them, not from U(-3.5, 3.5)';
@@ -210,10 +207,43 @@ export const llmRlFinetune: Dialect = {
     const environment = chooseEnvironment(theirs, runnerOf(given(theirs, 'task'))?.environment);
     const policy = policyKind(draft, environment.id);
     assign(draft, policyFields(policy));
-    // The untrained policy is also evaluated.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     const prompts = promptsOf(given(theirs, 'llm_si_template_name')) ?? 'semantic';
     assign(draft, { 'prompts.set': prompts, 'prompts.conversation': 'fresh' });
     return { environment, model: chooseModel(theirs), policy, prompts };
   },
 };
+
+/** The runners of LLM-RL-finetune: what its code hard-wires for a `task`, regardless of other keys. */
+
+interface Runner {
+  readonly environment: string;
+  /** The constant that its prompts state as the optimum, for linear policies. */
+  readonly optimum?: number;
+}
+
+const doublePendulum: Runner = { environment: 'InvertedDoublePendulum-v5', optimum: 10_000 };
+
+const runners: Readonly<Record<string, Runner>> = {
+  mc_continuous: { environment: 'MountainCarContinuous-v0', optimum: 100 },
+  cartpole: { environment: 'CartPole-v1', optimum: 500 },
+  inverted_pendulum: { environment: 'InvertedPendulum-v5', optimum: 1000 },
+  swimmer: { environment: 'Swimmer-v5', optimum: 250 },
+  hopper: { environment: 'Hopper-v5', optimum: 1000 },
+  reacher: { environment: 'Reacher-v5', optimum: -5 },
+  walker: { environment: 'Walker2d-v5', optimum: 10_000 },
+  pong: { environment: 'Pong-v0', optimum: 3 },
+  mountaincar: { environment: 'MountainCar-v0', optimum: 100 },
+  pendulum: { environment: 'Pendulum-v1' },
+  blackjack: { environment: 'Blackjack-v1' },
+  grid_world: { environment: 'FrozenLake-v1' },
+  frozen_lake: { environment: 'FrozenLake-v1' },
+};
+
+const doubleSpellings = /^((double|dbl)_?i|inv(erted)?_?(double|dbl)_?p)/;
+
+export function runnerOf(task: unknown): Runner | undefined {
+  const name = String(task).toLowerCase();
+  if (Object.hasOwn(runners, name)) return runners[name];
+  return doubleSpellings.test(name) ? doublePendulum : undefined;
+}

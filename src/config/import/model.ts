@@ -64,10 +64,8 @@ function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service
   };
 }
 
-/** A directory of gpt-oss, or its name on Hugging Face. */
 const gptOss = /\/gpt-oss-(\d+b)$/i;
 
-/** An adapter written by their fine-tuning, with its base model. */
 function adapted(adapter: string, base: unknown): ModelChoice {
   if (base === undefined) {
     return {

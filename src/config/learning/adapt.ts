@@ -1,6 +1,6 @@
 /** The `adapt` section: the run trains the model that answers it. */
 import { z } from 'zod';
-import { loraShape, sampledLora } from './lora.js';
+import { type AdaptableModule, adaptableModules } from '../../models/local/graph/adapter.js';
 import { advantageScales, comparingObjectives } from './objective.js';
 import { rewardSchema } from './reward.js';
 
@@ -11,6 +11,30 @@ const imitationSchema = z.strictObject({
     .literal('imitation')
     .describe('Likelier makes the answer of each group that earned the most, and leaves the others alone'),
 });
+
+interface LoraDefaults {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly modules: AdaptableModule[];
+}
+
+export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
+  rank: z.int().min(1).default(rank).describe('LoRA rank'),
+  alpha: z.number().positive().default(alpha).describe('The adapter is scaled by alpha / rank'),
+  rsLora: z.boolean().default(false).describe('Scale by alpha / √rank instead'),
+  modules: z
+    .array(z.enum(adaptableModules))
+    .min(1)
+    .default(modules)
+    .describe('Which projections get an adapter'),
+});
+
+/** Adapter defaults for learning from the model's own samples. */
+export const sampledLora = {
+  rank: 16,
+  alpha: 32,
+  modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'],
+} satisfies LoraDefaults;
 
 const loraSchema = z.strictObject(loraShape(sampledLora));
 
@@ -45,5 +69,4 @@ export const adaptSchema = z.strictObject({
 
 export type AdaptConfig = z.output<typeof adaptSchema>;
 
-/** The settings of a fresh adapter. */
 export const freshLora = ({ lora }: AdaptConfig) => lora ?? loraSchema.parse({});

@@ -1,4 +1,3 @@
-/** The config section of objectives. */
 import { z } from 'zod';
 
 const share = (preset: number) => z.number().min(0).default(preset);
@@ -58,7 +57,6 @@ const importanceSchema = z
   .prefault({})
   .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
 
-/** What a group's advantages are divided by. */
 export const advantageScales = ['group', 'batch', 'none'] as const;
 
 const grpoVariants = ['dapo', 'grpo', 'dr_grpo', 'bnpo', 'cispo'] as const;

@@ -68,7 +68,6 @@ const shared = {
     .describe('Permute the rewards within each group: a control that must not learn'),
 };
 
-/** The reward of a candidate. */
 export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...improvement, ...shared }),
   z.strictObject({ ...scaledReturn, ...shared }),
@@ -85,7 +84,6 @@ export const rewardSchema = z.discriminatedUnion('kind', [
 export type CandidateReward = z.output<typeof rewardSchema>;
 export type RewardTerm = z.output<typeof termSchema>;
 
-/** The terms of a reward; only sums have more than one. */
 export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
   if (reward.kind === 'sum') return reward.terms;
   const { shuffle: _, ...term } = reward;

@@ -1,6 +1,6 @@
 /**
- * The one place where calls are tried again. The client libraries' own retries are off: they obey a server's
- * Retry-After without a limit, and some can't be interrupted while they wait.
+ * The only place that retries calls: client libraries obey Retry-After without a limit, and some can't be interrupted
+ * while they wait.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,21 +15,19 @@ import {
   type RequestRate,
 } from '../language-model.js';
 
-/** Waits; rejects as soon as the signal is aborted. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export const waitOnClock: Wait = async (milliseconds, signal) => {
   await delay(milliseconds, undefined, { signal });
 };
 
-/** The wait that a server asks for. */
 interface RetryAfter {
   readonly afterMs: number;
-  /** The server's own time, in milliseconds since 1970; NaN if it gave none. */
+  /** The server's own time, in milliseconds since 1970; NaN if unknown. */
   readonly sentAt: number;
 }
 
-/** One try that gave no completion. */
+/** A try without a completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
@@ -43,40 +41,33 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /**
-   * Makes one try and must end as soon as the signal is aborted. Throws TryFailure. One that sends a second request waits
-   * for `turn` before.
-   */
+  /** Makes one try, ends at once if aborted, throws TryFailure; awaits `turn` before a second request. */
   readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
-    /** Deadline of a call, its retries and the waits between them included, but for waits for a turn. */
+    /** Deadline of a call, including retries and waits between them, but not waits for a turn. */
     readonly timeoutSeconds: number;
     readonly maxRetries: number;
     /** The longest wait that a server's Retry-After may impose. */
     readonly maxRetryAfterSeconds: number;
   };
   readonly wait: Wait;
-  /** Id of the model, for messages. */
   readonly id: string;
   /** Texts that no message may show. */
   readonly secrets: readonly string[];
-  /** Whether the server was ever there, be it with an error; kept over the calls of a model. */
+  /** Whether the server ever replied, even with an error; kept between calls. */
   readonly server?: { isReached: boolean };
   /** Sampling seed of the call; spreads the waits of concurrent calls. */
   readonly seed: number;
-  /** Aborts the call. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the caller can afford another try after a failure of this kind; default: always. */
+  /** Whether the caller can afford another try after this kind of failure; default: always. */
   readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean | Promise<boolean>) | undefined;
-  /** How often requests may be sent; left out, at any time. */
+  /** How often requests may be sent; default: at any time. */
   readonly rate?: RequestRate | undefined;
-  /** See GenerateOptions. */
   readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
 }
 
 export interface Outcome<T> {
   readonly value: T;
-  /** Tries beyond the first. */
   readonly retries: number;
   /** Kinds of the failed tries, in order. */
   readonly failedTries: readonly ModelErrorKind[];
@@ -93,16 +84,13 @@ const temporary = new Set<ModelErrorKind>([
   'empty',
 ]);
 
-/** A server that was never there is tried once more only where it said so quicker. */
+/** A server that never replied is retried once, and only if it failed faster than this. */
 const longestFirstTryMs = 3000;
 
-/** Timers take no more: about 25 days. */
+/** Limit of timers: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/**
- * Tries until one succeeds, the failure is not a temporary one, the retries are used up, or the deadline is reached.
- * @throws ModelError; whatever else `attempt` throws passes through.
- */
+/** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   const end = new AbortController();
   const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
@@ -115,7 +103,7 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   }
 }
 
-/** Ends a call after some time, in which waits for a turn don't count. */
+/** Ends a call after some time, not counting waits for a turn. */
 class Deadline {
   readonly #end: () => void;
   readonly #allowedMs: number;
@@ -133,7 +121,7 @@ class Deadline {
     return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
   }
 
-  /** @param wait doesn't count */
+  /** @param wait is not counted */
   async without(wait: () => Promise<void>): Promise<void> {
     this.close();
     try {
@@ -189,7 +177,7 @@ class Tries<T> {
     }
   }
 
-  /** @throws the failure before, as soon as nothing more is to be asked */
+  /** @throws the previous failure once no more tries are wanted */
   async #turn(failed?: TryFailure): Promise<void> {
     const { rate, turns = {} } = this.#call;
     if (rate === undefined) return;
@@ -229,7 +217,7 @@ class Tries<T> {
     }
   }
 
-  /** Why there is no other try, as the end of a message; undefined where there is one. */
+  /** Why there is no other try, as the end of a message; undefined if there is one. */
   async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
@@ -271,7 +259,7 @@ class Tries<T> {
   }
 }
 
-/** What to do about a wait that is too long to sit out, by the local time. */
+/** What to do about a wait that is too long, in local time. */
 function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): string {
   const end = new Date(sentAt + afterMs);
   const isDate = !Number.isNaN(end.getTime()) && end.getFullYear() < 9999;
@@ -282,8 +270,8 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
 }
 
 /**
- * Milliseconds before the next try: what the server asks for; else half a second, doubling up to
- * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
+ * Milliseconds before the next try: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter drawn from the
+ * call's seed.
  */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;

@@ -20,10 +20,7 @@ const nothing: FailureContext = {
   ambiguous: null,
 };
 
-/**
- * What the format-correction prompt says about a failure.
- * @param name name of the values in an answer, such as `params`
- */
+/** What the format-correction prompt says about a failure; `name` is that of the values, such as `params`. */
 export function failureContext(
   failure: ParseFailure,
   name: string,

@@ -3,9 +3,8 @@ import { type BufferEntry, bestEntries } from '../../rollout/replay-buffer.js';
 import type { ProposalConfig } from '../settings.js';
 
 /**
- * The parents, best first: with a beam, the `beam` best evaluations; for changes without a beam, the latest
- * evaluation (the best of its iteration, if that has several candidates). Empty if proposals have no parent.
- * @param held evaluations that the memory holds, oldest first
+ * The parents, best first: the `beam` best evaluations; for changes without a beam, the latest one (the best of its
+ * iteration). `held`: evaluations in memory, oldest first.
  */
 export function parentsOf(
   proposal: ProposalConfig | undefined,

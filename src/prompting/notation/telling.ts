@@ -4,7 +4,6 @@ import { type ParseContext, type ParseResult, parseParameters } from '../answer/
 
 /** An encoding of parameters that is one-to-one up to rounding. */
 export interface Telling {
-  /** The spec of encoded parameters, as described in prompts. */
   readonly spec: ParameterSpec;
   tell(parameters: ParameterVector): ParameterVector;
   /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */
@@ -15,9 +14,7 @@ export interface Telling {
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
 /**
- * The `compact` set maps every numeric range to the one its models were trained on, so that they can search
- * any box. Integers, and the parameters of all other sets, are not encoded.
- * @param set the value of `prompts.set`
+ * The `compact` set maps numeric ranges to the one its models were trained on; other sets and integers aren't encoded.
  */
 export function tellingOf(spec: ParameterSpec, set: string): Telling {
   const { high, low } = compactRange;

@@ -1,9 +1,8 @@
 /**
- * Checks a template against the shape of its context before rendering. Handlebars' own strict mode notices an
- * unknown variable only when it is reached, and not inside the arguments of a block.
+ * Checks a template against the shape of its context. Handlebars' strict mode notices an unknown variable only when it
+ * is reached, and not in the arguments of a block.
  */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
-import type { TemplateHelpers } from './helpers.js';
 import {
   assured,
   fieldNames,
@@ -16,19 +15,22 @@ import {
 } from './template-scope.js';
 
 export interface ParsedTemplate {
-  /** Path of the file, for messages. */
   readonly file: string;
   readonly source: string;
   readonly program: hbs.AST.Program;
 }
 
+export type Helper = string | number | boolean | ((...given: unknown[]) => unknown);
+
+/** What a user's templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
+export type TemplateHelpers = ReadonlyMap<string, Helper>;
+
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
 /**
- * Finds every use of an undefined variable, helper or partial, and every use of an optional value outside a
- * block that checks for it, in the template and the partials it includes.
- * @returns the problems, and the names of the partials that the template includes, directly or indirectly
+ * Finds undefined variables, helpers and partials, and optional values used outside a check, in a template and its
+ * partials; also returns the names of all included partials.
  */
 export function checkTemplate(
   template: ParsedTemplate,
@@ -63,7 +65,6 @@ interface Place {
   readonly file: string;
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
-  /** The user's helpers. */
   readonly helpers: TemplateHelpers;
   /** Names of the partials that led here. */
   readonly including: readonly string[];
@@ -77,10 +78,7 @@ interface Place {
 
 /** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/**
- * Limits partials that include each other repeatedly, which doubles the work per level. The built-in sets
- * have 500 statements.
- */
+/** Limits partials that include each other, which doubles the work per level; the built-in sets have 500 statements. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {

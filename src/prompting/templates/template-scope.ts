@@ -32,6 +32,10 @@ function isList(data: Fact): data is readonly Fact[] {
   return Array.isArray(data);
 }
 
+/** The shape of a context with an additional field. */
+export const withField = (context: Shape, name: string, field: Shape): Shape =>
+  context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
+
 /** All variables in schema order. */
 export function variablesOf(
   schema: z.core.$ZodType,
@@ -62,9 +66,7 @@ export type Path = hbs.AST.PathExpression;
 
 /** What names mean in one part of a template. */
 export interface Scope {
-  /** The whole context: `@root`. */
   readonly root: Shape;
-  /** The current context: `this`. */
   readonly shape: Shape;
   /** The scope that `../` refers to; undefined at the top of a template or partial. */
   readonly parent: Scope | undefined;

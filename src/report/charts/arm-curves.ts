@@ -2,10 +2,21 @@ import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, meanInterval95 } from '../../statistics/descriptive.js';
-import { bandPath, figure, iterationTicks, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
-import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
+import {
+  bandPath,
+  coordinate,
+  figure,
+  iterationTicks,
+  line,
+  linearScale,
+  numberedTicks,
+  type PlotColumn,
+  percent,
+  plotChart,
+  robustDomain,
+  type Scale,
+} from './plot.js';
 
-/** One of several methods applied to the same tasks, over its repeats. */
 export interface CurveArm {
   readonly name: string;
   /**
@@ -24,7 +35,6 @@ const height = 280;
 /** Number of colours in the style sheet. */
 const colours = 8;
 
-/** The horizontal axis of the curves. */
 export interface CurveAxis {
   readonly title: string;
   /** Ticks for `count` values. `at` is in slots; 0.5 is the first value. */
@@ -100,7 +110,6 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
 
 const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
 
-/** One row per arm: its name, and checkboxes that toggle its line and band. */
 function armLegend(arms: readonly CurveArm[]): Html {
   const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
     html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
@@ -115,7 +124,6 @@ ${arms.map(
 interface CurvePoint {
   readonly mean: number;
   readonly interval: readonly [number, number];
-  /** Number of curves that extend this far. */
   readonly count: number;
 }
 

@@ -10,8 +10,8 @@ import {
 import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
-import { placeName } from '../../runs/facts.js';
-import type { RunData } from '../data/run-data.js';
+import { placeName } from '../../runs/summary.js';
+import type { RunData } from '../data/proposals.js';
 import { sampled } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import {
@@ -24,8 +24,7 @@ import {
   sequentialIndex,
   sequentialPalette,
 } from '../page/palette.js';
-import { figure, numberedTicks } from './plot.js';
-import { coordinate, percent, robustDomain, tickStep } from './scale.js';
+import { coordinate, figure, numberedTicks, percent, robustDomain, tickStep } from './plot.js';
 
 const stripHeight = 12;
 const gap = 6;

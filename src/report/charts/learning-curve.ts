@@ -3,8 +3,7 @@ import { apart, formatCount, formatNumber, formatScore, plural } from '../../for
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { Confirmation } from '../../runs/events.js';
 import { largest, quantile, smallest, standardDeviation } from '../../statistics/descriptive.js';
-import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
-import type { RunData } from '../data/run-data.js';
+import { isRejected, type LoggedProposal, onlyProposals, type RunData } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 import {
   extremes,
@@ -15,8 +14,19 @@ import {
   stretchOf,
   type Timeline,
 } from './long-curve.js';
-import { figure, intervalMark, line, numberedTicks, type PlotColumn, plotChart } from './plot.js';
-import { coordinate, linearScale, percent, robustDomain, type Scale } from './scale.js';
+import {
+  coordinate,
+  figure,
+  intervalMark,
+  line,
+  linearScale,
+  numberedTicks,
+  type PlotColumn,
+  percent,
+  plotChart,
+  robustDomain,
+  type Scale,
+} from './plot.js';
 
 export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]): Timeline {
   const warmup = data.entries.filter((entry) => entry.source !== 'proposal').length;
@@ -36,7 +46,6 @@ export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]):
   };
 }
 
-/** The evaluations of a run, oldest first. */
 export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   const spread = isBinary(data.entries) ? standardError : quartiles;
   let warmup = 0;

@@ -11,19 +11,15 @@ import type { PlotColumn } from './plot.js';
 export interface Timeline {
   readonly warmup: number;
   readonly iterations: number;
-  /** Slots per iteration. */
   readonly candidates: number;
   readonly slots: number;
-  /** Left edge of a candidate's slot. */
   slot(place: { readonly iteration: number; readonly candidate: number }): number;
 }
 
 /** One evaluation of the learning curve. */
 export interface Point {
   readonly entry: BufferEntry;
-  /** Left edge of its slot. */
   readonly at: number;
-  /** The highest score so far. */
   readonly best: number;
   /** True for a proposal that beat everything before it. */
   readonly improved: boolean;
@@ -69,7 +65,6 @@ export function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => number):
 export function stretchColumns(
   drawn: readonly Point[],
   curve: {
-    /** Proposals without a result. */
     readonly lost: readonly LoggedProposal[];
     readonly timeline: Timeline;
     readonly stretch: number;

@@ -5,7 +5,6 @@ import type { ChatMessage } from '../../models/language-model.js';
  * window moves. So each distinct line is stored once, and a message is a list of runs of consecutive lines.
  */
 export interface PackedPrompts {
-  /** Every distinct line. */
   readonly lines: readonly string[];
   /** Every distinct message: its role, then the start and length of each run of lines. */
   readonly messages: readonly (readonly [role: ChatMessage['role'], ...runs: number[]])[];

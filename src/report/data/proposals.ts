@@ -1,12 +1,14 @@
+import type { Config } from '../../config/config.js';
+import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
-import type { RunData } from './run-data.js';
+import type { LoggedEvent } from '../../runs/events.js';
+import type { RunSummary } from '../../runs/summary.js';
 
 /** One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on disk. */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
-  /** True if the proposal was moved away from earlier ones. */
   readonly moved: boolean;
   readonly faults: readonly string[];
 }
@@ -23,14 +25,12 @@ export interface LoggedProposal extends Place {
   /** The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
-  /** The return predicted in the accepted reply. */
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
   /** True if its score beat everything before it. */
   readonly improved: boolean;
 }
 
-/** A proposal while it is being assembled. */
 interface Mutable extends Place {
   readonly member: string | undefined;
   readonly purpose: Stage;
@@ -108,7 +108,45 @@ export function hasFailure({ attempts }: LoggedProposal): boolean {
   return attempts.some(({ outcome }) => outcome.kind !== 'accepted');
 }
 
-/** Fragment of the proposal on the page. */
 export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
+}
+
+/** Everything that a report shows of a run, read from its directory. */
+export interface RunData extends RunSummary {
+  readonly config: Config;
+  /** Content of `config.yaml` in the run directory. */
+  readonly configYaml: string;
+  readonly parameters: ParameterSpec;
+  readonly policy: PolicyDescription;
+  /** The replay buffer, oldest first. */
+  readonly entries: readonly BufferEntry[];
+  /** Every model call, oldest first; read from disk on each iteration. */
+  readonly calls: Iterable<CallRecord>;
+  /** Every event, oldest first; read from disk on each iteration. */
+  readonly events: Iterable<LoggedEvent>;
+  /** Descriptions of unreadable parts; complete once calls and events have been read. */
+  readonly faults: readonly string[];
+  /** Animations of its best, worst and first policy; empty if the environment can't be drawn. */
+  readonly animations: Animations;
+}
+
+export interface ShownEpisode {
+  /** `Best`, or `Best and first` if they are the same policy. */
+  readonly name: string;
+  readonly iteration: number;
+  readonly candidate: number;
+  /** Mean return of its evaluation. */
+  readonly score: number;
+  readonly return: number;
+  readonly length: number;
+  /** The return recorded by the evaluation; if it differs, the environment has changed. */
+  readonly recorded: number;
+  readonly svg: string;
+}
+
+export interface Animations {
+  readonly episodes: readonly ShownEpisode[];
+  /** Pictures drawn during the run; paths are relative to the report. */
+  readonly files: readonly { readonly iteration: number; readonly file: string }[];
 }

@@ -2,11 +2,10 @@
  * Selects which proposals a page shows with prompts and replies, so that the page of a long run opens as fast
  * as any other.
  */
+import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { type LoggedProposal, proposalId } from './proposals.js';
-import type { RunData } from './run-data.js';
+import { type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
-/** Up to this many proposals, all are shown. */
 const mostShown = 500;
 
 /** A longer run shows the first, the last, those with failures, new bests, and a sample of all. */
@@ -19,7 +18,6 @@ interface Place {
 
 /** The part of a run that its page shows in full. */
 export interface ShownCalls {
-  /** In loop order. */
   readonly proposals: readonly LoggedProposal[];
   /** The calls of these proposals, by their index in the run's list of calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
@@ -30,7 +28,6 @@ export interface ShownCalls {
 /** Keeps the calls to be shown while reading them once, and discards the others. */
 export class CallKeeper {
   readonly #known: ReadonlySet<string>;
-  /** Calls of each proposal, by their index in the run's list. */
   readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
   readonly #failed = new Set<string>();
   /** The last failed proposal for each kind of failure. */
@@ -71,7 +68,6 @@ export class CallKeeper {
     for (const id of this.#kept.keys()) if (!kept.has(id)) this.#kept.delete(id);
   }
 
-  /** @param proposals all proposals of the run */
   shown(proposals: readonly LoggedProposal[]): ShownCalls {
     if (proposals.length > mostShown) this.#letGo();
     const isShown = (place: Place) =>
@@ -111,8 +107,7 @@ function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'
  */
 export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {
   if (items.length <= count) return items;
-  const step = (items.length - 1) / (count - 1);
-  const chosen: T[] = Array.from({ length: count }, (_, i) => items[Math.round(i * step)]!);
-  if (kept !== undefined) chosen[Math.round(items.indexOf(kept) / step)] = kept;
+  const chosen = [...spread(items, count)];
+  if (kept !== undefined) chosen[Math.round((items.indexOf(kept) * (count - 1)) / (items.length - 1))] = kept;
   return chosen;
 }

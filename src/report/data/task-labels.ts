@@ -1,12 +1,10 @@
 import type { EnvironmentConfig } from '../../environments/settings.js';
-import { frozenLakeMaps } from '../../environments/toy-text/frozen-lake.js';
+import { frozenLakeMaps } from '../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
 /** Human-readable names for the numbers of a task. */
 export interface TaskLabels {
-  /** One per observation dimension. */
   readonly observations: readonly string[];
-  /** One per action, or per action dimension. */
   readonly actions: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-/*
- * What the page does beyond HTML: unpacks prompts when they are opened, repeats tooltips beneath a figure, shows and
- * hides lines and bands, reads cells of the heat map, opens the log entry that a link leads to, follows a training that
- * goes on. Texts enter as text nodes only. The live view puts sections in later, and tells of each by an event `grown`.
+/**
+ * Adds to the page: unpacks prompts when opened, repeats tooltips below a figure, toggles lines and bands, reads cells
+ * of the heat map, opens the log entry of a link, follows running work. Inserts texts as text nodes only. The live view
+ * adds sections later and announces each with an event `grown`.
  */
 (() => {
   // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
@@ -94,7 +94,7 @@
         if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
         show();
       });
-      // A browser keeps the boxes as they were when the page is loaded again.
+      // Browsers restore the state of checkboxes on reload.
       show();
     }
 
@@ -148,7 +148,7 @@
     tell();
     setInterval(tell, 1000);
     setInterval(() => {
-      // What a reader has marked or opened would be lost.
+      // A reload would lose what a reader has selected or opened.
       const isRead = !getSelection().isCollapsed || document.querySelector('main details[open]');
       if (follow.checked && !isRead) location.reload();
     }, 1000 * Number(follow.dataset.every));

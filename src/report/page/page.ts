@@ -30,11 +30,9 @@ export interface Page {
   readonly following?: Following | undefined;
 }
 
-/** The style sheet of every page. */
 export const pageStyle = (): string =>
-  [...['page.css', 'charts.css', 'arms.css', 'log.css'].map(file), paletteStyle()].join('\n');
+  [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
 
-/** The script of every page. */
 export const pageScript = (): string => file('browser.js');
 
 /**

@@ -1,39 +1,11 @@
-import { crc32, deflateSync } from 'node:zlib';
+import { png } from '../../render/png.js';
 
-/** Red, green, blue and opacity, each 0 … 255. */
 export type Rgba = readonly [number, number, number, number];
 
-/**
- * Encodes a PNG with up to 256 colours as a data URI (PNG specification 3rd ed., colour type 3). `pixels`
- * contains one palette index each, row by row.
- */
+/** A PNG as a data URI; `pixels` are palette indices, row by row. */
 export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly Rgba[]): string {
-  const height = pixels.length / width;
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, 3, 0, 0, 0], 8);
-  // Each row starts with its filter type, 0 = none: filters don't help with indexed colours.
-  const rows = Buffer.alloc((width + 1) * height);
-  for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
-  const png = Buffer.concat([
-    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', header),
-    chunk('PLTE', Buffer.from(palette.flatMap((colour) => colour.slice(0, 3)))),
-    chunk('tRNS', Buffer.from(palette.map((colour) => colour[3]))),
-    chunk('IDAT', deflateSync(rows, { level: 9 })),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
-  return `data:image/png;base64,${png.toString('base64')}`;
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const frame = Buffer.alloc(body.length + 8);
-  frame.writeUInt32BE(data.length, 0);
-  frame.set(body, 4);
-  frame.writeUInt32BE(crc32(body), body.length + 4);
-  return frame;
+  const file = png(pixels, palette, { width, height: pixels.length / width });
+  return `data:image/png;base64,${Buffer.from(file).toString('base64')}`;
 }
 
 /**
@@ -75,7 +47,6 @@ export function divergingIndex(value: number, scale: number): number {
   return value < 0 && level > 0 ? steps + level : level;
 }
 
-/** From transparent to opaque. */
 export const sequentialPalette: readonly Rgba[] = Array.from({ length: steps + 1 }, (_, i): Rgba => {
   const [r, g, b] = sequential;
   return [r, g, b, Math.round((i / steps) * 255)];
@@ -94,7 +65,20 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** The colours above as CSS properties: `--positive`, `--negative`, `--choice-0` and so on. */
+/** Colours of the lines of arms. */
+const arms = [
+  'var(--point)',
+  'var(--accent)',
+  '#c2571f',
+  '#8a63d2',
+  '#1c8f6f',
+  '#c23d86',
+  '#97810f',
+  '#1f8fb5',
+];
+const tokens = { cached: '#9db8e8', fresh: '#3d6fd1', reasoning: '#e0a24a', answer: '#c2571f' };
+
+/** The colours as CSS properties (`--positive`, `--choice-0`, …) and classes. Shades of cells stay light enough for text. */
 export function paletteStyle(): string {
   const colours = {
     positive,
@@ -102,5 +86,22 @@ export function paletteStyle(): string {
     ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
   };
   const properties = Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`);
-  return `:root{${properties.join(';')}}`;
+  const shades = Array.from({ length: cellLevels }, (_, i) => {
+    const opacity = (0.055 * (i + 1)).toFixed(2);
+    return `.pos-${i + 1}{background:rgb(var(--positive)/${opacity})}.neg-${i + 1}{background:rgb(var(--negative)/${opacity})}`;
+  });
+  const choices = categorical.map(
+    (_, i) =>
+      `.choice-${i}{background:rgb(var(--choice-${i})/.38)}.swatch.choice-${i}{background:rgb(var(--choice-${i}))}`,
+  );
+  const kinds = Object.entries(tokens).map(
+    ([kind, colour]) => `.tokens-${kind},.paths .tokens-${kind}{fill:${colour};background:${colour}}`,
+  );
+  return [
+    `:root{${properties.join(';')}}`,
+    ...shades,
+    ...choices,
+    ...kinds,
+    ...arms.map((colour, i) => `.arm-${i}{--arm:${colour}}`),
+  ].join('\n');
 }

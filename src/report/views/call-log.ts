@@ -9,13 +9,19 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
-import { statedReason } from '../../prompting/answer/stated-reason.js';
+import { statedReason } from '../../prompting/answer/sets.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
-import { hasFailure, isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
-import type { RunData } from '../data/run-data.js';
+import {
+  hasFailure,
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  proposalId,
+  type RunData,
+} from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */
@@ -75,9 +81,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
   };
 }
 
-/** What the entries of a log share. */
 interface Log {
-  /** Name of the run. */
   readonly run: string;
   readonly calls: ShownCalls['calls'];
   /** True if iterations have several candidates. */
@@ -86,7 +90,6 @@ interface Log {
   readonly prompts: ReadonlyMap<number, number>;
   /** Length in characters at which texts are truncated. */
   readonly longest: number;
-  /** Formats returns so that different ones look different. */
   readonly told: (value: number) => string;
 }
 

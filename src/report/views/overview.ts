@@ -1,6 +1,6 @@
 import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { type Content, type Html, html } from '../../format/html.js';
+import { type Content, type Html, html, preformatted } from '../../format/html.js';
 import {
   apart,
   formatCompact,
@@ -13,14 +13,21 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
+import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import { controlledText } from '../../runs/control.js';
 import type { Confirmation, StopReason } from '../../runs/events.js';
-import { placeName, racingText } from '../../runs/facts.js';
-import { isRejected, type LoggedProposal, onlyProposals, proposalId } from '../data/proposals.js';
-import type { RunData } from '../data/run-data.js';
+import type { Manifest } from '../../runs/manifest.js';
+import { controlledText } from '../../runs/requests.js';
+import { placeName, racingText } from '../../runs/summary.js';
+import {
+  isRejected,
+  type LoggedProposal,
+  onlyProposals,
+  proposalId,
+  type RunData,
+} from '../data/proposals.js';
 
 const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
   projection === undefined ? '' : ' in a random subspace of its weights';
@@ -38,7 +45,6 @@ function policyName(policy: PolicyDescription): string {
   }
 }
 
-/** The header of a run: what ran, with which model, and when. */
 export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
   const { manifest, policy, parameters, status } = data;
   const { policyloop, node, commit } = manifest.versions;
@@ -56,7 +62,6 @@ export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'polic
 </header>`;
 }
 
-/** Why a run ended, in words. */
 function stopText(reason: StopReason): string {
   switch (reason.kind) {
     case 'iterations':
@@ -129,7 +134,6 @@ function observedNote(best: BufferEntry, config: Config): Html {
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
 }
 
-/** A headline figure. */
 export function tile(name: string, value: Content, note: Content, className = ''): Html {
   return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
@@ -162,4 +166,38 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
   for (const fault of faults) counts.set(fault, 1);
   if (counts.size === 0) return undefined;
   return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
+}
+
+/** The commands that repeat, check and resume the run, and what must match for the same result. */
+export function reproduction(data: RunData): Html {
+  const { manifest } = data;
+  const commands = [
+    '# the same experiment again, in a new directory',
+    `npx policyloop run config.yaml --run-dir ${shellWord(`../${manifest.run}-again`)}`,
+    '# its best policy on fresh seeds',
+    'npx policyloop evaluate .',
+    '# go on where it stopped',
+    'npx policyloop resume .',
+  ];
+  return html`<p>In the directory of this file:</p>
+${preformatted(commands.join('\n'))}
+<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, as far as the model gives the same replies.</p>
+${versionTable(manifest)}`;
+}
+
+export function versionTable(manifest: Manifest): Html {
+  const { policyloop, node, commit } = manifest.versions;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ['policyloop', policyloop],
+    ['git commit', commit],
+    ['Node.js', node],
+    ['seed', String(manifest.seed)],
+    ['fingerprint of the config', manifest.fingerprint],
+    ['hash of the prompt templates', manifest.prompts],
+  ];
+  const known = rows.filter(([, value]) => value !== undefined);
+  return htmlTable(known, [
+    text('', ([name]) => name),
+    text('', ([, value]) => ({ text: value ?? '', code: true })),
+  ]);
 }

@@ -1,16 +1,11 @@
 import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
-import { layersOf, networkWeights } from '../../policies/mlp.js';
-import {
-  linearWeights,
-  type ParameterSpec,
-  type ParameterVector,
-  type PolicyDescription,
-} from '../../policies/policy.js';
+import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../policies/policy.js';
 import { largest } from '../../statistics/descriptive.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
+import { matricesOf, type WeightedPolicy, weightsOf } from '../policy-text.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
@@ -24,9 +19,8 @@ export function policyView(
 ): Html {
   switch (policy.kind) {
     case 'linear':
-      return weightMatrix(parameters, policy, labels);
     case 'mlp':
-      return layerTables(parameters, policy, labels);
+      return weightTables(parameters, policy, labels);
     case 'q-table':
       return actionTable(parameters, policy, spec, labels, grid);
     case 'module':
@@ -34,7 +28,6 @@ export function policyView(
   }
 }
 
-/** The parameters of a policy whose structure is unknown. */
 function parameterTable(parameters: ParameterVector, note: string, { names }: ParameterSpec): Html {
   const columns = [
     text('parameter', (i: number) => names?.[i] ?? `params[${i}]`),
@@ -44,60 +37,35 @@ function parameterTable(parameters: ParameterVector, note: string, { names }: Pa
 <p class="note">${note}</p></div>`;
 }
 
-function weightMatrix(
+function weightTables(
   parameters: ParameterVector,
-  policy: PolicyDescription & { kind: 'linear' },
-  labels: TaskLabels,
+  policy: WeightedPolicy,
+  { actions, observations }: TaskLabels,
 ): Html {
   const { projection } = policy;
-  const all = linearWeights(policy, parameters);
-  const formatWeight = (weight: number) =>
-    projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = largest([...all.map(Math.abs), 0]);
-  const rows = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
-  const difference = policy.discrete && policy.outputs === 2;
-  return html`<div><div class="scroll tall" tabindex="0"><table class="weights">
-<thead><tr><th scope="col">weight of</th>${labels.actions.map((action) => html`<th scope="col">${action}</th>`)}${difference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
-<tbody>${rows.map((row, i) => {
-    const weights = all.slice(i * policy.outputs, (i + 1) * policy.outputs);
-    return html`<tr${i === policy.observations && html` class="bias"`}><th scope="row">${row}</th>${weights.map(
-      (weight) => html`<td class="${cellClass(weight, scale)}">${formatWeight(weight)}</td>`,
-    )}${difference && html`<td class="muted">${formatNumber(weights[1]! - weights[0]!)}</td>`}</tr>`;
-  })}</tbody>
-</table></div>
-<p class="note">${policy.discrete ? 'The action with the highest sum of weight × observation is taken.' : 'The action is the sum of weight × observation.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
-}
-
-/** Each layer as a weight matrix, with one row per input and one column per unit. */
-function layerTables(
-  parameters: ParameterVector,
-  policy: PolicyDescription & { kind: 'mlp' },
-  labels: TaskLabels,
-): Html {
-  const { projection } = policy;
-  const all = networkWeights(policy, parameters);
+  const weights = weightsOf(policy, parameters);
+  const scale = largest([...weights.map(Math.abs), 0]);
   const format = (weight: number) =>
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
-  const scale = largest([...all.map(Math.abs), 0]);
-  const layers = layersOf(policy);
-  const tables = layers.map(({ inputs, units, weights }, l) => {
-    const isLast = l === layers.length - 1;
-    const from = l === 0 ? labels.observations : Array.from({ length: inputs }, (_, i) => `unit ${i}`);
-    const to = isLast ? labels.actions : Array.from({ length: units }, (_, j) => `unit ${j}`);
-    const rows = [...from, 'bias'].map((label, i) => {
-      const own = all.slice(weights + i * units, weights + (i + 1) * units);
-      return html`<tr${i === inputs && html` class="bias"`}><th scope="row">${label}</th>${own.map(
-        (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
-      )}</tr>`;
-    });
-    return html`<h4>Layer ${l + 1}${isLast ? '' : ` (${policy.activation})`}</h4>
+  const isLinear = policy.kind === 'linear';
+  const hasDifference = isLinear && policy.discrete && policy.outputs === 2;
+  const tables = matricesOf(policy, observations, actions).map(({ columns, rows, start }, l, all) => {
+    const title =
+      !isLinear && html`<h4>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h4>`;
+    return html`${title}
 <div class="scroll tall" tabindex="0"><table class="weights">
-<thead><tr><th scope="col">weight of</th>${to.map((unit) => html`<th scope="col">${unit}</th>`)}</tr></thead>
-<tbody>${rows}</tbody>
+<thead><tr><th scope="col">weight of</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
+<tbody>${rows.map((row, i) => {
+      const own = weights.slice(start + i * columns.length, start + (i + 1) * columns.length);
+      return html`<tr${row === 'bias' && html` class="bias"`}><th scope="row">${row}</th>${own.map(
+        (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
+      )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`;
+    })}</tbody>
 </table></div>`;
   });
+  const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
   return html`<div>${tables}
-<p class="note">${policy.discrete ? 'The action with the highest output of the last layer is taken.' : 'The action is the output of the last layer.'}${projection !== undefined && html` These ${all.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
+<p class="note">${policy.discrete ? `The policy takes the action with the highest ${output}.` : `The action is the ${output}.`}${projection !== undefined && html` These ${weights.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
 }
 
 const arrows: Readonly<Record<string, string>> = {

@@ -9,12 +9,20 @@ import {
   formatNumber,
   missing,
 } from '../../format/numbers.js';
-import { htmlTable, number, text } from '../../format/table.js';
+import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
 import { largest } from '../../statistics/descriptive.js';
-import { figure, line, numberedTicks, type Plot, plotChart } from '../charts/plot.js';
-import { coordinate, linearScale, percent, type Scale } from '../charts/scale.js';
-import type { RunData } from '../data/run-data.js';
+import {
+  coordinate,
+  figure,
+  line,
+  linearScale,
+  numberedTicks,
+  type Plot,
+  plotChart,
+  type Scale,
+} from '../charts/plot.js';
+import type { RunData } from '../data/proposals.js';
 
 const height = 130;
 
@@ -44,18 +52,13 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
     if (limit.endsWith('minutes')) return formatDuration(60_000 * value);
     return limit.endsWith('cost') ? formatCost(value) : formatNumber(value, value < 100 ? 3 : 6);
   };
-  return html`<div class="scroll" tabindex="0"><table class="totals limits">
-<thead><tr><th scope="col">limit</th><th scope="col" class="number">used</th><th scope="col" class="number">of</th><th scope="col" class="bar-cell"></th></tr></thead>
-<tbody>${caps.map(
-    ({
-      limit,
-      used,
-      cap,
-    }) => html`<tr><th scope="row">${spelled(limit)}</th><td class="number">${amount(limit, used)}</td><td class="number">${amount(limit, cap)}</td>
-<td class="bar-cell"><svg width="100%" height="12" role="img" aria-label="${Math.round((100 * used) / cap)} %"><rect class="room" width="100%" height="12" rx="2"/><rect class="used" width="${percent(Math.min(1, used / cap))}" height="12" rx="2"/></svg></td></tr>`,
-  )}</tbody>
-</table></div>
-<p class="note">A call is not made when it could pass a limit at worst, so a run ends somewhat below.</p>`;
+  return html`${htmlTable(caps, [
+    text('limit', ({ limit }) => spelled(limit)),
+    number('used', ({ limit, used }) => amount(limit, used)),
+    number('of', ({ cap, limit }) => amount(limit, cap)),
+    barColumn(({ cap, used }) => used / cap),
+  ])}
+<p class="note">A run ends before a call that could exceed a limit, so it stays slightly below.</p>`;
 }
 
 /** `perCall.promptTokens` becomes `prompt tokens, a call`. */
@@ -81,7 +84,6 @@ export class UsageByIteration {
     this.#usage[call.iteration - 1] = addUsage([own, usageOfCall(call, 0, true, isTimed)]);
   }
 
-  /** One per iteration, starting with the first. */
   get totals(): readonly UsageTotals[] {
     return Array.from(this.#usage, (own = addUsage([])) => own);
   }
@@ -89,7 +91,6 @@ export class UsageByIteration {
 
 /** What one bar shows: an iteration or, if there are too many, several consecutive ones. */
 interface Span extends UsageTotals {
-  /** 1-based. */
   readonly first: number;
   readonly last: number;
 }

@@ -4,9 +4,8 @@ import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { faultList, Refusal, type RefusalCode, validated } from './refusal.js';
 import type { Observed, Session, SessionState } from './session.js';
-import { toolsAnswer } from './tools-answer.js';
 
-/** Bytes of a request. */
+/** In bytes. */
 export const longestMessage = 2 ** 20;
 
 export interface ErrorAnswer {
@@ -24,7 +23,6 @@ const fields = z.record(z.string(), z.unknown(), { error: 'a JSON object' });
 const withData = z.strictObject({ type: z.string(), data: fields });
 const withoutData = z.strictObject({ type: z.string(), data: fields.nullish() });
 
-/** @throws Refusal for what is no JSON object */
 export function readMessage(text: string): Readonly<Record<string, unknown>> {
   let message: unknown;
   try {
@@ -38,7 +36,7 @@ export function readMessage(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * @returns undefined where the client wants the session to end
+ * @returns undefined if the client ends the session
  * @throws Refusal
  */
 export function answerTo(message: Readonly<Record<string, unknown>>, session: Session): Answer | undefined {
@@ -65,7 +63,7 @@ export function unknownType(type: unknown, known: readonly string[]): Refusal {
   return new Refusal('UNKNOWN_TYPE', `Unknown message type: ${shown}; one of: ${known.join(', ')}`);
 }
 
-/** @param detail beside message and code */
+/** @param detail fields in addition to message and code */
 export function errorAnswer(error: unknown, detail: Readonly<Record<string, unknown>> = {}): ErrorAnswer {
   const refusal = error instanceof Refusal ? error : new Refusal('EXECUTION_ERROR', messageOf(error));
   const { code, message } = refusal;
@@ -78,4 +76,22 @@ export function errorAnswer(error: unknown, detail: Readonly<Record<string, unkn
       ...detail,
     },
   };
+}
+
+/** JSON-RPC at `/mcp`; environments have no tools. */
+
+const requestSchema = z.object({
+  jsonrpc: z.literal('2.0'),
+  method: z.string(),
+  id: z.union([z.string(), z.number()]).nullish(),
+});
+
+/** @returns the answer to any request, which is always an error */
+export function toolsAnswer(request: unknown): object {
+  const { data } = requestSchema.safeParse(request);
+  const error =
+    data === undefined
+      ? { code: -32_600, message: 'Invalid request: JSON-RPC 2.0 has jsonrpc, method and id' }
+      : { code: -32_603, message: 'Environment does not support MCP: it is played by reset and step' };
+  return { jsonrpc: '2.0', id: data?.id ?? null, error };
 }

@@ -1,4 +1,4 @@
-/** The environments that a server offers, under the names that its addresses have. */
+/** The environments that a server offers, by name. */
 import { basename, extname, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import {
@@ -12,29 +12,28 @@ import { isModulePath } from '../../modules/user-module.js';
 import { loadPromptSet } from '../../prompting/templates/prompt-set.js';
 import { type OpenSession, openSession } from './open-session.js';
 
-/** What clients are told of an environment before they play it. */
 export interface DescribedEnvironment extends EnvironmentSpec {
-  /** As the prompt set `semantic` tells it to a model. */
+  /** The description in the prompt set `semantic`. */
   readonly description: string;
-  /** Whether it tells a score and the commands that are understood, as text worlds do. */
+  /** Whether observations include a score and the admissible commands, as in text worlds. */
   readonly tellsScore: boolean;
   readonly tellsObjective: boolean;
 }
 
 export interface OfferedEnvironment {
-  /** In addresses. */
+  /** In URLs. */
   readonly name: string;
-  /** A session with a new one. @throws as `makeEnvironment` */
+  /** Starts a session with a new environment. @throws as `makeEnvironment` */
   open(): Promise<OpenSession>;
-  /** Made once, when it is first asked for. @throws as `open` */
+  /** Computed once. @throws as `open` */
   describe(): Promise<DescribedEnvironment>;
 }
 
 /**
- * @param written ids, or `name=id`; none stands for all that are built in
- * @param options of each, as a config has them
- * @param cwd that the paths of modules are relative to
- * @throws UserError for two of one name, one that another program plays, and as `makeEnvironment`
+ * @param written ids, or `name=id`; empty for every built-in one
+ * @param options for each, as in a config
+ * @param cwd base of module paths
+ * @throws UserError for a repeated name or a remote environment, and as `makeEnvironment`
  */
 export async function offerEnvironments(
   written: readonly string[],
@@ -64,7 +63,7 @@ export async function offerEnvironments(
       remedy: 'give it another one: name=id',
     });
   }
-  // A wrong id or option is told now, not to the first client.
+  // Reports a wrong id or option now, not to the first client.
   for (const environment of offered) await environment.describe();
   return offered;
 }
@@ -74,7 +73,7 @@ function readOffer(
   options: Readonly<Record<string, unknown>>,
   cwd: string,
 ): OfferedEnvironment {
-  // The equals signs of an id such as synthetic:survival?seed=7 stand behind a colon.
+  // In an id such as synthetic:survival?seed=7, equals signs follow a colon.
   const [, name, id = text] = /^([\w.-]+)=(.+)$/s.exec(text) ?? [];
   if (isRemoteId(id)) {
     throw new UserError({
@@ -121,5 +120,5 @@ async function describe(
   };
 }
 
-/** As a config has it that does not say how many (evaluation.maxSteps). */
+/** Default of `evaluation.maxSteps`. */
 const mostSteps = 1000;

@@ -1,4 +1,4 @@
-/** Sessions that clients play: of users' modules each in a thread of its own, all others in this one. */
+/** Sessions of clients: those of user modules run in their own threads. */
 import { basename } from 'node:path';
 import { makeEnvironment } from '../../environments/catalogue/open.js';
 import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
@@ -10,21 +10,20 @@ import { type Observed, Session } from './session.js';
 export interface OpenSession {
   /**
    * Answers one message at a time.
-   * @returns undefined where the client wants the session to end
+   * @returns undefined if the client ends the session
    * @throws Refusal
    */
   answer(message: Readonly<Record<string, unknown>>): Promise<Answer | undefined>;
-  /** As `Session.reset`. @throws Refusal */
   reset(data: unknown): Promise<Observed>;
-  /** What it was used for, in words. */
+  /** Summary of its episodes and steps. */
   readonly played: string;
   close(): void;
 }
 
-/** Milliseconds in which an environment may close what it has open. */
+/** Milliseconds for an environment to close. */
 const closingMs = 1000;
 
-/** Makes an environment, which belongs to the session. @throws as `makeEnvironment` */
+/** Creates an environment that belongs to the session. @throws as `makeEnvironment` */
 export async function openSession(
   id: string,
   options: Readonly<Record<string, unknown>>,
@@ -47,7 +46,7 @@ export async function sessionHere(
   };
 }
 
-/** What `session-module.ts` makes, by functions that are waited for. */
+/** The module `session-module.ts`, with asynchronous functions. */
 interface ThreadSession {
   answer(message: object): Promise<{ readonly answer?: Answer; readonly played: string }>;
   reset(data: unknown): Promise<Observed>;
@@ -73,7 +72,7 @@ async function sessionInThread(id: string, options: Readonly<Record<string, unkn
         return played;
       },
       close() {
-        // A call that does not return is not waited for.
+        // Don't wait for a call that doesn't return.
         const timer = setTimeout(() => thread.close(), thread.isBusy ? 0 : closingMs);
         session.close().then(
           () => {
@@ -90,7 +89,7 @@ async function sessionInThread(id: string, options: Readonly<Record<string, unkn
   }
 }
 
-/** A refusal has come from another thread. */
+/** Restores a refusal from another thread. */
 function refused(error: unknown): never {
   if (!(error instanceof Error) || error.name !== 'Refusal') throw error;
   const { code, faults, message } = error as Refusal;

@@ -1,4 +1,4 @@
-/** Requests that can't be met, with the codes of OpenEnv's protocol. */
+/** Refused requests, with the codes of OpenEnv's protocol. */
 import type { z } from 'zod';
 
 export type RefusalCode =
@@ -10,19 +10,19 @@ export type RefusalCode =
   | 'FACTORY_ERROR'
   | 'SESSION_ERROR';
 
-/** What is wrong with one field of a request. */
+/** A problem with one field of a request. */
 export interface Fault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** The session goes on, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
+/** The session continues, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly faults: readonly Fault[];
 
-  /** @param faults that are the message where there are any */
+  /** @param faults replace the message if there are any */
   constructor(code: RefusalCode, message: string, faults: readonly Fault[] = []) {
     super(faults.length === 0 ? message : faults.map(faultText).join('; '));
     this.code = code;
@@ -30,11 +30,11 @@ export class Refusal extends Error {
   }
 }
 
-/** Faults that are told of one request, and letters of each: a client's own words stand in them. */
+/** Most faults per request, and characters of each, which may quote the client. */
 const mostFaults = 10;
 const mostLetters = 400;
 
-/** @throws Refusal that names every field that is wrong */
+/** @throws Refusal with every field that is wrong */
 export function validated<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
   const { data: read, error } = schema.safeParse(data);
   if (error === undefined) return read as z.output<S>;
@@ -48,7 +48,7 @@ function faultText({ path, message }: Fault): string {
   return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
 }
 
-/** As Pydantic lists them. @param place of the data in the request */
+/** As in Pydantic. @param place of the data in the request */
 export function faultList({ faults }: Refusal, place: readonly string[]) {
   return faults.map(({ path, message }) => ({
     type: 'value_error',

@@ -1,13 +1,13 @@
-/** OpenEnv's paths of one environment: what a request without a session is answered. */
+/** OpenEnv's paths of one environment, for requests without a session. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { badRequest, HttpError, readJsonBody, requireMethod } from '../http.js';
-import { longestMessage } from './messages.js';
-import type { OfferedEnvironment } from './offered.js';
+import { version } from '../../base/package.js';
+import type { BoxSpace, Space } from '../../environments/environment.js';
+import { badRequest, HttpError, notFound, readJsonBody, requireMethod } from '../http.js';
+import { longestMessage, toolsAnswer } from './messages.js';
+import type { DescribedEnvironment, OfferedEnvironment } from './offered.js';
 import { validated } from './refusal.js';
-import { metadataOf, openApi, schemasOf } from './schemas.js';
-import { checkedAction, freshState } from './session.js';
-import { toolsAnswer } from './tools-answer.js';
+import { checkedAction, freshState, observationField } from './session.js';
 
 const stepSchema = z.strictObject({
   action: z.unknown(),
@@ -15,47 +15,58 @@ const stepSchema = z.strictObject({
   request_id: z.string().max(255).nullish(),
 });
 
+interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly summary: string;
+  answer(request: IncomingMessage, offered: OfferedEnvironment): Promise<object>;
+}
+
+const get = (summary: string, of: (environment: DescribedEnvironment) => object): Route => ({
+  ...{ method: 'GET', summary },
+  answer: async (_, offered) => of(await offered.describe()),
+});
+
+const routes: Readonly<Record<string, Route>> = {
+  '/health': { method: 'GET', summary: 'Health check', answer: async () => ({ status: 'healthy' }) },
+  '/metadata': get('Name and description of the environment', metadataOf),
+  '/schema': get('JSON Schemas of actions, observations and states', schemasOf),
+  '/state': get('State of an environment before its first reset', ({ id }) => freshState(id)),
+  '/reset': {
+    ...{ method: 'POST', summary: 'First observation of an episode' },
+    answer: async (request, offered) => reset(await optionalBody(request), offered),
+  },
+  '/step': {
+    ...{
+      method: 'POST',
+      summary: 'Refused: take steps over the WebSocket at /ws, one environment per connection',
+    },
+    answer: async (request, offered) => step(await readJsonBody(request, longestMessage), offered),
+  },
+  '/mcp': {
+    ...{ method: 'POST', summary: 'JSON-RPC; the environment has no tools' },
+    answer: async (request) => toolsAnswer(await readJsonBody(request, longestMessage)),
+  },
+};
+
+const openApiRoute = get('This description', openApi);
+
 /**
- * As in OpenEnv, each request has an environment of its own: an episode needs a WebSocket.
- * @throws HttpError for a path or a method that is not there; Refusal for what the request asks for
+ * As in OpenEnv, each request has its own environment: an episode needs a WebSocket.
+ * @throws HttpError for an unknown path or method; Refusal for an invalid body
  */
 export async function answerRoute(
   request: IncomingMessage,
   path: string,
   offered: OfferedEnvironment,
 ): Promise<object> {
-  switch (path) {
-    case '/health':
-      requireMethod(request, 'GET', 'HEAD');
-      return { status: 'healthy' };
-    case '/metadata':
-      requireMethod(request, 'GET', 'HEAD');
-      return metadataOf(await offered.describe());
-    case '/schema':
-      requireMethod(request, 'GET', 'HEAD');
-      return schemasOf(await offered.describe());
-    case '/openapi.json':
-      requireMethod(request, 'GET', 'HEAD');
-      return openApi(await offered.describe());
-    case '/state':
-      requireMethod(request, 'GET', 'HEAD');
-      return freshState((await offered.describe()).id);
-    case '/reset':
-      requireMethod(request, 'POST');
-      return reset(await optionalBody(request), offered);
-    case '/step':
-      requireMethod(request, 'POST');
-      return step(await readJsonBody(request, longestMessage), offered);
-    case '/mcp':
-      requireMethod(request, 'POST');
-      return toolsAnswer(await readJsonBody(request, longestMessage));
-    case '/ws':
-      throw new HttpError(426, 'invalid_request_error', 'this is the path of a WebSocket', {
-        headers: { upgrade: 'websocket' },
-      });
-    default:
-      throw new HttpError(404, 'not_found_error', `there is nothing at ${path}`);
-  }
+  if (path === '/ws')
+    throw new HttpError(426, 'invalid_request_error', 'this is the path of a WebSocket', {
+      headers: { upgrade: 'websocket' },
+    });
+  const route = path === '/openapi.json' ? openApiRoute : Object.hasOwn(routes, path) && routes[path];
+  if (!route) throw notFound(`nothing exists at ${path}`);
+  requireMethod(request, ...(route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']));
+  return route.answer(request, offered);
 }
 
 async function reset(body: unknown, offered: OfferedEnvironment): Promise<object> {
@@ -76,13 +87,13 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   );
 }
 
-/** A reset may come without a body. */
+/** A reset needs no body. */
 function optionalBody(request: IncomingMessage): Promise<unknown> | object {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   return length === '0' && encoding === undefined ? {} : readJsonBody(request, longestMessage);
 }
 
-/** @throws HttpError where there is no such environment, or the path names none and there are several */
+/** @throws HttpError for an unknown environment, or if the path names none of several */
 export function routeOf(
   path: string,
   offered: readonly OfferedEnvironment[],
@@ -92,10 +103,116 @@ export function routeOf(
   if (named !== undefined) return { offered: named, path: `/${rest.join('/')}` };
   const [only, ...others] = offered;
   if (only !== undefined && others.length === 0) return { offered: only, path };
-  if (rest.length > 0)
-    throw new HttpError(404, 'not_found_error', `no environment is called ${first}; GET / lists them`);
+  if (rest.length > 0) throw notFound(`no environment is called ${first}; GET / lists them`);
   throw badRequest('several environments are served: name one, e.g. /CartPole-v1/ws; GET / lists them');
 }
 
-/** The name as a path has it: a colon may stand there. */
+/** The name in a path, which may contain a colon. */
 export const addressOf = (name: string): string => encodeURIComponent(name).replaceAll('%3A', ':');
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** OpenEnv's `EnvironmentMetadata`. */
+export function metadataOf({ description, id }: DescribedEnvironment) {
+  return {
+    name: id,
+    description,
+    readme_content: null,
+    version: version(),
+    author: null,
+    documentation_url: null,
+  };
+}
+
+/** OpenEnv's `SchemaResponse`. */
+export function schemasOf(environment: DescribedEnvironment) {
+  const { actionSpace, id, observationSpace, tellsObjective, tellsScore } = environment;
+  const metadata = { type: 'object', description: 'Says nothing to the environment' };
+  const action = objectOf(`Action of ${id}`, { action: spaceSchema(actionSpace) });
+  return {
+    action: { ...action, properties: { ...(action.properties as Schema), metadata } },
+    observation: objectOf(`Observation of ${id}`, {
+      [observationField(observationSpace.kind)]: spaceSchema(observationSpace),
+      ...(tellsScore && scoreSchemas),
+      ...(tellsObjective && { objective: orNull({ type: 'string' }, 'What the player is told to do') }),
+      ...endSchemas,
+    }),
+    state: objectOf(`State of ${id}`, {
+      episode_id: orNull({ type: 'string' }),
+      step_count: { type: 'integer', minimum: 0 },
+      environment: { type: 'string' },
+      seed: orNull({ type: 'integer', minimum: 0 }),
+      episode_return: { type: 'number', description: "Sum of the present episode's rewards" },
+      ...endSchemas,
+    }),
+  };
+}
+
+const endSchemas = {
+  terminated: { type: 'boolean', description: 'The task ended' },
+  truncated: { type: 'boolean', description: 'The limit of steps cut the episode off' },
+} as const;
+
+const scoreSchemas = {
+  score: { type: 'number' },
+  max_score: orNull({ type: 'number' }, 'Score of a game that is won'),
+  won: { type: 'boolean' },
+  lost: { type: 'boolean' },
+  moves: orNull({ type: 'integer' }, 'Commands that were understood'),
+  admissible: orNull({ type: 'array', items: { type: 'string' } }, 'Commands that do something now'),
+} as const;
+
+function orNull(schema: Schema, description?: string): Schema {
+  return { anyOf: [schema, { type: 'null' }], ...(description !== undefined && { description }) };
+}
+
+function objectOf(title: string, properties: Schema): Schema {
+  return {
+    type: 'object',
+    title,
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  };
+}
+
+function spaceSchema(space: Space): Schema {
+  switch (space.kind) {
+    case 'discrete': {
+      const { n, start = 0 } = space;
+      return { type: 'integer', minimum: start, maximum: start + n - 1 };
+    }
+    case 'box':
+      return listOf(space.low.map((_, i) => boundsOf(space, i)));
+    case 'tuple':
+      return listOf(space.spaces.map(spaceSchema));
+    case 'text':
+      return { type: 'string', ...(space.choices !== undefined && { enum: space.choices }) };
+  }
+}
+
+function listOf(parts: readonly Schema[]): Schema {
+  const { length } = parts;
+  return { type: 'array', prefixItems: parts, minItems: length, maxItems: length };
+}
+
+/** JSON has no infinities. */
+function boundsOf({ high, low }: BoxSpace, at: number): Schema {
+  return {
+    type: 'number',
+    ...(Number.isFinite(low[at]) && { minimum: low[at] }),
+    ...(Number.isFinite(high[at]) && { maximum: high[at] }),
+  };
+}
+
+export function openApi({ id }: DescribedEnvironment) {
+  const operations = Object.entries(routes).map(([path, { method, summary }]) => {
+    const responses = { 200: { description: 'Answered' }, 422: { description: 'Invalid request' } };
+    return [path, { [method.toLowerCase()]: { summary, responses } }] as const;
+  });
+  return {
+    openapi: '3.1.0',
+    info: { title: `OpenEnv environment ${id}`, version: version() },
+    paths: Object.fromEntries(operations),
+  };
+}

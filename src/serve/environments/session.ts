@@ -1,4 +1,4 @@
-/** One environment that one client plays: OpenEnv's reset, step and state, whatever carries them. */
+/** One environment played by one client: OpenEnv's reset, step and state, for any transport. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -7,20 +7,20 @@ import { invalidAction, isValidAction } from '../../environments/limited-environ
 import { plural } from '../../format/numbers.js';
 import { type Fault, Refusal, validated } from './refusal.js';
 
-/** What a reset and a step answer; the reward of a reset is null. */
+/** The reward of a reset is null. */
 export interface Observed {
   readonly observation: Readonly<Record<string, unknown>>;
   readonly reward: number | null;
   readonly done: boolean;
 }
 
-/** OpenEnv's state, and what trainers ask for beside it. */
+/** OpenEnv's state, with additional fields for trainers. */
 export interface SessionState {
   readonly episode_id: string | null;
-  /** Steps of the present episode. */
+  /** In the current episode. */
   readonly step_count: number;
   readonly environment: string;
-  /** The one that the episode was begun with; null where none was given. */
+  /** As given; null without one. */
   readonly seed: number | null;
   /** Sum of the episode's rewards. */
   readonly episode_return: number;
@@ -28,7 +28,7 @@ export interface SessionState {
   readonly truncated: boolean;
 }
 
-/** Letters of a text action, far above any command. */
+/** Characters of a text action, far above any command. */
 const longestAction = 10_000;
 
 const resetSchema = z.strictObject({
@@ -40,7 +40,7 @@ const actionSchema = z.strictObject({
   action: z.union([z.number(), z.array(z.number()), z.string().max(longestAction)], {
     error: 'a number, a list of numbers or a text',
   }),
-  // A field of every action in OpenEnv's Python, which says nothing to an environment.
+  // Part of every action in OpenEnv's Python; ignored.
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -50,7 +50,7 @@ export class Session {
   readonly #environment: Environment;
   readonly #fresh: SessionState;
   #state: SessionState;
-  /** Of its whole life. */
+  /** Over all episodes. */
   #steps = 0;
   #episodes = 0;
 
@@ -60,7 +60,6 @@ export class Session {
     this.#state = this.#fresh;
   }
 
-  /** What it was used for, in words. */
   get played(): string {
     return `${plural(this.#episodes, 'episode')}, ${plural(this.#steps, 'step')}`;
   }
@@ -70,7 +69,7 @@ export class Session {
   }
 
   /**
-   * Starts an episode. The same seed starts the same one; without one the environment's random stream goes on.
+   * Starts an episode, which a seed determines; without one, the random stream continues.
    * @param data `{seed?, episode_id?}`
    * @throws Refusal
    */
@@ -84,7 +83,7 @@ export class Session {
   }
 
   /**
-   * Takes one step; an action that is refused leaves the episode as it was.
+   * Takes a step; a refused action doesn't change the episode.
    * @param data `{action}`
    * @throws Refusal
    */
@@ -132,7 +131,6 @@ export class Session {
   }
 }
 
-/** The state before the first reset. */
 export function freshState(environment: string): SessionState {
   return {
     ...{ episode_id: null, step_count: 0, environment, seed: null, episode_return: 0 },
@@ -140,13 +138,13 @@ export function freshState(environment: string): SessionState {
   };
 }
 
-/** The field of an observation that holds what the environment shows. */
+/** The field that holds the observation itself. */
 export function observationField(kind: Environment['observationSpace']['kind']): 'state' | 'vector' | 'text' {
   if (kind === 'discrete') return 'state';
   return kind === 'text' ? 'text' : 'vector';
 }
 
-/** @throws Refusal for what the environment's actions can't be */
+/** @throws Refusal for an invalid action */
 export function checkedAction(
   data: unknown,
   { actionSpace, id }: Pick<Environment, 'actionSpace' | 'id'>,
@@ -161,7 +159,6 @@ export function checkedAction(
   throw new Refusal('VALIDATION_ERROR', '', faults);
 }
 
-/** In Python's spelling. */
 function toldInfo(environment: Environment) {
   const { score, maxScore, won, lost, moves, admissible } = environment.info!();
   return { score, max_score: maxScore, won, lost, moves, admissible };

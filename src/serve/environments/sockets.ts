@@ -1,4 +1,4 @@
-/** OpenEnv's WebSockets: one environment a connection. */
+/** OpenEnv's WebSockets: one environment per connection. */
 import { type RawData, WebSocket } from 'ws';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
@@ -8,16 +8,16 @@ import type { OpenSession } from './open-session.js';
 import { Refusal } from './refusal.js';
 
 export interface SessionLimits {
-  /** Sessions at once, of all environments together. */
+  /** Maximum number of sessions at once, over all environments. */
   readonly sessions: number;
-  /** Longest pause between two messages. */
+  /** Maximum time between two messages. */
   readonly idleSeconds: number;
 }
 
-/** Bytes of answers that a client may leave unread. */
+/** Bytes of unread answers before the connection is closed. */
 const mostUnread = 2 ** 20;
 
-/** Milliseconds for a client to say goodbye. */
+/** Milliseconds for a client to close. */
 const closingMs = 1000;
 
 /** Codes of RFC 6455 and its registry. */
@@ -29,15 +29,15 @@ export class SocketSessions {
   readonly #open = new Set<WebSocket>();
   #begun = 0;
 
-  /** @param note told when a session begins and ends */
+  /** @param note receives a line when a session starts and ends */
   constructor(limits: SessionLimits, note: (line: string) => void) {
     this.#limits = limits;
     this.#note = note;
   }
 
-  /** Plays with a client until it goes away or gives a reason to end. Never throws. */
+  /** Plays until the client disconnects or ends the session. Never throws. */
   async serve(socket: WebSocket, offered: OfferedEnvironment): Promise<void> {
-    // What breaks WebSocket's protocol closes the connection with a code, after this event.
+    // After this event, a protocol error closes the connection with a code.
     socket.on('error', () => {});
     const { sessions } = this.#limits;
     if (this.#open.size >= sessions) {
@@ -66,7 +66,6 @@ export class SocketSessions {
     this.#play(socket, session, name);
   }
 
-  /** Ends all sessions between two steps. */
   close(): void {
     for (const socket of this.#open) end(socket, closeCodes.leaving, 'the server is shutting down');
   }
@@ -79,7 +78,7 @@ export class SocketSessions {
     }, 1000 * idleSeconds);
     let turn = Promise.resolve();
     socket.on('message', (data, isBinary) => {
-      // One message after the other; no more are read meanwhile.
+      // Reads one message at a time.
       socket.pause();
       turn = turn.then(async () => {
         if (socket.readyState === WebSocket.OPEN) {
@@ -98,12 +97,12 @@ export class SocketSessions {
       session.close();
       this.#note(`${name} ends: ${session.played}`);
     };
-    // It may have gone while its environment was made.
+    // It may have disconnected while its environment was created.
     if (socket.readyState === WebSocket.CLOSED) ended();
     else socket.once('close', ended);
   }
 
-  /** Ends the session of a client that sends and does not read. */
+  /** Ends the session of a client that sends but doesn't read. */
   #hold(socket: WebSocket, name: string): void {
     if (socket.bufferedAmount <= mostUnread || socket.readyState === WebSocket.CLOSED) return;
     this.#note(`${name}: its answers are not read`);

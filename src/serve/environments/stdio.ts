@@ -1,6 +1,6 @@
 /**
- * Environments over the standard input and output: a JSON object a line, and an answer for each, in order. The messages are
- * those of OpenEnv's WebSockets, with the session that they are for.
+ * Environments over standard input and output: one JSON object per line, answered in order. The messages are those of
+ * OpenEnv's WebSockets, plus the session.
  */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
@@ -9,24 +9,24 @@ import { type Answer, errorAnswer, longestMessage, readMessage, unknownType } fr
 import type { OfferedEnvironment } from './offered.js';
 import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
-import { metadataOf, schemasOf } from './schemas.js';
+import { metadataOf, schemasOf } from './routes.js';
 
-/** Some programs write null for what they leave out. */
+/** Some programs write null for absent fields. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const envelopeSchema = z.object({
-  /** Given back with the answer. */
+  /** Returned with the answer. */
   id: orNone(
     z.union([z.string().max(255), z.int()], { error: 'a text of at most 255 letters or a whole number' }),
   ),
   session: orNone(z.string().min(1).max(255)),
-  /** Which one a session plays: told with its first message, where several are offered. */
+  /** Needed in the first message of a session if several are offered. */
   environment: orNone(z.string()),
 });
 
 type Envelope = Partial<z.output<typeof envelopeSchema>>;
 
-/** The one that messages are for which name none. */
+/** Session of messages that name none. */
 const theSession = 'default';
 
 interface NamedSession {
@@ -34,7 +34,6 @@ interface NamedSession {
   readonly session: OpenSession;
 }
 
-/** What a line is answered with. */
 type LineAnswer =
   | Answer
   | { readonly type: 'closed' | 'health' | 'metadata' | 'schema'; readonly data: object };
@@ -46,16 +45,15 @@ export class LineSessions {
   readonly #most: number;
   readonly #open = new Map<string, NamedSession>();
 
-  /** @param most sessions at once */
   constructor(offered: readonly OfferedEnvironment[], most: number) {
     this.#offered = offered;
     this.#most = most;
   }
 
   /**
-   * Never throws: what goes wrong is an answer, too.
-   * @param line undefined for one that was too long
-   * @returns the answer as a line of JSON, without its end
+   * Never throws: failures are answers.
+   * @param line undefined if it was too long
+   * @returns a line of JSON, without the line break
    */
   async answer(line: string | undefined): Promise<string> {
     let envelope: Envelope = {};
@@ -145,7 +143,7 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
   });
 }
 
-/** The lines of a stream; undefined stands for one of more than `longest` bytes, which is read and dropped. */
+/** The lines of a stream; undefined for one of more than `longest` bytes, which is discarded. */
 export async function* linesOf(
   input: AsyncIterable<Buffer>,
   longest = longestMessage,

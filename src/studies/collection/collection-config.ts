@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
 import { experimentKind } from '../../config/config.js';
 import { openConfig } from '../../config/file.js';
-import { type SlurmConfig, slurmSchema } from '../../config/slurm.js';
+import { type SlurmConfig, slurmSchema } from '../../config/many-runs.js';
 import { fieldName, oneScreen, type Path } from '../../settings/issues.js';
 import {
   depthAt,

@@ -11,10 +11,9 @@ import { replaceFile } from '../../storage/files.js';
 import type { PlayArguments } from '../plan.js';
 import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
 import { placeOf } from '../sweep/sweep-plan.js';
-import { modelsPage } from './models-page.js';
+import { modelsOnTerminal, modelsPage } from './models-page.js';
 import { type ModelRun, type ModelsPlan, type ModelsRequest, planModels, planOf } from './models-plan.js';
 import { type ModelsResult, modelsResult, proposalReader } from './models-result.js';
-import { modelsOnTerminal } from './models-table.js';
 
 interface ModelsArguments extends ModelsRequest, PlayArguments {
   /** Directory of the comparison; defaults to one below `runsDir` derived from the contestants. */

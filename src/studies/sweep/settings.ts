@@ -1,7 +1,7 @@
 /** The settings of a sweep: the value of each key in each setting, according to the sweep's method. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../base/errors.js';
-import type { SweepConfig } from '../../config/sweep.js';
+import type { SweepConfig } from '../../config/many-runs.js';
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import { type Values, valuesOf } from '../../settings/value-lists.js';
 import { plainName } from '../../storage/files.js';

@@ -1,15 +1,17 @@
 /** The plan of a sweep: every setting with every seed; each run is an ordinary run directory. */
 import { createHash } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
+import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
-import type { SweepConfig } from '../../config/sweep.js';
+import type { SweepConfig } from '../../config/many-runs.js';
 import { repeatSeeds } from '../../random/seeds.js';
-import { planKinds } from '../../runs/plans.js';
-import { plainName } from '../../storage/files.js';
-import type { PlanPlace } from '../open.js';
-import type { Plan, PlanEntry } from '../plan.js';
+import { planKinds } from '../../runs/finder.js';
+import { plainName, readOwnJson, replaceFile } from '../../storage/files.js';
+import type { PlanEnd } from '../part.js';
+import type { Plan, PlanEntry, PlanPlace } from '../plan.js';
 import { requireConfirmation } from '../study.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
 
@@ -225,4 +227,37 @@ function compatible(
     value: directory,
     remedy: 'name another directory, or none',
   });
+}
+
+const judgedShape = z.object({
+  of: z.string(),
+  rounds: z.int(),
+  failures: z.array(z.object({ run: z.string(), message: z.string() })),
+});
+
+interface Judged {
+  readonly rounds: number;
+  /** The failures in these rounds. */
+  readonly failures: PlanEnd['failures'];
+}
+
+const fileOf = (directory: string) => join(directory, 'rounds.json');
+
+/** Identifies the sweep, because another sweep in the same directory has other rounds. */
+const idOf = ({ how, seeds, settings }: Sweep): string =>
+  createHash('sha256')
+    .update(JSON.stringify([how, seeds, settings.map(({ name }) => name)]))
+    .digest('hex');
+
+export function readJudged(directory: string, sweep: Sweep): Judged {
+  const { data } = judgedShape.safeParse(readOwnJson(fileOf(directory)));
+  return data?.of === idOf(sweep) ? data : { rounds: 0, failures: [] };
+}
+
+export const writeJudged = (directory: string, sweep: Sweep, judged: Judged): void =>
+  replaceFile(fileOf(directory), `${JSON.stringify({ of: idOf(sweep), ...judged })}\n`);
+
+/** Forgets the failures, so that the next command retries them. */
+export function removeJudged(directory: string): void {
+  if (existsSync(fileOf(directory))) rmSync(fileOf(directory));
 }

@@ -1,5 +1,4 @@
 /** Plays a sweep: all of its runs at once, or round by round for halving. */
-
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -9,29 +8,35 @@ import { loadSlurm } from '../../config/load.js';
 import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
-import { formatUsage } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
+import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
-import { isHandedOver, tellProgress } from '../handed-over.js';
-import { onSlurm } from '../on-slurm.js';
 import type { PlayArguments } from '../plan.js';
-import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
-import { taskWords } from '../slurm/hand-over.js';
+import {
+  failureLines,
+  isHandedOver,
+  type Played,
+  type PlayedStatus,
+  playPlan,
+  tellProgress,
+} from '../play.js';
+import { onSlurm, taskWords } from '../slurm.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
-import { readJudged, removeJudged, writeJudged } from './judged.js';
-import { sweepDryRun } from './sweep-dry-run.js';
-import { sweepPage } from './sweep-page.js';
+import { sweepDryRun } from './sweep-forecast.js';
+import { sweepOnTerminal, sweepPage } from './sweep-page.js';
 import {
   loadPlannedSweep,
+  readJudged,
+  removeJudged,
   runsOf,
   type Sweep,
   type SweepRun,
   type SweepSetting,
   sweepPlace,
   sweepPlan,
+  writeJudged,
 } from './sweep-plan.js';
 import { type ReadRuns, rangeOf, type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
-import { sweepOnTerminal } from './sweep-table.js';
 
 interface SweepArguments extends PlayArguments {
   readonly config: string;

@@ -1,13 +1,11 @@
-/** The view: which page the address names, and the line above all pages. */
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { currentAddress, followLinks, go, onAddress } from './address.js';
 import { ComparePage } from './compare.js';
 import { IndexPage } from './index-page.js';
 import { DifferencePage, ItemPage } from './item-page.js';
 import { ask } from './live.js';
 import { SearchPage } from './search-page.js';
-import { html } from './words.js';
+import { currentAddress, followLinks, go, html, onAddress } from './words.js';
 
 const place = await ask('/api/place').then(
   (/** @type {{ place: string }} */ answer) => answer.place,

@@ -1,11 +1,10 @@
-/** The curves of several runs, one above the other. */
+/** The learning curves of several runs in one chart. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { itemAddress } from './address.js';
 import { Chart, colour, Toggle } from './chart.js';
 import { newCourse } from './curve.js';
 import { grow, useLive } from './live.js';
 import { Section } from './sections.js';
-import { html, shownReturn, statusMark } from './words.js';
+import { html, itemAddress, shownReturn, statusMark } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./curve.js').Course} Course */
@@ -99,7 +98,7 @@ ${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${
 }
 
 /**
- * For each iteration that any run has, the value of each run: the best so far, or the best of the iteration.
+ * For each iteration of any run, the value of each run: the best so far, or the best of the iteration.
  * @param {readonly Course[]} courses @param {'best' | 'scores'} kind
  */
 function align(courses, kind) {

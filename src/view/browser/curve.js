@@ -1,8 +1,6 @@
-/** The learning curve of a run, point after point. */
 import { useMemo, useState } from 'preact/hooks';
-import { go, itemAddress } from './address.js';
 import { Chart, colour, paddedRange, Toggle } from './chart.js';
-import { html, shownNumber } from './words.js';
+import { go, html, itemAddress, shownNumber } from './words.js';
 
 /** @typedef {import('../messages.js').PointRow} PointRow */
 /** @typedef {{ points: PointRow[], lost: (readonly [number, number])[], evaluations: number }} Course */
@@ -10,7 +8,7 @@ import { html, shownNumber } from './words.js';
 /** @returns {Course} */
 export const newCourse = () => ({ points: [], lost: [], evaluations: 0 });
 
-/** Places of points on the horizontal axis: iterations, with their candidates side by side. @param {Course} course */
+/** x positions of points: iterations, with their candidates side by side. @param {Course} course */
 function placesOf({ lost, points }) {
   const widths = { warmup: 1, proposals: 1 };
   for (const [iteration, candidate] of [...points, ...lost]) {
@@ -22,7 +20,7 @@ function placesOf({ lost, points }) {
     iteration + candidate / (iteration === 0 ? widths.warmup : widths.proposals);
 }
 
-/** More evaluations than these are drawn without the range of their episodes. */
+/** With more evaluations, the ranges of their episodes are not drawn. */
 const mostRanges = 1500;
 
 /**
@@ -111,7 +109,10 @@ ${target !== undefined && html`<li><span class="key dash"></span>target ${shownN
 /** @param {readonly unknown[] | undefined} values */
 const empty = (values) => (values ?? []).map(() => null);
 
-/** Without the worst outliers: they would press everything else flat. @param {number[]} scores @param {number} low @param {number} high */
+/**
+ * Omits the worst outliers, which would flatten the rest. @param {number[]} scores @param {number} low @param {number}
+ * high
+ */
 function robust(scores, low, high) {
   if (scores.length < 20) return [low, high];
   const ascending = scores.toSorted((a, b) => a - b);

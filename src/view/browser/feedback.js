@@ -1,4 +1,3 @@
-/** What a run asks a person: an episode, to be rated or remarked on. */
 import { useEffect, useState } from 'preact/hooks';
 import { ask, tell } from './live.js';
 import { fieldOf, html } from './words.js';
@@ -14,7 +13,7 @@ const ratings = [
 ];
 
 /**
- * What the run waits for, asked for anew whenever its files say something new.
+ * The open question of a run, updated when its files change.
  * @param {string} name @param {unknown} version
  */
 export function useQuestion(name, version) {
@@ -23,7 +22,7 @@ export function useQuestion(name, version) {
     let isLeft = false;
     ask(`/api/question?${new URLSearchParams({ of: name })}`).then(
       (/** @type {ShownQuestion} */ { open }) => {
-        // What somebody is writing is left as it is.
+        // Keeps what somebody is typing.
         if (!isLeft) setQuestion((before) => (before?.question === open?.question ? before : open));
       },
       () => undefined,
@@ -79,4 +78,44 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
 </form>
 </div>
 </section>`;
+}
+
+/** @typedef {import('./words.js').Item} Item */
+
+/** @param {{ item: Item }} props */
+export function Steering({ item }) {
+  const [said, setSaid] = useState('');
+  const [isAsking, setAsking] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const { name, status } = item;
+  if (status !== 'running' && status !== 'paused') return said && html`<span role="status">${said}</span>`;
+  /** @param {object} request */
+  const steer = async (request) => {
+    setAsking(true);
+    setSure(false);
+    try {
+      /** @type {{ text: string }} */
+      const { text } = await tell('/api/steer', { of: name, ...request });
+      setSaid(text);
+    } catch (error) {
+      setSaid(String(/** @type {Error} */ (error).message));
+    }
+    setAsking(false);
+  };
+  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
+  const change = (event) => {
+    event.preventDefault();
+    const overrides = fieldOf(event.currentTarget, 'overrides').trim().split(/\s+/).filter(Boolean);
+    if (overrides.length > 0) void steer({ action: 'set', overrides });
+  };
+  return html`<div class="live-line" role="group" aria-label=${`Steer this ${item.kind}`}>
+${
+  status === 'running'
+    ? html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'pause' })}>Pause</button>`
+    : html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'resume' })}>Go on</button>`
+}
+<button type="button" disabled=${isAsking} onClick=${() => (isSure ? steer({ action: 'stop' }) : setSure(true))}>${isSure ? 'Stop it: sure?' : 'Stop'}</button>
+${item.kind === 'run' && html`<form onSubmit=${change}><label>Change <input type="text" name="overrides" placeholder="limits.calls=500 iterations=200" size="28" autocomplete="off" /></label> <button type="submit" disabled=${isAsking}>Set</button></form>`}
+<span role="status">${isAsking ? 'asking …' : said}</span>
+</div>`;
 }

@@ -1,16 +1,25 @@
-/** All that stands in the directory: filtered, sorted, live. */
+import { matches } from 'pattern';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { compareAddress, go, itemAddress, queryOf } from './address.js';
-import { filterKeys, parseFilter } from './filter.js';
 import { useLive } from './live.js';
-import { html, isHolder, shownReturn, shownTime, statusMark, unitOf } from './words.js';
+import {
+  compareAddress,
+  go,
+  html,
+  isHolder,
+  itemAddress,
+  queryOf,
+  shownReturn,
+  shownTime,
+  statusMark,
+  unitOf,
+} from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 
-/** Rows that are put on the page at once; more come as it is scrolled. */
+/** Rows added at once while scrolling. */
 const rowsAtOnce = 100;
 
-/** Runs that one page watches. */
+/** Most runs in a comparison. */
 const mostCompared = 16;
 
 /** @type {readonly { key: string, title: string, of: (item: Item) => string | number | null, number?: boolean }[]} */
@@ -25,7 +34,7 @@ const columns = [
   { key: 'started', title: 'started (UTC)', of: ({ started }) => started },
 ];
 
-/** @param {readonly Item[]} items @param {string} sort a key, with a minus for the highest first */
+/** @param {readonly Item[]} items @param {string} sort a key, with a minus for descending order */
 function sorted(items, sort) {
   const isDown = sort.startsWith('-');
   const key = isDown ? sort.slice(1) : sort;
@@ -33,7 +42,7 @@ function sorted(items, sort) {
   const sign = isDown ? -1 : 1;
   return items.toSorted((a, b) => {
     const [x, y] = [of(a), of(b)];
-    // What has no value comes last either way.
+    // Missing values come last in either order.
     if (x === null || y === null) return x === y ? compare(a.name, b.name) : x === null ? 1 : -1;
     return sign * compare(x, y) || compare(a.name, b.name);
   });
@@ -42,7 +51,7 @@ function sorted(items, sort) {
 /** @param {string | number} x @param {string | number} y */
 const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
 
-/** The items of the directory, as they change. @param {(item: Item) => boolean} isWanted */
+/** The items of the directory, live. @param {(item: Item) => boolean} isWanted */
 export function useItems(isWanted) {
   const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
   const state = useLive(
@@ -75,7 +84,7 @@ export function IndexPage({ query, place, onState }) {
 }
 
 /**
- * A table of items with a filter, an order and a choice for comparison, which stand in the address.
+ * A table of items whose filter, order and selection are in the address.
  * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
  */
 export function ItemTable({ items, query, path, within }) {
@@ -84,7 +93,7 @@ export function ItemTable({ items, query, path, within }) {
   const [most, setMost] = useState(rowsAtOnce);
   const end = useRef(/** @type {HTMLElement | null} */ (null));
   const { isLet, problem } = useMemo(() => parseFilter(filter), [filter]);
-  // Many runs of one plan share a line until something is looked for.
+  // Without a filter, the runs of one plan share a line.
   const shown = useMemo(
     () =>
       sorted(
@@ -157,4 +166,83 @@ function ItemRow({ item, isChosen, toggle }) {
 <td class="number" data-label="confirmed"><b>${shownReturn(confirmed)}</b>${ci95 && html`<br /><span class="muted">${shownReturn(ci95[0])} … ${shownReturn(ci95[1])}</span>`}</td>
 <td data-label="started (UTC)" class="time">${shownTime(started)}</td>
 </tr>`;
+}
+
+/** @type {Record<string, (item: Item) => string | readonly string[] | null>} */
+const texts = {
+  name: ({ name }) => name,
+  kind: ({ kind }) => kind,
+  status: ({ status }) => status,
+  environment: ({ environment }) => environment,
+  model: ({ model }) => model,
+  tag: ({ tags }) => tags,
+  note: ({ note }) => note,
+};
+
+/** @type {Record<string, (item: Item) => number | null>} */
+const numbers = {
+  seed: ({ seed }) => seed,
+  iterations: ({ done }) => done,
+  best: ({ observed }) => observed,
+  confirmed: ({ confirmed }) => confirmed,
+  calls: ({ calls }) => calls,
+  tokens: ({ tokens }) => tokens,
+  cost: ({ cost }) => cost,
+  minutes: ({ minutes }) => minutes,
+};
+
+export const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
+
+/**
+ * @param {string} text
+ * @returns {{ isLet: (item: Item) => boolean, problem: string | undefined }}
+ */
+export function parseFilter(text) {
+  /** @type {((item: Item) => boolean)[]} */
+  const tests = [];
+  let problem;
+  for (const part of text.trim().split(/\s+/).filter(Boolean)) {
+    const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? [];
+    if (key === undefined || value === undefined) tests.push(wordTest(part));
+    else {
+      const test = valueTest(key, value);
+      if (typeof test === 'string') problem = test;
+      else tests.push(test);
+    }
+  }
+  return { isLet: (item) => tests.every((test) => test(item)), problem };
+}
+
+/** @param {string} word @returns {(item: Item) => boolean} */
+function wordTest(word) {
+  const wanted = word.toLowerCase();
+  return ({ environment, kind, model, name, note, status, tags }) =>
+    [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
+      text.toLowerCase().includes(wanted),
+    );
+}
+
+/**
+ * @param {string} key @param {string} value @returns {((item: Item) => boolean) | string} a test, or an error message
+ */
+function valueTest(key, value) {
+  const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
+  if (ofText !== undefined) {
+    const wanted = value.toLowerCase();
+    return (item) => [ofText(item) ?? []].flat().some((one) => matches(wanted, one.toLowerCase()));
+  }
+  const [first = '', last = first, ...more] = value.split('..');
+  if (more.length > 0 || (first === '' && last === ''))
+    return `${value} is no value and no range: 400, 400.., ..400, 100..400`;
+  if (key === 'started')
+    return ({ started }) =>
+      started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
+  const ofNumber = Object.hasOwn(numbers, key) ? numbers[key] : undefined;
+  if (ofNumber === undefined) return `there is no key ${key}: ${filterKeys.join(', ')}`;
+  const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
+  if (Number.isNaN(low) || Number.isNaN(high)) return `${value} is no number and no range of numbers`;
+  return (item) => {
+    const own = ofNumber(item);
+    return own !== null && own >= low && own <= high;
+  };
 }

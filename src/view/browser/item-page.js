@@ -1,22 +1,19 @@
-/** A run, a training, a play or a study: its page, growing. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { go, itemAddress } from './address.js';
 import { LiveCurve, newCourse } from './curve.js';
-import { Question, useQuestion } from './feedback.js';
+import { Question, Steering, useQuestion } from './feedback.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, useLive } from './live.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import { Markup, Section, SectionLinks } from './sections.js';
-import { Steering } from './steering.js';
-import { fieldOf, html, isHolder, unitOf } from './words.js';
+import { fieldOf, go, html, isHolder, itemAddress, unitOf } from './words.js';
 
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */
 
-/** A page is asked for again after this, in milliseconds, or after four times what it took. */
+/** Minimum milliseconds between requests for a page; at least four times its duration. */
 const leastPause = 1500;
 
-/** The page of an item, asked for anew where it is stale. @param {string} address */
+/** The page of an item, refreshed when stale. @param {string} address */
 function usePage(address) {
   const [page, setPage] = useState(/** @type {Page | undefined} */ (undefined));
   const [problem, setProblem] = useState('');
@@ -70,7 +67,7 @@ export function ItemPage({ name, query, onState }) {
 function WholePage({ name, query, onState }) {
   const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
   const [version, setVersion] = useState(0);
-  // Counts what the files of the run say.
+  // Counts changes of the run's files.
   const [news, setNews] = useState(0);
   const question = useQuestion(name, news);
   const course = useRef(newCourse());
@@ -80,7 +77,7 @@ function WholePage({ name, query, onState }) {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
       if (own === undefined) return;
-      // What ended says so on its page, whatever else changed.
+      // The page must show that the run ended.
       if (item !== undefined && !whole && own.status !== item.status) void refresh();
       setItem(own);
     },
@@ -117,14 +114,14 @@ function WholePage({ name, query, onState }) {
     return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
-  // A training whose settings are known has the charts of its own page.
+  // A training with known settings has its own charts.
   const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
   const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
   const parts = [
     ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
     ...(hasCharts ? [{ id: 'course', title: 'Course', html: '' }] : []),
   ];
-  // Behind the result, and of repeats behind their curve.
+  // After the result; for repeats, after their curve.
   const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
   const sections = own.toSpliced(at, 0, ...parts);
   return html`
@@ -157,7 +154,7 @@ ${
 /** @param {Item} item */
 const isLive = ({ status }) => status === 'running' || status === 'paused';
 
-/** The target, as the curve of the report has it. @param {string} markup */
+/** The target line in the report's curve. @param {string} markup */
 function targetIn(markup) {
   const found = /class="target" data-value="([^"]+)"/.exec(markup)?.[1];
   return found === undefined ? undefined : Number(found);
@@ -206,7 +203,7 @@ function IterationPage({ name, iteration, onState }) {
       const own = changed.find((one) => one.name === name);
       if (own) setItem(own);
     },
-    // Only the last iterations of a run may still change.
+    // Only the last iterations can still change.
     update: ({ kind }) => {
       if (kind === 'stale' && item !== undefined && iteration >= item.done) void refresh();
     },
@@ -253,7 +250,7 @@ ${
 }`;
 }
 
-/** Two iterations beside each other. @param {{ query: URLSearchParams }} props */
+/** Two iterations side by side. @param {{ query: URLSearchParams }} props */
 export function DifferencePage({ query }) {
   const { page, problem } = usePage(`/api/diff?${query}`);
   const [a, b] = [query.get('a') ?? '', query.get('b') ?? ''];

@@ -1,4 +1,4 @@
-/** What the server tells as files change. A page that nobody sees asks for nothing. */
+/** Server-sent events. A hidden page requests nothing. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** @typedef {import('./words.js').Item} Item */
@@ -12,11 +12,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  */
 
 /**
- * What a page says of its connection: `refused` where another view answers there by now, or none.
+ * `refused`: another view answers at this address now, or none.
  * @typedef {'live' | 'lost' | 'refused'} LinkState
  */
 
-/** The storage of this origin, which no other port sees, unlike a cookie. */
+/** In the storage of this origin, which other ports can't see, unlike a cookie. */
 const tokenKey = 'policyloop view';
 
 {
@@ -31,7 +31,7 @@ const tokenKey = 'policyloop view';
 
 const token = () => localStorage.getItem(tokenKey) ?? '';
 
-/** Milliseconds before a page that was refused asks again: the view may have been opened beside it. */
+/** Milliseconds before a refused page asks again. */
 const refusedPause = 3000;
 
 /** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(state: LinkState) => void} tell */
@@ -71,7 +71,7 @@ function watch(names, all, listener, tell) {
 }
 
 /**
- * Watches as long as the component is there.
+ * Watches while the component is mounted.
  * @param {readonly string[]} names @param {Listener} listener
  * @param {{ all?: boolean }} [options]
  */

@@ -1,4 +1,3 @@
-/** The course of a training: a chart for each figure of its steps, with its evaluations. */
 import { useMemo, useState } from 'preact/hooks';
 import { Chart, colour, Toggle } from './chart.js';
 import { html, shownNumber } from './words.js';
@@ -9,7 +8,7 @@ import { html, shownNumber } from './words.js';
 /** @returns {Metrics} */
 export const newMetrics = () => ({ step: [], validation: [], evaluation: [], alarms: [] });
 
-/** Not figures of the learning. */
+/** Not shown as charts. */
 const aside = new Set([
   'step',
   'totalSteps',
@@ -21,7 +20,7 @@ const aside = new Set([
   'examples',
 ]);
 
-/** What is shown at first, where it is there; the rest waits to be asked for. */
+/** Shown first. */
 const foremost = [
   'loss',
   'reward',
@@ -36,7 +35,7 @@ const foremost = [
 /** `gradientNorm` in words. @param {string} name */
 const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** The loss of the steps with that of the validations, as it comes. @param {{ metrics: Metrics, version: number }} props */
+/** Training loss, with the validation loss. @param {{ metrics: Metrics, version: number }} props */
 export function LossChart({ metrics, version }) {
   return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
 <ul class="legend"><li><span class="key thin"></span>training loss of a step</li><li><span class="key step"></span>smoothed</li>${
@@ -105,7 +104,7 @@ function MetricChart({ name, metrics, version, isSmooth, height = 190 }) {
 <${Chart} label=${`${words(name)} over the steps; last ${shownNumber(last)}`} height=${height} xTitle="step" lines=${lines} data=${data} /></figure>`;
 }
 
-/** For each the mean with its neighbours, which does not lag, as on the page of a training. @param {readonly number[]} values */
+/** Centred moving average, without lag. @param {readonly number[]} values */
 function smoothed(values) {
   const reach = Math.max(2, Math.min(50, Math.round(values.length / 40)));
   const sums = [0];

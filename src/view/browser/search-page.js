@@ -1,8 +1,6 @@
-/** Texts in prompts and replies. */
 import { useEffect, useState } from 'preact/hooks';
-import { go, itemAddress } from './address.js';
 import { ask } from './live.js';
-import { fieldOf, html } from './words.js';
+import { fieldOf, go, html, itemAddress } from './words.js';
 
 /** @typedef {import('../messages.js').Found} Found */
 

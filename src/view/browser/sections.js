@@ -1,14 +1,14 @@
-/** The parts of a page that the server wrote. They are put in as they are: every text in them is escaped there. */
+/** Sections that the server rendered; it has escaped every text. */
 import { Component, createRef } from 'preact';
 import { html } from './words.js';
 
 /** @typedef {{ title: string, header: string, footer: string, target?: number, sections: { id: string, title: string, html: string }[] }} Page */
 
-/** Milliseconds after which a part that somebody is reading is tried again. */
+/** Milliseconds before another attempt to replace a section that somebody is reading. */
 const readingTime = 3000;
 
 /**
- * Markup that is replaced as it changes: what a reader opened stays open, and what is marked is left alone meanwhile.
+ * Markup that is replaced when it changes, keeping opened details and selected text.
  * @extends {Component<{ markup: string, class?: string }>}
  */
 export class Markup extends Component {

@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../../src/base/package.js';
 import { importConfig } from '../../../src/config/import/import-config.js';
 import { loadConfig } from '../../../src/config/load.js';
-import { buildImport } from '../../../src/preflight/build-import.js';
-import { checkConfig } from '../../../src/preflight/check-config.js';
+import { buildImport, checkConfig } from '../../../src/preflight/check-config.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const task = 'mountaincar_continuous_action_llm_num_optim_no_bias_imitation';

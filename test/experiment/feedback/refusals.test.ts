@@ -5,8 +5,8 @@ import { UserError } from '../../../src/base/errors.js';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
-import { requirePerson } from '../../../src/experiment/feedback/assembly.js';
-import { isViewed, markViewed } from '../../../src/runs/questions.js';
+import { requirePerson } from '../../../src/experiment/feedback/questions.js';
+import { isViewed, markViewed } from '../../../src/runs/requests.js';
 import { playPlan } from '../../../src/studies/play.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
@@ -38,7 +38,7 @@ describe('is refused', () => {
     );
     expect(wrong({ feedback: { ...vision, minutes: 4 } })).toThrow(/feedback\.minutes.*no effect/s);
     expect(wrong({ feedback: { every: 2 } })).toThrow(/feedback\.from/);
-    expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not by 3 repeats/s);
+    expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not 3 repeats/s);
     expect(wrong({ model: { provider: 'local' }, adapt: {} })).toThrow(/feedback.*adapt/s);
     expect(wrong({ model: { provider: 'local' }, feedback: vision })).toThrow(
       /feedback\.model.*local models read no pictures/s,

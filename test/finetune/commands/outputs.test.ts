@@ -16,7 +16,7 @@ import { execute as ollamaCommand } from '../../../finetune/commands/ollama.js';
 import { trainingLineage, writeLineage } from '../../../finetune/dataset/lineage.js';
 import { UserError } from '../../../src/base/errors.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { lockRun } from '../../../src/storage/lock.js';

@@ -5,7 +5,7 @@ import { execute } from '../../../finetune/commands/rl.js';
 import { readLineage, trainedEnvironments } from '../../../finetune/dataset/lineage.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../src/models/local/generation/engine.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';

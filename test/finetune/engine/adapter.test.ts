@@ -13,7 +13,7 @@ import { alone } from '../../../finetune/train/packing.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { lastLogits } from '../../support/last-logits.js';

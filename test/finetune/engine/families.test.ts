@@ -8,7 +8,7 @@ import { alone } from '../../../finetune/train/packing.js';
 import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
 import {
   familyDirectory,

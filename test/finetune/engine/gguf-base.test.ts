@@ -12,7 +12,7 @@ import { adaptableModules } from '../../../src/models/local/graph/adapter.js';
 import type { BuiltGraph } from '../../../src/models/local/graph/graph.js';
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, asDirectory, decoderTensors } from '../../models/local/gguf/random-gguf.js';

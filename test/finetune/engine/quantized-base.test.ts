@@ -22,7 +22,7 @@ import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/g
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import {
   readSafetensors,

@@ -10,7 +10,7 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { adapterPrefix } from '../../../src/models/local/graph/adapter.js';
 import type { Precision } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readSafetensors } from '../../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';

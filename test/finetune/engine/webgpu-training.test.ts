@@ -11,7 +11,7 @@ import { findDevicesHere } from '../../../src/models/local/engine/device.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, readReferenceTraining, relativeDistance } from '../reference-training.js';

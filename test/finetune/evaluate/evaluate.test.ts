@@ -10,7 +10,7 @@ import type { Evaluation } from '../../../finetune/evaluate/evaluation.js';
 import type { CommandContext } from '../../../src/base/context.js';
 import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
@@ -441,7 +441,7 @@ describe('controls', () => {
 
   it.each([
     [['hill-climb:2'], /--control: .*setting/],
-    [['climber:sigma=2'], /--control: there is no such control/],
+    [['climber:sigma=2'], /--control: there is no such baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
   ])('%j is refused', (control, message) => {
     expect(() => arms(control)).toThrow(message);

@@ -9,7 +9,7 @@ import { openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';

@@ -6,7 +6,7 @@ import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
 import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily } from '../../models/local/reference-families.js';
 import { lastLogits } from '../../support/last-logits.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

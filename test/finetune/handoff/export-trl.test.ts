@@ -8,7 +8,7 @@ import { execute as exportCommand } from '../../../finetune/commands/export.js';
 import { endOfAnswer, renderExample } from '../../../finetune/dataset/read-dataset.js';
 import { findHandOver } from '../../../finetune/handoff/hand-over.js';
 import { fillTemplate, yamlText } from '../../../finetune/handoff/texts.js';
-import { shellWord } from '../../../src/format/shell-word.js';
+import { shellWord } from '../../../src/format/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { referenceDirectory } from '../../models/local/fixture.js';

@@ -155,6 +155,31 @@ describe('finetune import', () => {
     expect(noted).toEqual([]);
   });
 
+  it.each(['/etc/policyloop', '../outside', 'tuned/../../outside'])(
+    'an output %s that lineage.json names outside the directory is refused',
+    async (output) => {
+      const { cwd, refusal } = workplace();
+      const folder = copied(cwd);
+      const lineage = {
+        ...{
+          version: 1,
+          kind: 'trl-export',
+          policyloop: '0.1.0',
+          trainer: 'sft',
+          rows: 'messages',
+          warnings: [],
+        },
+        config: { output, method: { kind: 'lora' } },
+        base: { path: base, name: 'base', hash: null },
+        dataset: { path: 'data', recipe: null, sources: null, files: {}, changed: false },
+      };
+      writeFileSync(join(folder, 'lineage.json'), JSON.stringify(lineage));
+      const message = await refusal('came-back', { out: undefined });
+      expect(message).toMatch(/--out: lineage\.json names a place outside this directory[\s\S]*--out /);
+      expect(existsSync(join(cwd, '..', 'outside'))).toBe(false);
+    },
+  );
+
   it('takes an adapter of anyone, and says what is not known', async () => {
     const { cwd, command, result } = workplace();
     copied(cwd);

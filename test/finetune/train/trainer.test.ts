@@ -10,7 +10,7 @@ import type { TrainingEvent } from '../../../finetune/train/trainer.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { adaptableModules, readAdapter } from '../../../src/models/local/graph/adapter.js';
 import { decoderTensors } from '../../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { adapterValues, values } from '../reference-training.js';

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { retryAfter } from '../../../src/models/hosted/json-fetch.js';
-import { serverError } from '../../../src/models/hosted/server-error.js';
+import { retryAfter, serverError } from '../../../src/models/hosted/json-fetch.js';
 
 describe('retryAfter', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import { readHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';

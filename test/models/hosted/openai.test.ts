@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import type { ModelError } from '../../../src/models/language-model.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';

@@ -3,7 +3,7 @@ import { Ajv } from '@modelcontextprotocol/server/validators/ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { offerEnvironments } from '../../../src/serve/environments/offered.js';
-import { schemasOf } from '../../../src/serve/environments/schemas.js';
+import { schemasOf } from '../../../src/serve/environments/routes.js';
 import { Session } from '../../../src/serve/environments/session.js';
 import { send } from '../local-server.js';
 import { connect, nativeTrace, startServer } from './environment-server.js';

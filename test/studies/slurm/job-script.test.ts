@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
 import { loadSlurm } from '../../../src/config/load.js';
-import { slurmSchema } from '../../../src/config/slurm.js';
-import { jobScript } from '../../../src/studies/slurm/job-script.js';
+import { slurmSchema } from '../../../src/config/many-runs.js';
+import { jobScript } from '../../../src/studies/slurm.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();

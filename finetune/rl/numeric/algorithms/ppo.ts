@@ -1,6 +1,6 @@
 /** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/random/generator.js';
-import { dot } from '../../../../src/search/vectors.js';
+import { dot } from '../../../../src/search/linear-algebra.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
 import type { NumericNetwork } from '../network/network.js';

@@ -2,7 +2,7 @@
  * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): a step along the natural gradient with a
  * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
  */
-import { dot, plus } from '../../../../src/search/vectors.js';
+import { dot, plus } from '../../../../src/search/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
 import type { Batch } from './values.js';
 

@@ -4,15 +4,15 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
 import type { GraphBuilder, Precision, Value } from '../../../../src/models/local/graph/graph.js';
-import { normalised } from '../../../../src/models/local/graph/norm.js';
 import {
   decoderTensors,
+  normalised,
   type ParameterSource,
   storedParameters,
 } from '../../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { StoredTensors } from '../../../../src/models/local/weights/safetensors.js';
 import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { storedModel } from '../../../engine/first-values.js';

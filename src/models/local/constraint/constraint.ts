@@ -1,6 +1,6 @@
 /**
- * Constrained decoding: which tokens keep a reply on course for a valid answer. The automaton reads bytes, so
- * it works with any tokenizer whose tokens are byte strings, however it splits numbers and punctuation.
+ * Constrained decoding: which tokens keep a reply valid. The automaton reads bytes, so it works with any tokenizer
+ * whose tokens are byte strings.
  */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
@@ -21,11 +21,9 @@ export interface Constraint {
   start(): ConstraintState;
 }
 
-/** The position of one reply within its format. */
 export interface ConstraintState {
   /** @param remaining tokens that may still be generated, including the next one */
   mask(remaining: number): TokenMask;
-  /** Accepts the chosen token. */
   take(id: number): void;
   /** Offset in the reply's text where the answer ends; -1 if it hasn't ended yet. */
   answerEnd(text: string): number;
@@ -69,8 +67,7 @@ export function constraintVocabulary(
 }
 
 /**
- * Uses the tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), otherwise the
- * longest ones that fit.
+ * The tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), else the longest that fit.
  */
 function spelling(
   tokenizer: ChatTokenizer,
@@ -102,7 +99,6 @@ function spelling(
 
 const thinkingEnd = '</think>\n';
 
-/** Shared by all replies under one constraint. */
 interface Rules {
   readonly automaton: AnswerAutomaton;
   readonly vocabulary: ConstraintVocabulary;
@@ -114,8 +110,8 @@ interface Rules {
 }
 
 /**
- * @param thinking whether the prompt ends inside a thinking block
- * @throws UserError if the tokenizer lacks a character that answers need
+ * `thinking`: the prompt ends inside a thinking block.
+ * @throws UserError if the tokenizer lacks a required character
  */
 export function createConstraint(
   grammar: AnswerGrammar,
@@ -170,10 +166,7 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 interface Costs {
   /** Number of tokens that is always enough for the answer alone. */
   readonly answer: number;
-  /**
-   * Number of tokens that is always enough to reach the end of the answer from free text, with every value
-   * written in full.
-   */
+  /** Tokens that always suffice to finish the answer from free text, with every value written in full. */
   readonly start: number;
   /** Number of tokens that is always enough to reach the end of the answer from within it. */
   from(state: AnswerState): number;

@@ -1,8 +1,6 @@
 /**
- * Adapters as inputs of the graph, so that one loaded base serves itself and all adapters. Each module that
- * some adapter changes takes its factors as inputs, with any rank. For an adapter that doesn't change the
- * module, and for the base itself, these are zeros of rank 1. A module whose rows some adapter scales (DoRA)
- * takes the scales as an input, which is ones for the others.
+ * Adapters as graph inputs: one loaded base serves itself and all adapters. Unchanged modules get zeros of rank 1, and
+ * modules whose rows are not scaled (DoRA) get ones.
  */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
@@ -13,7 +11,6 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, with its input and output widths. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
@@ -24,7 +21,6 @@ export interface AdaptedModule {
 /** Factors of all adapted modules, by name of the graph input. Created once and fed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
-/** The modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   const changed = new Map(adapters.flatMap((adapter) => [...adapter.modules]));
   return [...changed].map(([name, { a, b }]) => ({
@@ -39,11 +35,7 @@ export function modulesNamed(names: readonly string[], config: DecoderConfig): A
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
     return [
-      {
-        name: name.slice(0, -'.weight'.length),
-        width: { in: shape[1]!, out: shape[0]! },
-        scaled: false,
-      },
+      { name: name.slice(0, -'.weight'.length), width: { in: shape[1]!, out: shape[0]! }, scaled: false },
     ];
   });
 }

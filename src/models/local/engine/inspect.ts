@@ -1,4 +1,3 @@
-/** Inspects a model directory without loading the model. */
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
@@ -6,7 +5,7 @@ import { readDecoderConfig } from '../families/hf-config.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export type SystemMessages = 'rendered' | 'left-out' | 'refused';
@@ -118,7 +117,6 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-/** Totals over all tensors. */
 export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();

@@ -28,9 +28,8 @@ import {
 import { families } from './families.js';
 
 /**
- * @param directory of a Hugging Face model, or a GGUF file
- * @param ignoredKeys keys of config.json or of the file's metadata to treat as absent
- * @throws UserError naming the field of config.json that is missing or unsupported
+ * Reads a Hugging Face directory or a GGUF file, treating `ignoredKeys` as absent.
+ * @throws UserError naming the field
  */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
@@ -88,10 +87,8 @@ function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile)
 }
 
 /**
- * Parses `config.json` into what the decoder graph needs. Accepts old and new spellings: `torch_dtype` and
- * `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer type). Rejects by
- * name what the decoder doesn't support.
- * @param file named in errors
+ * Parses `config.json` in old and new spellings (`torch_dtype`, `dtype`; `rope_scaling`, `rope_parameters`).
+ * @throws UserError naming what is unsupported
  */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);

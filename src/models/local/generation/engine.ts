@@ -34,7 +34,7 @@ import {
   samplingOf,
   valuesOf,
 } from '../weights/generation-config.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
@@ -42,21 +42,16 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /**
-   * Calls may overlap.
-   * @throws RequestError if the prompt or the answer doesn't fit
-   * @throws AbortedError when `hooks.aborted()` returns true
-   */
+  /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError once `hooks.aborted()` */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   /**
-   * From now on, jobs that name no adapter use this one, which changes only `adaptable` modules.
-   * @throws UserError if it isn't an adapter of this model
+   * Uses this adapter for jobs that name none; it may change only `adaptable` modules.
+   * @throws UserError if it doesn't fit
    */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A request that can't be fulfilled as it is. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 }
@@ -136,10 +131,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/**
- * Token ids of texts as complete answers. Each ends with the chat template's end token, so that no text has
- * an advantage over a longer one that starts with it.
- */
+/** Token ids of complete answers, with the end token, so that no text has an advantage over a longer one. */
 function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -186,8 +178,7 @@ async function loadAdapters(
 }
 
 /**
- * The inference graph, with weights as stored or quantised (now, if not cached). Adapters aren't quantised.
- * @param fed modules whose adapters are inputs
+ * The inference graph, with weights as stored or quantised; adapters aren't. `fed`: modules with adapters as inputs.
  */
 export function buildGraph(
   {
@@ -236,7 +227,6 @@ const choicesKept = 4096;
 /** Constraints of the grammars and choices seen so far, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
-  /** Restricts answers to one of the texts. */
   among(texts: readonly string[]): Constraint;
 }
 

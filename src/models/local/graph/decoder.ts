@@ -29,8 +29,7 @@ import {
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
-import type { ParameterSource } from './parameters.js';
+import { capped, type DecoderBuild, normalised, type ParameterSource, scaledBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
@@ -131,10 +130,7 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
-/**
- * Logits [R, V] of selected rows of the hidden state.
- * @param rows int32 [R] indices into N
- */
+/** Logits [R, V] of the rows `rows` (int32 [R]) of the hidden state. */
 function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
   return headLogits(build, headInput(build, hidden, rows));
 }
@@ -178,10 +174,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/**
- * Keys, then values of the new tokens: separate outputs on a GPU, otherwise a single tensor, because each
- * tensor costs time in Node.
- */
+/** Keys, then values of the new tokens: separate on a GPU, else a single tensor, because each costs time in Node. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
@@ -189,10 +182,8 @@ function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly
 }
 
 /**
- * The graph for prefilling and decoding. Two cached segments precede the new tokens: the prompt, shared by
- * all candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values,
- * and the states of recurrent layers.
- * @param device to run on (default: the CPU)
+ * The graph for prefilling and decoding. Two cached segments precede the new tokens: the shared prompt, and what each
+ * candidate generated. The caller keeps new keys, values and states.
  */
 export function buildInferenceGraph(
   config: DecoderConfig,

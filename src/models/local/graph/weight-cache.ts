@@ -7,11 +7,7 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
 /**
- * Returns a file derived from these tensors, from the cache or created now (seconds to minutes).
- * @param kind of file, part of its name
- * @param version of what `make` writes
- * @param bytes that it takes on disk
- * @param make writes it to the given path
+ * A file derived from tensors, from the cache or made now by `make`; its name holds `kind` and a hash with `version`.
  * @throws UserError if it can't be written
  */
 export function cachedFile(
@@ -41,9 +37,7 @@ export function cachedFile(
   return file;
 }
 
-/**
- * Hashes names, shapes and samples of every matrix, so that different weights of the same size and time are detected.
- */
+/** Hashes names, shapes and samples of every matrix, so different weights of the same size and time are detected. */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {

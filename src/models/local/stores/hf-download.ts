@@ -6,14 +6,13 @@ import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireShortNames } from '../../../storage/names.js';
+import { requireShortNames } from '../../../storage/regular-file.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
   /** Number of files to download and their total bytes, excluding cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
-  /** Number of bytes received. */
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -26,10 +25,8 @@ const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
 /**
- * @param reference `ORG/NAME[@REVISION][:FILE.gguf]`
- * @returns the directory or the GGUF file in the cache
- * @throws UserError if there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
- * `hooks.signal` when aborted
+ * Downloads `ORG/NAME[@REVISION][:FILE.gguf]`; returns its directory or GGUF file in the cache.
+ * @throws UserError if it can't be downloaded; the reason of `hooks.signal` when aborted
  */
 export async function pullModel(
   reference: string,
@@ -74,11 +71,7 @@ export async function pullModel(
 const download = (repo: string, revision: string, file: string, env: Variables, hub: Hub) =>
   downloadFileToCacheDir({ ...hub, repo, revision, path: file, cacheDir: hfCache(env) });
 
-/**
- * Removes a repository from the cache.
- * @returns its folder
- * @throws UserError if it isn't there, or was downloaded by another program
- */
+/** Removes a repository from the cache and returns its folder. @throws UserError if it isn't there, or isn't ours */
 export function removeModel(reference: string, env: Variables): string {
   const { repository } = parseHfReference(reference);
   const folder = repositoryFolder(hfCache(env), repository);
@@ -147,9 +140,8 @@ const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
 /**
- * A response of the hub about a repository. Its ids become names of folders and files in the cache, so each
- * must be a hash.
- * @throws UserError for any other response
+ * A response of the hub about a repository; its ids become file names, so each must be a hash.
+ * @throws UserError otherwise
  */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
@@ -168,7 +160,6 @@ async function checkedAnswer(response: Response): Promise<Response> {
   return withBody(response, text);
 }
 
-/** The response with a different body. */
 function withBody(
   { headers, status, statusText, url }: Response,
   body: string | ReadableStream<Uint8Array>,

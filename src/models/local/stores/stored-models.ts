@@ -10,7 +10,6 @@ export interface FoundModel {
   /** The value of `model.path` in a config. */
   readonly reference: string;
   readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
-  /** Directory or GGUF file. */
   readonly path: string;
 }
 
@@ -18,10 +17,7 @@ export interface FoundModel {
 export const isReference = (given: string): boolean =>
   given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
 
-/**
- * The directory or GGUF file of a reference.
- * @throws UserError if the store has no such model
- */
+/** The directory or GGUF file of a reference. @throws UserError if the store has no such model */
 export function storedModelPath(reference: string, env: Variables = process.env): string {
   if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
   return hfModel(reference.slice(hfScheme.length), env);

@@ -1,12 +1,11 @@
-/** The tokenizer in a GGUF file's metadata, in the words of `tokenizer.json` and `tokenizer_config.json`. */
+/** The tokenizer in a GGUF file's metadata, as `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { preTokenizers } from './pre-tokenizers.js';
+import { preTokenizers } from './tokenizer-settings.js';
 
-/** Kinds of tokens in GGUF. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
-/** @throws UserError when the metadata holds no tokenizer that is understood */
+/** @throws UserError if the metadata holds no supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file } = gguf;
   const all = texts(gguf, 'tokens');
@@ -52,7 +51,6 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   }
 }
 
-/** The chat template and the texts of special tokens. */
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
   const tokens = metadata.get('tokenizer.ggml.tokens');
   const text = (name: string) => {
@@ -123,19 +121,19 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   };
 }
 
-/** The first files of Llama 3 don't name their rule, but its control tokens tell. */
+/** The first Llama 3 files don't name their rule, but have its control tokens. */
 const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
   vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
     ? 'llama-bpe'
     : undefined;
 
-/** The two parts of a merge: they meet at the first space behind the first character. */
+/** The two parts of a merge, split at the first space after the first character. */
 function splitMerge(merge: string): readonly [string, string] {
   const at = merge.indexOf(' ', 1);
   return [merge.slice(0, at), merge.slice(at + 1)];
 }
 
-/** SentencePiece's BPE: it merges the pair whose piece has the highest score, so all pairs are listed in that order. */
+/** SentencePiece's BPE merges the pair whose piece has the highest score, so pairs are listed in that order. */
 function sentencePiece(
   gguf: GgufFile,
   vocab: Vocabulary,
@@ -150,7 +148,7 @@ function sentencePiece(
   return spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown);
 }
 
-/** As SentencePiece, with its merges stored, and lines that are divided first. */
+/** Like SentencePiece, with stored merges and lines split first. */
 function gemma4(
   gguf: GgufFile,
   vocab: Vocabulary,
@@ -167,7 +165,7 @@ function unknownToken({ metadata }: GgufFile, tokens: readonly string[], kinds: 
   return tokens[Number(id)] ?? null;
 }
 
-/** Byte-pair encoding over characters, with ▁ for the space and bytes for characters that no token has. */
+/** Byte-pair encoding over characters, with ▁ for the space and bytes for characters without a token. */
 function spaced(
   prefixed: boolean,
   preTokenizer: object | null,

@@ -1,6 +1,6 @@
 /**
- * Converts the metadata of a GGUF file to the keys of Hugging Face's `config.json`, so that one reader
- * understands both. Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
+ * Converts a GGUF file's metadata to the keys of `config.json`, so that one reader understands both (llama.cpp: gguf-
+ * py/gguf/constants.py, src/llama-model.cpp).
  */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
@@ -8,7 +8,6 @@ import { ggufFamilies } from './gguf-families.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
-/** @throws UserError naming an unsupported architecture */
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
   if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
@@ -22,36 +21,18 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-/** Keys below the architecture's name that are understood or don't affect results. */
-const understood = new Set([
-  'block_count',
-  'context_length',
-  'embedding_length',
-  'feed_forward_length',
-  'vocab_size',
-  'attention.head_count',
-  'attention.head_count_kv',
-  'attention.key_length',
-  'attention.value_length',
-  'attention.layer_norm_rms_epsilon',
-  'attention.causal',
-  'rope.dimension_count',
-  'rope.freq_base',
-  'rope.scaling.type',
-  'rope.scaling.factor',
-  'rope.scale_linear',
-  'rope.scaling.original_context_length',
-  'rope.scaling.finetuned',
-  'rope.scaling.yarn_log_multiplier',
-  'rope.scaling.yarn_beta_fast',
-  'rope.scaling.yarn_beta_slow',
-  'tensor_data_layout',
-]);
+const understood = new Set(
+  (
+    'block_count context_length embedding_length feed_forward_length vocab_size attention.head_count ' +
+    'attention.head_count_kv attention.key_length attention.value_length attention.layer_norm_rms_epsilon attention.causal ' +
+    'rope.dimension_count rope.freq_base rope.scaling.type rope.scaling.factor rope.scale_linear rope.scaling.original_context_length ' +
+    'rope.scaling.finetuned rope.scaling.yarn_log_multiplier rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow tensor_data_layout'
+  ).split(' '),
+);
 
 /** Keys of the vision part that some files also contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-/** Keys that have no effect at this value. */
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
@@ -63,11 +44,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/**
- * @param ignoredKeys keys of the metadata to treat as absent
- * @returns an object as in `config.json`
- * @throws UserError naming a key that is missing, or that is set and unknown
- */
+/** An object as in `config.json`. @throws UserError naming a key that is missing, or set and unknown */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
@@ -102,7 +79,6 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   };
 }
 
-/** Width of an attention head. */
 export function ggufHeadDim(gguf: GgufFile): number {
   const architecture = ggufArchitecture(gguf);
   const number = numberReader(gguf, architecture);
@@ -121,7 +97,6 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
   };
 }
 
-/** Reads numeric keys below the architecture's name. */
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
   const value = valueReader(gguf, architecture);

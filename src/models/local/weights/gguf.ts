@@ -1,6 +1,6 @@
 /**
- * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian): metadata, and the location of
- * each tensor. Files are untrusted, so each length is checked against the file size before memory is allocated.
+ * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian). Files are untrusted, so each
+ * length is checked against the file size before memory is allocated.
  */
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,6 @@ type GgufScalar = number | string | boolean;
 export type GgufValue = GgufScalar | readonly GgufScalar[];
 
 export interface GgufFile {
-  /** As given by the caller. */
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** Location of each key's value in the file, including its type. */
@@ -34,7 +33,7 @@ const openedAtMost = 4;
 
 /**
  * Reads the header of a file and of the other files of its split (`…-00001-of-00003.gguf`).
- * @throws UserError naming the problem: no such file, not GGUF, truncated, an unknown tensor type
+ * @throws UserError if unusable
  */
 export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
@@ -95,9 +94,7 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
 }
 
-/**
- * Size in bytes and reader for each value type, by its number in the format; strings and arrays have their own lengths.
- */
+/** Size in bytes and reader of each value type, by its number in the format. */
 const valueTypes: Readonly<
   Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
 > = {

@@ -1,6 +1,6 @@
 /**
- * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian
- * data. The data is not read here; the runtime memory-maps it from the file.
+ * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data,
+ * which the runtime memory-maps.
  */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
@@ -8,10 +8,8 @@ import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireFileName } from '../../../storage/names.js';
-import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
+import { openRegularFile, readBytes, requireFileName } from '../../../storage/regular-file.js';
 
-/** Location of a tensor on disk. */
 export interface StoredTensor {
   readonly name: string;
   /** As spelled in the file: `F32`, `BF16`, `U8`, … */
@@ -19,13 +17,11 @@ export interface StoredTensor {
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
   readonly file: string;
-  /** Byte offset from the start of the file. */
   readonly offset: number;
-  /** Length in bytes. */
   readonly length: number;
   /**
-   * Width of a head if its rows are interleaved: row i of the first half is at index 2i, row i of the second
-   * half at 2i + 1 (as llama.cpp stores queries and keys of llama).
+   * Width of a head if its rows are interleaved (llama.cpp's llama): row i of the first half is at 2i, of the second at
+   * 2i + 1.
    */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
@@ -55,10 +51,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 /** The format's own limit for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/**
- * @returns the tensors of one file, in header order
- * @throws UserError if it isn't a safetensors file or is truncated
- */
+/** The tensors of one file, in header order. @throws UserError if it isn't a safetensors file or is truncated */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -132,9 +125,8 @@ function storedTensor(
 }
 
 /**
- * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards named in
- * `model.safetensors.index.json`. Follows symbolic links, as in the Hugging Face cache.
- * @throws UserError if there are no safetensors weights, or a shard or tensor is missing
+ * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards in `model.safetensors.index.json`.
+ * @throws UserError if weights are missing
  */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
@@ -170,7 +162,6 @@ export const textName = (name: string): string =>
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
 
-/** Names of GPT-2's transposed matrices. */
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
 /** GPT-2's tensors; some files omit the prefix. */
@@ -208,10 +199,7 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
   }
 }
 
-/**
- * The parts of a tensor (start and length) used to distinguish it from others of the same shape: 4 KiB each
- * at its beginning, middle and end.
- */
+/** Parts (start, length) that distinguish a tensor from others of its shape: 4 KiB at its beginning, middle and end. */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);

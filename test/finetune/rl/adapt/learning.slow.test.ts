@@ -4,8 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { plannedAdapter } from '../../../../finetune/rl/adapt/learning.js';
 import { rewardedGroups } from '../../../../finetune/rl/adapt/run-learner.js';
 import type { Environment } from '../../../../src/environments/environment.js';
-import { type AdaptingConfig, adaptingConfig } from '../../../../src/experiment/learning/learner.js';
-import { type ObservedAnswer, observedIteration } from '../../../../src/experiment/learning/observed.js';
+import {
+  type AdaptingConfig,
+  adaptingConfig,
+  type ObservedAnswer,
+  observedIteration,
+} from '../../../../src/experiment/learner.js';
 import { type ConfigInput, parseConfig, run } from '../../../../src/index.js';
 import type { CallRecord } from '../../../../src/runs/calls.js';
 import { readRun } from '../../../../src/runs/reader.js';

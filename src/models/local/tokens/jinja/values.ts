@@ -1,6 +1,6 @@
-/** Values of chat templates, with the rules that Python has for them. */
+/** Values of chat templates, with Python's rules. */
 
-/** What a template may hold. Python's lists and tuples are arrays, `None` is null, and undefined is Jinja's undefined. */
+/** Python's lists and tuples are arrays, `None` is null, Jinja's undefined is undefined. */
 export type Value =
   | undefined
   | null
@@ -24,16 +24,16 @@ export class Callable {
   constructor(readonly call: (given: Arguments) => Value) {}
 }
 
-/** Attributes that `set` may change, and the variable `loop`. */
+/** Attributes that `set` may change, or the variable `loop`. */
 export class Namespace {
   constructor(
     readonly attributes: Map<string, Value>,
-    /** True if other attributes exist in Jinja, which are not supported. */
+    /** True if Jinja has other attributes, which are not supported. */
     readonly isPartial = false,
   ) {}
 }
 
-/** What `map` and `select` return: always true, without a length, and empty after its first use. */
+/** The result of `map` and `select`: true, without a length, and empty after its first use. */
 export class Generator {
   #items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -46,7 +46,7 @@ export class Generator {
   }
 }
 
-/** A construct of Jinja that is not rendered here, because the text could differ from Transformers'. */
+/** An unsupported construct: the text could differ from Transformers'. */
 export class UnsupportedError extends Error {
   override readonly name = 'UnsupportedError';
 }
@@ -161,10 +161,7 @@ export function toJson(value: Value): string {
   return `{${[...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${toJson(item)}`).join(', ')}}`;
 }
 
-/**
- * A value of JavaScript as a template sees it.
- * @throws UnsupportedError for numbers with a fraction, when the template reads them
- */
+/** Converts a JavaScript value. */
 export function toValue(raw: unknown): Value {
   if (Array.isArray(raw)) return raw.map(toValue);
   if (typeof raw === 'object' && raw !== null)
@@ -172,7 +169,7 @@ export function toValue(raw: unknown): Value {
   return raw as Value;
 }
 
-/** `a operator b`, with the operators that are no words but `in`. */
+/** `a operator b`, for operators other than `and` and `or`. */
 export function calculate(operator: string, a: Value, b: Value): Value {
   if (operator === '==' || operator === '!=') return areEqual(a, b) === (operator === '==');
   if (operator === 'in' || operator === 'not in') return contains(b, a) === (operator === 'in');

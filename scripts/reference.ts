@@ -1,0 +1,154 @@
+/** References of configs, as Markdown and JSON Schema. They are generated, so they always match the program. */
+import { markdownTable, text } from '../src/format/table.js';
+import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/settings/schema.js';
+
+/** A schema file in `configs/`, for editors. */
+export function schemaJson(json: SchemaNode, name: string): string {
+  const schema = { $id: `urn:policyloop:${name}`, title: `policyloop ${name}`, ...json };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+/** A single table of the top-level keys. */
+export function configSummary(json: SchemaNode): string {
+  return table('', json);
+}
+
+/** A table for every section and for each of its variants, such as a provider or a kind of policy. */
+export function configReference(json: SchemaNode): string {
+  return ['### Top level', configSummary(json), ...sections('', json)].join('\n\n');
+}
+
+/**
+ * Replaces the reference between the markers `<!-- config-reference:start -->` and `…:end -->`; returns the
+ * text unchanged if there are none.
+ */
+export function withReference(text: string, reference: string, name = 'config'): string {
+  const [start, end] = [`<!-- ${name}-reference:start -->`, `<!-- ${name}-reference:end -->`];
+  const [from, to] = [text.indexOf(start), text.indexOf(end)];
+  if (from < 0 || to < from) return text;
+  return `${text.slice(0, from + start.length)}\n\n${reference}\n\n${text.slice(to)}`;
+}
+
+/**
+ * @param siblings the union that contains the object; for a list of such objects, only the additional keys of
+ * its items are documented
+ */
+function sections(path: string, object: SchemaNode, siblings: readonly SchemaNode[] = []): readonly string[] {
+  const found = Object.entries(object.properties ?? {}).flatMap(([key, node]) => {
+    const field = `${path}${key}`;
+    const variants = objectsIn(node);
+    if (variants.length === 0 || node.like !== undefined) return [];
+    if (isListOf(siblings, node)) {
+      const more = sharedBeside(siblings, variants);
+      const body = `Each of them is a section like this one, with these keys beside.\n\n${table(`${field}.`, more)}`;
+      return [section(`\`${field}\``, node.description, body)];
+    }
+    const discriminator = discriminatorOf(node);
+    const own =
+      discriminator === undefined
+        ? [
+            section(
+              `\`${field}\``,
+              node.description,
+              variants.map((variant) => table(`${field}.`, variant)).join('\n\nor\n\n'),
+            ),
+          ]
+        : variants.map((variant) => variantSection(field, discriminator, variant));
+    return [...own, ...variants.flatMap((variant) => sections(`${field}.`, variant, variantsOf(node)))];
+  });
+  return [...new Set(found)];
+}
+
+/** Whether a field is a list of objects that also occur on their own in its union. */
+function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boolean {
+  const key = items && discriminatorOf(items);
+  if (key === undefined) return false;
+  const choices = (variants: readonly SchemaNode[]) =>
+    variants.flatMap((variant) => variant.properties?.[key]?.const ?? []);
+  const known = new Set(choices(siblings));
+  return choices(variantsOf(items!)).every((choice) => known.has(choice));
+}
+
+/** The keys that all variants have but no sibling has. */
+function sharedBeside(siblings: readonly SchemaNode[], variants: readonly SchemaNode[]): SchemaNode {
+  const properties = Object.entries(variants[0]!.properties ?? {}).filter(
+    ([key]) =>
+      variants.every((variant) => keysOf(variant).includes(key)) &&
+      !siblings.some((sibling) => keysOf(sibling).includes(key)),
+  );
+  return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+function variantSection(field: string, discriminator: string, variant: SchemaNode): string {
+  const { [discriminator]: choice, ...properties } = variant.properties ?? {};
+  const title = `\`${field}\` with \`${discriminator}: ${choice?.const}\``;
+  const isBare = Object.keys(properties).length === 0;
+  return section(
+    title,
+    choice?.description,
+    isBare ? 'It has no other keys.' : table(`${field}.`, { ...variant, properties }),
+  );
+}
+
+function section(title: string, description: string | undefined, body: string): string {
+  return [`### ${title}`, ...(description === undefined ? [] : [`${description}.`]), body].join('\n\n');
+}
+
+/** The objects with fixed keys that a field may contain, as its value or as list items. */
+function objectsIn(node: SchemaNode): readonly SchemaNode[] {
+  return variantsOf(node)
+    .flatMap((variant) => (variant.items === undefined ? [variant] : variantsOf(variant.items)))
+    .filter((variant) => keysOf(variant).length > 0);
+}
+
+function table(path: string, object: SchemaNode): string {
+  return markdownTable(Object.entries(object.properties ?? {}), [
+    text('Key', ([key]) => ({ text: `${path}${key}`, code: true })),
+    text('Type', ([, node]) => typeOf(node)),
+    text('Default', ([key, node]) => (object.required?.includes(key) ? 'required' : defaultOf(node))),
+    text('Meaning', ([, node]) => node.description ?? ''),
+  ]);
+}
+
+function defaultOf(node: SchemaNode): string {
+  if (node.default === undefined) return '';
+  if (typeof node.default !== 'object') return `\`${String(node.default)}\``;
+  return objectsIn(node).length > 0 ? 'its section' : `\`${JSON.stringify(node.default)}\``;
+}
+
+function typeOf(node: SchemaNode): string {
+  const types = variantsOf(node).flatMap((variant) => {
+    if (variant.const !== undefined) return [`\`${variant.const}\``];
+    if (variant.enum !== undefined) return variant.enum.map((word) => `\`${word}\``);
+    switch (variant.type) {
+      case 'integer':
+      case 'number':
+        return [`${variant.type}${rangeOf(variant)}`];
+      case 'string':
+        return [variant.format === 'uri' ? 'URL' : variant.format === 'path' ? 'path' : 'text'];
+      case 'array':
+        return [listOf(variant)];
+      case 'object':
+        return ['mapping'];
+      default:
+        return [variant.type ?? 'any'];
+    }
+  });
+  return [...new Set(types)].join(', ');
+}
+
+function listOf({ items, prefixItems }: SchemaNode): string {
+  if (prefixItems !== undefined) return `list of ${prefixItems.length} × ${typeOf(prefixItems[0]!)}`;
+  return items === undefined ? 'list' : `list of ${typeOf(items)}`;
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: SchemaNode): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
+  const bounds = [
+    ...(minimum === undefined ? [] : [`≥ ${minimum}`]),
+    ...(exclusiveMinimum === undefined ? [] : [`> ${exclusiveMinimum}`]),
+    ...(maximum === undefined ? [] : [`≤ ${maximum}`]),
+    ...(exclusiveMaximum === undefined ? [] : [`< ${exclusiveMaximum}`]),
+  ];
+  return bounds.length === 0 ? '' : ` ${bounds.join(', ')}`;
+}

@@ -1,0 +1,232 @@
+/** Whether a policy can do what its environment asks for. */
+
+import type { Config } from '../config/config.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import type { Assembly } from '../experiment/assemble.js';
+import { ledgerOf } from '../experiment/parts.js';
+import { formatNumber, plural } from '../format/numbers.js';
+import type { ChatMessage } from '../models/language-model.js';
+import type { BinEdges, ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import type { PolicyConfig, QTableConfig } from '../policies/settings.js';
+import { demonstratedContext } from '../prompting/context/demonstrations.js';
+import { estimateTokens } from '../prompting/token-estimate.js';
+import { createValueGrid, isTable } from '../search/moves.js';
+import { evaluatedEach } from '../search/settings.js';
+import { valueAt } from '../settings/schema.js';
+import { largest, smallest } from '../statistics/descriptive.js';
+import { type Finding, found, warning } from './findings.js';
+import type { PromptForecast } from './prompt-forecast.js';
+
+export function policyFindings(
+  config: PolicyConfig,
+  environment: EnvironmentSpec,
+  family: PolicyFamily,
+): readonly Finding[] {
+  const { description } = family;
+  if (config.kind !== 'q-table' || description.kind !== 'q-table') return [];
+  return [
+    ...rangeFindings(config, environment),
+    ...actionFindings(config, environment),
+    ...binFindings(description.bins ?? [], environment),
+  ];
+}
+
+const defaultLow = -10;
+const defaultHigh = 10;
+
+/** A range that was probably meant as action numbers, as in other programs. */
+function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
+  if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
+  const { actionSpace, id } = environment;
+  if (actionSpace.kind !== 'discrete')
+    return [noEffect(`${low} to ${high}`, 'the positions in policy.actions')];
+  const first = actionSpace.start ?? 0;
+  const last = first + actionSpace.n - 1;
+  const held = `the actions of ${id}, ${first} to ${last}`;
+  if (low <= first && high >= last) return [noEffect(`${low} to ${high}`, held)];
+  const wrong = [
+    ...(high < last ? [`can't name action ${last}`] : []),
+    ...(low < first ? [`${low} is no action`] : []),
+    ...(low > first ? [`can't name action ${first}`] : []),
+  ];
+  return [
+    {
+      level: 'error',
+      field: 'policy.low',
+      value: `${low} to ${high}`,
+      message: `a table of ${held} can't be one of values ${low} to ${high}: ${wrong.join(', ')}`,
+      remedy: `remove policy.low and policy.high: a table of form actions holds ${first} to ${last} by itself`,
+    },
+  ];
+}
+
+const noEffect = (value: string, held: string) =>
+  warning({
+    field: 'policy.low',
+    value,
+    message: `low and high have no effect: a table of form actions holds ${held}`,
+    remedy: 'remove policy.low and policy.high, or set policy.form: values',
+  });
+
+/** Listed actions that exceed the bounds of a continuous space, or cover only one side of it. */
+function actionFindings({ actions = [] }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
+  const { actionSpace: space, id } = environment;
+  if (space.kind !== 'box') return [];
+  return space.low.flatMap((low, d): Finding | readonly Finding[] => {
+    const high = space.high[d]!;
+    const values = actions.map((action) => action[d]!);
+    const [least, most] = [smallest(values), largest(values)];
+    const name = `action[${d}]`;
+    if (least < low || most > high) {
+      return warning({
+        field: 'policy.actions',
+        value: least < low ? least : most,
+        message: `${name} of ${id} goes from ${low} to ${high}`,
+        remedy: 'list actions within these bounds',
+      });
+    }
+    const missing = least >= 0 && low < 0 ? 'below' : most <= 0 && high > 0 ? 'above' : undefined;
+    if (missing === undefined) return [];
+    return warning({
+      field: 'policy.actions',
+      value: values,
+      message: `no listed action has ${name} ${missing} 0, which ${id} allows (${low} to ${high})`,
+      remedy: `list an action with ${name} ${missing} 0`,
+    });
+  });
+}
+
+/** Unreachable bins cost parameters and teach nothing. */
+function binFindings(
+  bins: readonly BinEdges[],
+  { observationSpace: space, id }: EnvironmentSpec,
+): readonly Finding[] {
+  if (space.kind !== 'box') return [];
+  return bins.flatMap(({ edges }, d) => {
+    const [low, high] = [space.low[d]!, space.high[d]!];
+    const idle = edges.filter((edge) => edge <= low || edge > high).length;
+    if (idle === 0) return [];
+    return warning({
+      field: `policy.discretize.${d}`,
+      value: `${edges.length + 1} bins`,
+      message: `${idle} of them can never be reached: observation[${d}] of ${id} goes from ${low} to ${high}`,
+      remedy: 'let the bins divide that range',
+    });
+  });
+}
+
+/**
+ * Mean distance of two random policies: the root mean square of x − y; for tables, the share of entries that differ.
+ */
+const apart = (spec: ParameterSpec): number =>
+  isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
+
+export function noveltyFindings(
+  { novelty }: Pick<Config, 'novelty'>,
+  spec: ParameterSpec,
+): readonly Finding[] {
+  const usual = apart(spec);
+  if (novelty === undefined || novelty.distance < usual) return [];
+  const then =
+    novelty.action === 'ask' ? 'are sent back again and again' : 'are moved as far as there is room';
+  return [
+    warning({
+      field: 'novelty.distance',
+      value: novelty.distance,
+      message: `is more than lies between two random policies, ${formatNumber(usual, 2)} on average: after a few evaluations nearly all proposals ${then}`,
+      remedy: 'lower novelty.distance, to 0.05 for example',
+    }),
+  ];
+}
+
+export function limitFindings(assembly: Assembly, forecast: PromptForecast): readonly Finding[] {
+  return [...evaluationFindings(assembly), ...costFindings(assembly), ...callFindings(assembly, forecast)];
+}
+
+function evaluationFindings({ config, imported }: Assembly): readonly Finding[] {
+  const { limits, warmup } = config;
+  const first = warmup.policies + imported.length;
+  const fewest = first + evaluatedEach(config);
+  if (limits.evaluations === undefined || limits.evaluations >= fewest) return [];
+  return [
+    {
+      level: 'error',
+      field: 'limits.evaluations',
+      value: limits.evaluations,
+      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before it`,
+      remedy: `limits.evaluations=${fewest} or higher`,
+    },
+  ];
+}
+
+function callFindings(assembly: Assembly, { first }: PromptForecast): readonly Finding[] {
+  const reservation = ledgerOf(assembly).reserve([first]);
+  if (reservation.kind === 'granted') return [];
+  const { limit } = reservation;
+  return [
+    {
+      level: 'error',
+      field: `limits.${limit}`,
+      value: valueAt(limit.split('.'), assembly.config.limits),
+      message: 'the first call alone could pass this limit: the run would end before it began',
+      remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
+    },
+  ];
+}
+
+/** With prices of 0, a cost limit has no effect. */
+function costFindings({ config }: Assembly): readonly Finding[] {
+  const { critic, feedback, limits, model } = config;
+  const limit = ['cost', 'perCall.cost', 'total.cost'].find(
+    (key) => valueAt(key.split('.'), limits) !== undefined,
+  );
+  const models = [
+    ...(model.provider === 'portfolio' ? model.members : [model]),
+    critic?.model,
+    feedback?.model,
+  ];
+  const prices = models.flatMap((one) =>
+    one !== undefined && 'price' in one && one.price ? [one.price] : [],
+  );
+  const isFree = prices.every(({ cachedInput = 0, input, output }) => cachedInput + input + output === 0);
+  if (limit === undefined || prices.length === 0 || !isFree) return [];
+  return [
+    warning({
+      field: `limits.${limit}`,
+      value: valueAt(limit.split('.'), limits),
+      message: 'never ends the run: by model.price, nothing costs anything',
+      remedy:
+        'give the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
+    }),
+  ];
+}
+
+/** @param first the first prompt */
+export function demonstrationFindings(
+  { config, demonstrations }: Pick<Assembly, 'config' | 'demonstrations'>,
+  first: readonly ChatMessage[],
+): readonly Finding[] {
+  const shown = demonstratedContext(demonstrations, config.demonstrations?.digits)?.episodes;
+  if (shown === undefined) return [];
+  const isShown = first.some(({ content }) => content.includes(shown[0]!.text));
+  if (!isShown) {
+    return [
+      warning({
+        field: 'demonstrations',
+        message: `the prompt set ${config.prompts.set} shows none of them`,
+        remedy: 'include the partial {{> demonstrations}} in its system.hbs, or remove demonstrations',
+      }),
+    ];
+  }
+  const steps = (episodes: typeof shown, key: 'shown' | 'length') =>
+    episodes.reduce((sum, episode) => sum + episode[key], 0);
+  const tokens = shown.reduce((sum, { text }) => sum + estimateTokens(text), 0);
+  const [told, all] = [steps(shown, 'shown'), steps(shown, 'length')];
+  const of = told < all ? `${told} of ${all} steps` : plural(all, 'step');
+  return [
+    found(
+      'demonstrations',
+      `${plural(shown.length, 'episode')}, ${of}: about ${tokens} tokens of every prompt`,
+    ),
+  ];
+}

@@ -1,0 +1,180 @@
+import { formatCost, formatNumber, plural } from '../../format/numbers.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { type CallRecord, type Stage, stageOf } from '../../runs/calls.js';
+import type { FeedbackResult, LoggedEvent, Revision } from '../../runs/events.js';
+import { largest, mean } from '../../statistics/descriptive.js';
+import type { LoggedProposal } from './proposals.js';
+
+/** What the critic of a run brought. */
+export interface RevisionFigures extends StageUsage {
+  /** Proposals that it was asked to revise. */
+  readonly asked: number;
+  /** Revisions that scored higher than the original. */
+  readonly better: number;
+  readonly noBetter: number;
+  /** Answers that change nothing. */
+  readonly kept: number;
+  /** Requests without a usable answer. */
+  readonly rejected: number;
+  /** Mean change of the score over all evaluated revisions; null if there are none. */
+  readonly change: number | null;
+  /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
+  readonly distance: number | null;
+}
+
+/** Undefined if there was nothing to revise. */
+export function revisionFigures(
+  events: Iterable<LoggedEvent>,
+  calls: Iterable<CallRecord>,
+): RevisionFigures | undefined {
+  const revisions: Revision[] = [];
+  for (const event of events) if (event.kind === 'revised') revisions.push(event);
+  const used = usedFor('critic', calls);
+  if (revisions.length + used.calls === 0) return undefined;
+  const count = (result: Revision['result']) => revisions.filter((one) => one.result === result).length;
+  const evaluated = revisions.flatMap(({ after, before, distance }) =>
+    after === undefined ? [] : { change: after - before, distance: distance ?? 0 },
+  );
+  const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
+  return {
+    asked: revisions.length,
+    better: count('better'),
+    noBetter: count('no-better'),
+    kept: count('kept'),
+    rejected: count('rejected'),
+    change: meanOf(evaluated.map(({ change }) => change)),
+    distance: meanOf(evaluated.map(({ distance }) => distance)),
+    ...used,
+  };
+}
+
+/**
+ * Example: `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the parameters 8 %`.
+ */
+export function revisionText(figures: RevisionFigures): string {
+  const { asked, better, change, distance, kept, noBetter, rejected } = figures;
+  const results = [
+    `${better} better`,
+    `${noBetter} not`,
+    ...(kept === 0 ? [] : [`${kept} kept`]),
+    ...(rejected === 0 ? [] : [`${rejected} rejected`]),
+  ];
+  const changes =
+    change === null || distance === null
+      ? ''
+      : `; mean change of the return ${formatNumber(change, 3)}, of the parameters ${Math.round(100 * distance)} % of their range`;
+  return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
+}
+
+export interface StageUsage {
+  readonly calls: number;
+  readonly tokens: number;
+  /** Absent where it has no price. */
+  readonly cost?: number;
+}
+
+export function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
+  const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
+  for (const call of calls) {
+    if (stageOf(call) !== stage) continue;
+    const { promptTokens = 0, completionTokens = 0 } = call.completion?.usage ?? {};
+    used.calls++;
+    used.tokens += promptTokens + completionTokens;
+    if (call.cost !== undefined) used.cost = (used.cost ?? 0) + call.cost;
+  }
+  return used;
+}
+
+/** `12 calls, 3.1k tokens of the usage` */
+export function usedText({ calls, cost, tokens }: StageUsage): string {
+  const used = [
+    plural(calls, 'call'),
+    ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
+    ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
+  ];
+  return `${used.join(', ')} of the usage`;
+}
+
+/** What was said of the episodes of a run, and what that took. */
+export interface FeedbackFigures extends StageUsage {
+  /** Questions, in their order. */
+  readonly results: readonly FeedbackResult[];
+  /** Number of questions answered. */
+  readonly given: number;
+  /** Mean rating; null if none was given. */
+  readonly rating: number | null;
+}
+
+/** Undefined if nobody was asked. */
+export function feedbackFigures(
+  events: Iterable<LoggedEvent>,
+  calls: Iterable<CallRecord>,
+): FeedbackFigures | undefined {
+  const results: FeedbackResult[] = [];
+  for (const event of events) {
+    if (event.kind !== 'feedback') continue;
+    // If an iteration was not fully recorded, its question is asked again.
+    if (results.at(-1)?.iteration === event.iteration) results.pop();
+    const { time: _, lines: __, ...result } = event;
+    results.push(result);
+  }
+  const used = usedFor('feedback', calls);
+  if (results.length + used.calls === 0) return undefined;
+  const ratings = results.flatMap(({ rating }) => (rating === undefined ? [] : [rating]));
+  return {
+    results,
+    given: results.filter(({ result }) => result === 'given').length,
+    rating: ratings.length === 0 ? null : mean(ratings),
+    ...used,
+  };
+}
+
+/** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens of the usage` */
+export function feedbackFiguresText(figures: FeedbackFigures): string {
+  const { given, rating, results } = figures;
+  const rated = rating === null ? '' : `, mean rating ${formatNumber(rating, 2)} of 5`;
+  return `${plural(results.length, 'question')}: ${given} answered${rated}; ${usedText(figures)}`;
+}
+
+/** What a portfolio member contributed. */
+export interface MemberFigures {
+  readonly member: string;
+  /** Number of candidates requested from it. */
+  readonly candidates: number;
+  /** Number of these that were evaluated. */
+  readonly evaluated: number;
+  /** Number of evaluations that beat all earlier ones. */
+  readonly improved: number;
+  /** Its share of all such evaluations, in [0, 1]; 0 if there are none. */
+  readonly share: number;
+  /** Mean and maximum of its scores; null if nothing was evaluated. */
+  readonly mean: number | null;
+  readonly best: number | null;
+}
+
+/** The portfolio members, ordered by number of new bests; empty if the run has no members. */
+export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
+  const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
+  const names = new Set(proposals.flatMap(({ member }) => member ?? []));
+  const figures = [...names].map((member): MemberFigures => {
+    const own = proposals.filter((proposal) => proposal.member === member);
+    const scores = own.flatMap(({ entry }) => entry?.score ?? []);
+    const improved = own.filter((proposal) => proposal.improved).length;
+    return {
+      ...{ member, candidates: own.length, evaluated: scores.length, improved },
+      share: all === 0 ? 0 : improved / all,
+      mean: scores.length === 0 ? null : mean(scores),
+      best: scores.length === 0 ? null : largest(scores),
+    };
+  });
+  return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
+}
+
+/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there was no choice. */
+export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
+  const members = new Map<string, string>();
+  for (const { candidate, iteration, member } of calls)
+    if (member !== undefined) members.set(`${iteration}/${candidate}`, member);
+  return ({ candidate, iteration, revises }) =>
+    revises === undefined ? members.get(`${iteration}/${candidate}`) : 'critic';
+}

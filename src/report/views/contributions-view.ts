@@ -1,0 +1,65 @@
+import { type Html, html } from '../../format/html.js';
+import { formatCost, formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { bar, htmlTable, number, text } from '../../format/table.js';
+import type { FeedbackFigures, MemberFigures, RevisionFigures, StageUsage } from '../data/contributions.js';
+
+export function memberView(figures: readonly MemberFigures[]): Html | undefined {
+  if (figures.length === 0) return undefined;
+  return html`${htmlTable(figures, [
+    text('member', ({ member }) => member),
+    number('candidates', ({ candidates }) => candidates),
+    number('new bests', ({ improved }) => improved),
+    bar(({ share }) => share),
+    number('mean return', ({ mean }) => mean, { format: formatReturn }),
+    number('best', ({ best }) => best, { format: formatReturn }),
+  ])}
+<p class="note">New best: higher than every earlier evaluation. Bar: share of all new bests.</p>`;
+}
+
+export function criticView(figures: RevisionFigures | undefined): Html | undefined {
+  if (figures === undefined) return undefined;
+  const { change, distance } = figures;
+  const rows = [
+    ['better', figures.better],
+    ['not better', figures.noBetter],
+    ['unchanged', figures.kept],
+    ['rejected', figures.rejected],
+  ] as const;
+  return html`${htmlTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
+<p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usageText(figures)}.</p>
+<p class="note">Better: a higher mean return than the proposal on the same episodes. The memory keeps the better of the two.</p>`;
+}
+
+const usageText = ({ calls, cost, tokens }: StageUsage) =>
+  html`${plural(calls, 'call')}${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, at a cost of ${formatCost(cost)}`}`;
+
+/** Maximum number of questions on a page; the rest are in events.jsonl. */
+const mostTold = 200;
+
+const outcomes = {
+  given: '–',
+  skipped: 'skipped',
+  unanswered: 'no answer in time',
+  unusable: 'no usable answer',
+};
+
+/** The feedback given on episodes; undefined if nobody was asked. */
+export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
+  if (figures === undefined || figures.results.length === 0) return undefined;
+  const { rating, results } = figures;
+  const told = results.slice(-mostTold);
+  return html`${htmlTable(told, [
+    number(
+      'iteration',
+      ({ candidate, iteration }) => `${iteration}${candidate > 0 ? `.${candidate + 1}` : ''}`,
+    ),
+    number('episode', ({ episode }) => episode + 1),
+    text('from', ({ from }) => (from === 'person' ? 'person' : 'vision model')),
+    number('rating', (one) => one.rating),
+    text('remark', ({ remark, result }) =>
+      result === 'given' && remark ? remark : { text: outcomes[result], mark: 'muted' },
+    ),
+  ])}
+<p>${told.length < results.length && html`The last ${told.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usageText(figures)}.</p>
+<p class="note">Shows the episode with the median return of the iteration's best evaluation. Later prompts show the feedback below that evaluation.</p>`;
+}
