@@ -168,7 +168,9 @@ function renderedSteps(
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
-    const rescaled = recorded.entries.slice(shown, end).map((entry) => ({ ...entry, score: scale(entry.score) }));
+    const rescaled = recorded.entries
+      .slice(shown, end)
+      .map((entry) => ({ ...entry, score: scale(entry.score) }));
     buffer.append(rescaled);
     shown = end;
     const prompt = prompter.messages(step.iteration);
