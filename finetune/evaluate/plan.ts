@@ -63,7 +63,7 @@ export function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPl
       });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
-    return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+    return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };
   };
   return { directory, record };
 }
